@@ -51,24 +51,20 @@ static bool isCheap(linalg::GenericOp producer) {
   });
 }
 
-/// Whether `operand` is better computed again where it is read than launched on its own.
-static bool isWorthRecomputing(OpOperand *operand) {
+/// Whether what makes `operand` is better computed where it is read: nothing is rounded in another
+/// way and, but for what is cheap with `recompute`, nothing is computed twice and every array is
+/// read in the order of its elements as before.
+static bool isWorthFusing(OpOperand *operand, bool recompute) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());
-  return makesElementEachIteration(producer) && makesElementEachIteration(consumer) &&
-         operand->get().hasNUsesOrMore(1) && !operand->get().hasNUsesOrMore(kMostReaders + 1) &&
-         consumer.getMatchingIndexingMap(operand).isProjectedPermutation() && isCheap(producer) &&
-         !changesRounding(producer, operand);
-}
-
-/// Whether what makes `operand` is better computed where it is read: nothing is computed twice or
-/// rounded in another way, and every array is read in the order of its elements as before.
-static bool isWorthFusing(OpOperand *operand) {
-  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-  auto consumer = cast<linalg::GenericOp>(operand->getOwner());
-  return makesElementEachIteration(producer) && makesElementEachIteration(consumer) &&
-         operand->get().hasOneUse() && consumer.getMatchingIndexingMap(operand).isIdentity() &&
-         !changesRounding(producer, operand);
+  if (!makesElementEachIteration(producer) || !makesElementEachIteration(consumer) ||
+      changesRounding(producer, operand))
+    return false;
+  AffineMap map = consumer.getMatchingIndexingMap(operand);
+  if (operand->get().hasOneUse() && map.isIdentity())
+    return true;
+  return recompute && !operand->get().hasNUsesOrMore(kMostReaders + 1) &&
+         map.isProjectedPermutation() && isCheap(producer);
 }
 
 namespace {
@@ -77,9 +73,8 @@ struct FuseElementwise : public bppsa::impl::FuseElementwiseBase<FuseElementwise
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    linalg::populateElementwiseOpsFusionPatterns(patterns, [this](OpOperand *operand) {
-      return isWorthFusing(operand) || (recompute && isWorthRecomputing(operand));
-    });
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [this](OpOperand *operand) { return isWorthFusing(operand, recompute); });
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal();
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

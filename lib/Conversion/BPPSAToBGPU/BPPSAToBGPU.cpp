@@ -27,15 +27,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// `sequence` `[T, B, N]` as rows `[T * B, N]`, where they are known to lie one behind the other:
-/// no division has to find step and sample of a row.
-static Value flatten(OpBuilder &builder, Location loc, Value sequence) {
-  if (!cast<MemRefType>(sequence.getType()).getLayout().isIdentity())
-    return {};
-  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
-  return memref::CollapseShapeOp::create(builder, loc, sequence, groups);
-}
-
 /// One kernel has the sum of each slab, another one adds these up.
 static void convertStepSum(StepSumOp op) {
   OpBuilder builder(op);
@@ -43,12 +34,10 @@ static void convertStepSum(StepSumOp op) {
   int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
   Slabs slabs(builder, loc, op.getSequence(), Slabs::getLength(size));
   Value parts = allocateParts(builder, loc, slabs.getNumSlabs(), size, slabs.getElementType());
-  Value rows = flatten(builder, loc, op.getSequence());
+  Value rows = slabs.flatten(builder, op.getSequence());
   auto getRows = [&](OpBuilder &nested, Value slab) { return slabs.getSlab(nested, slab); };
-  auto load = [&](OpBuilder &nested, Value row, Value column) -> Value {
-    if (!rows)
-      return slabs.load(nested, op.getSequence(), row, column);
-    return memref::LoadOp::create(nested, loc, rows, ValueRange{row, column});
+  auto load = [&](OpBuilder &nested, Value row, Value column) {
+    return slabs.load(nested, rows, row, column);
   };
   auto write = [&](OpBuilder &nested, Value slab, Value column, Value sum) {
     memref::StoreOp::create(nested, loc, sum, parts, ValueRange{slab, column});

@@ -32,7 +32,16 @@ Slab Slabs::getSlab(OpBuilder &builder, Value number) const {
   return {first, minIndex(builder, loc, addIndex(builder, loc, first, length), numRows)};
 }
 
+Value Slabs::flatten(OpBuilder &builder, Value sequence) const {
+  if (!cast<MemRefType>(sequence.getType()).getLayout().isIdentity())
+    return sequence;
+  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
+  return memref::CollapseShapeOp::create(builder, loc, sequence, groups);
+}
+
 Value Slabs::load(OpBuilder &builder, Value sequence, Value row, Value column) const {
+  if (cast<MemRefType>(sequence.getType()).getRank() == 2)
+    return memref::LoadOp::create(builder, loc, sequence, ValueRange{row, column});
   SmallVector<Value> digits = splitIndex(builder, loc, row, {Value(), numSamples});
   return memref::LoadOp::create(builder, loc, sequence, ValueRange{digits[0], digits[1], column});
 }

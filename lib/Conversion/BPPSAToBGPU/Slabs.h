@@ -32,6 +32,10 @@ public:
   mlir::Value getNumSlabs() const { return numSlabs; }
   mlir::Type getElementType() const { return element; }
   Slab getSlab(mlir::OpBuilder &builder, mlir::Value number) const;
+  /// `sequence` as rows `[T * B, N]`, where they are known to lie one behind the other: `load` has
+  /// no step and sample of these to find by divisions. Otherwise `sequence` itself.
+  mlir::Value flatten(mlir::OpBuilder &builder, mlir::Value sequence) const;
+  /// An element of a sequence, or of what `flatten` has made of one.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Value sequence, mlir::Value row,
                    mlir::Value column) const;
   mlir::Value getZero(mlir::OpBuilder &builder) const;

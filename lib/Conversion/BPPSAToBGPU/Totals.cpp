@@ -96,16 +96,14 @@ void bppsa::emitTotals(OpBuilder &builder, Location loc, Value parts, Value numP
     int64_t first = 0;
     for (Value sum : sums) {
       auto type = cast<MemRefType>(sum.getType());
-      // Elements before this sum wrap around to large numbers.
-      Value inSum = arith::SubIOp::create(nested, loc, position, getIndex(nested, loc, first));
-      Value isInside = isBelow(nested, loc, inSum, getIndex(nested, loc, type.getNumElements()));
-      emitIf(nested, loc, isInside, [&](OpBuilder &inside) {
-        SmallVector<Value> at =
-            splitIndex(inside, loc, inSum, {Value(), getIndex(inside, loc, type.getDimSize(0))});
-        std::swap(at[0], at[1]);
-        at.resize(type.getRank());
-        memref::StoreOp::create(inside, loc, total, sum, at);
-      });
+      emitIfWithin(nested, loc, position, first, type.getNumElements(),
+                   [&](OpBuilder &inside, Value inSum) {
+                     SmallVector<Value> at = splitIndex(
+                         inside, loc, inSum, {Value(), getIndex(inside, loc, type.getDimSize(0))});
+                     std::swap(at[0], at[1]);
+                     at.resize(type.getRank());
+                     memref::StoreOp::create(inside, loc, total, sum, at);
+                   });
       first += type.getNumElements();
     }
   });

@@ -63,6 +63,14 @@ void bppsa::emitIf(OpBuilder &builder, Location loc, Value condition,
   });
 }
 
+void bppsa::emitIfWithin(OpBuilder &builder, Location loc, Value position, int64_t first,
+                         int64_t count, function_ref<void(OpBuilder &, Value)> body) {
+  // Positions before the first one wrap around to large numbers.
+  Value inside = arith::SubIOp::create(builder, loc, position, getIndex(builder, loc, first));
+  emitIf(builder, loc, isBelow(builder, loc, inside, getIndex(builder, loc, count)),
+         [&](OpBuilder &nested) { body(nested, inside); });
+}
+
 SmallVector<Value>
 bppsa::emitFold(OpBuilder &builder, Location loc, Value lower, Value upper, ValueRange values,
                 function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body) {

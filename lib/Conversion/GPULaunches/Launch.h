@@ -66,6 +66,10 @@ void emitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchedThread
 void emitIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
             llvm::function_ref<void(mlir::OpBuilder &)> then);
 
+/// Runs `body(position - first)` where that is below `count`.
+void emitIfWithin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position, int64_t first,
+                  int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
 /// Runs `body(iv)` for iv in [lower, upper).
 void emitLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);

@@ -44,17 +44,15 @@ void bppsa::launchCopies(ArrayRef<memref::CopyOp> copies) {
     int64_t first = 0;
     for (memref::CopyOp copy : copies) {
       auto type = cast<MemRefType>(copy.getTarget().getType());
-      // Positions before this array wrap around to large numbers.
-      Value inArray = arith::SubIOp::create(nested, loc, at, getIndex(nested, loc, first));
-      Value isInside = isBelow(nested, loc, inArray, getIndex(nested, loc, type.getNumElements()));
-      emitIf(nested, loc, isInside, [&](OpBuilder &inside) {
-        SmallVector<Value> sizes;
-        for (int64_t size : type.getShape())
-          sizes.push_back(getIndex(inside, loc, size));
-        SmallVector<Value> indices = splitIndex(inside, loc, inArray, sizes);
-        Value value = memref::LoadOp::create(inside, loc, copy.getSource(), indices);
-        memref::StoreOp::create(inside, loc, value, copy.getTarget(), indices);
-      });
+      emitIfWithin(nested, loc, at, first, type.getNumElements(),
+                   [&](OpBuilder &inside, Value inArray) {
+                     SmallVector<Value> sizes;
+                     for (int64_t size : type.getShape())
+                       sizes.push_back(getIndex(inside, loc, size));
+                     SmallVector<Value> indices = splitIndex(inside, loc, inArray, sizes);
+                     Value value = memref::LoadOp::create(inside, loc, copy.getSource(), indices);
+                     memref::StoreOp::create(inside, loc, value, copy.getTarget(), indices);
+                   });
       first += type.getNumElements();
     }
   });

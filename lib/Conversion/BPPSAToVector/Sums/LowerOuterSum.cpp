@@ -213,9 +213,7 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
                      [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
                        ProductBlock block;
                        block.row0 = arith::AddIOp::create(inRow, loc, tile.row0, row);
-                       block.sumRow = tile.sumRow0
-                                          ? arith::AddIOp::create(inRow, loc, tile.sumRow0, row)
-                                          : row;
+                       block.sumRow = tile.sharesSums ? block.row0 : row;
                        block.rows = count;
                        block.readsRhsFirst = isFirst;
                        emitRow(inRow, block);
@@ -224,7 +222,7 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
 
 void OuterSlabSums::emitAll(OpBuilder &builder, const Slab &slab, const Rows &sums) const {
   Value zero = getIndex(builder, loc, 0);
-  emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows(), /*sumRow0=*/{}}, sums);
+  emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows()}, sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,39 +252,52 @@ static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocki
   return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
 }
 
+/// Calls `body` for each row of running sums that `tile` has.
+static void forEachSumRow(OpBuilder &builder, Location loc, const OuterTile &tile,
+                          function_ref<void(OpBuilder &, Value)> body) {
+  Value first = tile.sharesSums ? tile.row0 : getIndex(builder, loc, 0);
+  emitFor(builder, loc, first, addIndex(builder, loc, first, tile.rows), 1, body);
+}
+
+static void emitZeroSums(OpBuilder &builder, Location loc, Value sums, const OuterTile &tile) {
+  forEachSumRow(builder, loc, tile, [&](OpBuilder &nested, Value row) {
+    emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
+  });
+}
+
+/// Sets the lanes of `sums`, those of `tile`, that hold no sample of batch block `block` to zero.
+static void emitClearSums(OpBuilder &builder, OuterSumOp op, Value block, Value sums,
+                          const OuterTile &tile) {
+  Location loc = op.getLoc();
+  forEachSumRow(builder, loc, tile, [&](OpBuilder &nested, Value row) {
+    emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
+  });
+}
+
 /// Writes what the lanes of `sums`, those of `tile`, add up to.
 static void emitResult(OpBuilder &builder, OuterSumOp op, Value sums, const OuterTile &tile) {
   Location loc = op.getLoc();
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, tile.rows), 1,
-          [&](OpBuilder &inRow, Value i) {
-            Value row = arith::AddIOp::create(inRow, loc, tile.row0, i);
-            Value sumRow = tile.sumRow0 ? row : i;
-            emitLaneSums(inRow, loc, {sums, {sumRow}}, tile.cols,
-                         [&](OpBuilder &nested, Value j, Value sum) {
-                           Value col = arith::AddIOp::create(nested, loc, tile.col0, j);
-                           memref::StoreOp::create(nested, loc, sum, op.getDestination(),
-                                                   ValueRange{row, col});
-                         });
-          });
+  forEachSumRow(builder, loc, tile, [&](OpBuilder &inRow, Value sumRow) {
+    Value row =
+        tile.sharesSums ? sumRow : arith::AddIOp::create(inRow, loc, tile.row0, sumRow).getResult();
+    emitLaneSums(
+        inRow, loc, {sums, {sumRow}}, tile.cols, [&](OpBuilder &nested, Value j, Value sum) {
+          Value col = arith::AddIOp::create(nested, loc, tile.col0, j);
+          memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{row, col});
+        });
+  });
 }
 
 /// Computes `tile` of the result in `sums`.
 static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &tile,
                            const OuterSlabSums &slabSums, Value sums) {
   Location loc = op.getLoc();
-  auto forEachRow = [&](OpBuilder &at, function_ref<void(OpBuilder &, Value)> body) {
-    emitFor(at, loc, getIndex(at, loc, 0), getIndex(at, loc, tile.rows), 1, body);
-  };
-  forEachRow(builder, [&](OpBuilder &nested, Value row) {
-    emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
-  });
+  emitZeroSums(builder, loc, sums, tile);
   auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
     slabSums.emit(inSlab, slab, tile, {sums});
   };
   emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
-    forEachRow(inBlock, [&](OpBuilder &nested, Value row) {
-      emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
-    });
+    emitClearSums(inBlock, op, block, sums, tile);
   });
   emitResult(builder, op, sums, tile);
 }
@@ -315,36 +326,30 @@ static void lowerSmallSum(OuterSumOp op, const SlabArray &lhs, const SlabArray &
   VectorType rowType = Rows{op.getLhs()}.getRowType();
   auto type = MemRefType::get({numRows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
   Value sums = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
-  auto getPart = [&](OpBuilder &at, Value row0, int64_t rows) -> OuterTile {
-    return {row0, getIndex(at, loc, 0), rows, numCols, /*sumRow0=*/row0};
+  auto getTile = [&](OpBuilder &at, Value row0, int64_t rows) -> OuterTile {
+    return {row0, getIndex(at, loc, 0), rows, numCols, /*sharesSums=*/true};
   };
-  emitParallelRows(builder, loc, numRows, tile.rows,
-                   [&](OpBuilder &task, Value row0, int64_t rows) {
-                     emitFor(task, loc, row0, addIndex(task, loc, row0, rows), 1,
-                             [&](OpBuilder &nested, Value row) {
-                               emitZeroRows(nested, loc, {sums, {row}}, numCols);
-                             });
-                   });
+  auto forEachTask = [&](OpBuilder &at, function_ref<void(OpBuilder &, const OuterTile &)> body) {
+    emitParallelRows(at, loc, numRows, tile.rows, [&](OpBuilder &task, Value row0, int64_t rows) {
+      body(task, getTile(task, row0, rows));
+    });
+  };
+  forEachTask(builder,
+              [&](OpBuilder &task, const OuterTile &part) { emitZeroSums(task, loc, sums, part); });
   auto addSteps = [&](OpBuilder &inSteps, const Slab &steps) {
-    emitParallelRows(inSteps, loc, numRows, tile.rows,
-                     [&](OpBuilder &task, Value row0, int64_t rows) {
-                       OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, numCols);
-                       emitSlabsOf(task, loc, steps, [&](OpBuilder &inSlab, const Slab &slab) {
-                         slabSums.emit(inSlab, slab, getPart(inSlab, row0, rows), {sums});
-                       });
-                     });
+    forEachTask(inSteps, [&](OpBuilder &task, const OuterTile &part) {
+      OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, numCols);
+      emitSlabsOf(task, loc, steps, [&](OpBuilder &inSlab, const Slab &slab) {
+        slabSums.emit(inSlab, slab, part, {sums});
+      });
+    });
   };
   auto clearPadding = [&](OpBuilder &inBlock, Value block) {
-    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, numRows), 1,
-            [&](OpBuilder &nested, Value row) {
-              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
-            });
+    emitClearSums(inBlock, op, block, sums, getTile(inBlock, getIndex(inBlock, loc, 0), numRows));
   };
   emitSlabs(builder, loc, op.getLhs(), addSteps, clearPadding, kStepsTogether);
-  emitParallelRows(builder, loc, numRows, tile.rows,
-                   [&](OpBuilder &task, Value row0, int64_t rows) {
-                     emitResult(task, op, sums, getPart(task, row0, rows));
-                   });
+  forEachTask(builder,
+              [&](OpBuilder &task, const OuterTile &part) { emitResult(task, op, sums, part); });
   memref::DeallocOp::create(builder, loc, sums);
 }
 
@@ -367,7 +372,7 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
         Value sums = memref::AllocaOp::create(task, loc, type, task.getI64IntegerAttr(64));
         OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, tile.cols);
         emitBlocks(task, loc, numCols, tile.cols, [&](OpBuilder &nested, Value col0, int64_t cols) {
-          emitResultTile(nested, op, {row0, col0, rows, cols, /*sumRow0=*/{}}, slabSums, sums);
+          emitResultTile(nested, op, {row0, col0, rows, cols}, slabSums, sums);
         });
       });
 }

@@ -27,19 +27,13 @@ int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
   return (size + numBlocks - 1) / numBlocks;
 }
 
-/// Calls `emit` for parts of `length` steps of `slab`.
-static void emitParts(OpBuilder &builder, Location loc, const Slab &slab, int64_t length,
-                      function_ref<void(OpBuilder &, const Slab &)> emit) {
+void bppsa::emitSlabsOf(OpBuilder &builder, Location loc, const Slab &slab,
+                        function_ref<void(OpBuilder &, const Slab &)> emit, int64_t length) {
   emitFor(builder, loc, slab.first, slab.last, length, [&](OpBuilder &nested, Value first) {
     Value last =
         arith::MinUIOp::create(nested, loc, addIndex(nested, loc, first, length), slab.last);
     emit(nested, Slab{slab.block, first, last});
   });
-}
-
-void bppsa::emitSlabsOf(OpBuilder &builder, Location loc, const Slab &slab,
-                        function_ref<void(OpBuilder &, const Slab &)> emit) {
-  emitParts(builder, loc, slab, kSlabSteps, emit);
 }
 
 void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
@@ -50,7 +44,7 @@ void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
   emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value index) {
     Value left = arith::SubIOp::create(inBlock, loc, numBlocks, index);
     Value block = addIndex(inBlock, loc, left, -1);
-    emitParts(inBlock, loc, {block, zero, numSteps}, length, emit);
+    emitSlabsOf(inBlock, loc, {block, zero, numSteps}, emit, length);
     if (finish)
       finish(inBlock, block);
   });

@@ -52,8 +52,8 @@ struct OuterBlocking {
 struct OuterTile {
   mlir::Value row0, col0;
   int64_t rows, cols;
-  /// The row of the running sums that `row0` has; null for the first one.
-  mlir::Value sumRow0;
+  /// Whether running sums are those of all rows, rather than of the tile's alone.
+  bool sharesSums = false;
 };
 
 /// Adds outer products slab by slab to running sums in memory.
@@ -138,9 +138,10 @@ void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequenc
                llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr,
                int64_t length = kSlabSteps);
-/// Calls `emit` for the slabs of kSlabSteps steps of `slab`.
+/// Calls `emit` for the slabs of `length` steps of `slab`.
 void emitSlabsOf(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab,
-                 llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit);
+                 llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
+                 int64_t length = kSlabSteps);
 
 /// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
 /// Without `batch`, the number of samples, there are none.
