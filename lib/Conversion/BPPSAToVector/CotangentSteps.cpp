@@ -275,7 +275,8 @@ LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
   if (!sums.empty())
     blocks.emplace(builder, loop, sums, options);
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
-  int64_t most = steps->getMostSamples(getMostTaskSamples(op));
+  // Each batch block has sums of its own.
+  int64_t most = blocks ? 1 : steps->getMostSamples(getMostTaskSamples(op));
   emitSampleTasks(
       builder, op, numBlocks, most, [&](OpBuilder &nested, Value block, int64_t samples) {
         steps->setSamples(samples);

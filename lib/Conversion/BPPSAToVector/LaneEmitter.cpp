@@ -71,6 +71,9 @@ Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value s
 }
 
 int64_t LaneEmitter::getMostSamples(int64_t most) const {
+  // Where a vector of samples takes several registers, these share what is read of a matrix.
+  if (!isOverUnits() && options.hasFewRegisters())
+    return 1;
   auto fit = [&](const RowUnit &unit) {
     int64_t sums = options.hasFewRegisters() ? !unit.sums.empty() : unit.sums.size();
     return sums * getNumPartials(unit) * most <= options.getNumAccumulators();
@@ -180,8 +183,9 @@ SmallVector<Rows> LaneEmitter::accumulateInMemory(OpBuilder &builder, Location l
   SmallVector<Rows> sums;
   for (size_t tile = 0; tile < tiles.size(); tile += options.samples)
     for (const ProductSum &sum : unit.sums) {
-      auto type = VectorType::get(1, getElementTypeOrSelf(sum.result.getType()));
-      sums.push_back(allocateRows(builder, loc, tiles[tile].width, type, options.samples));
+      auto type = VectorType::get(options.lanes, getElementTypeOrSelf(sum.result.getType()));
+      int64_t rows = isOverUnits() ? tiles[tile].width : 1;
+      sums.push_back(allocateRows(builder, loc, rows, type, options.samples));
     }
   SmallVector<RowValues> values(tiles.size());
   for (size_t first = 0; first < numSums; first += together) {
@@ -253,10 +257,11 @@ void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit,
   auto yielded = body->getTerminator()->getOperands();
   for (auto [value, rows] : llvm::zip(yielded, laterResults))
     if (rows.memref && llvm::is_contained(unit.stored, value))
-      rows.prefetch(builder, loc, tile.first, /*isWrite=*/true);
+      rows.ofSample(builder, loc, tile.sample).prefetch(builder, loc, tile.first, /*isWrite=*/true);
   for (auto [argument, rows] : llvm::zip(body->getArguments(), fetchedWithRows))
     if (rows.memref && values.contains(argument))
-      rows.prefetch(builder, loc, tile.first, /*isWrite=*/false);
+      rows.ofSample(builder, loc, tile.sample)
+          .prefetch(builder, loc, tile.first, /*isWrite=*/false);
 }
 
 Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,

@@ -18,7 +18,8 @@ struct LaneOptions {
   int64_t lanes = 16;
   /// Vectors of `lanes` values that the register file holds.
   int64_t registers = 32;
-  /// Over units, the samples that are computed together and share what is read of matrices.
+  /// Over units, the samples that are computed together and share what is read of matrices; over
+  /// samples, the vectors of samples.
   int64_t samples = 1;
 
   /// Registers left for accumulators beside a vector row and a matrix entry.
@@ -31,8 +32,8 @@ struct LaneOptions {
 
 /// Values that one vector holds. Over samples it is row `first` of a body value,
 /// for `width` samples; over hidden units, with one sample, it is the rows
-/// [first, first + width), of one of the samples that are computed together; without `sample`, of
-/// the first.
+/// [first, first + width). It is of one of the samples, or vectors of them, that are computed
+/// together; without `sample`, of the first.
 struct Tile {
   mlir::Value first;
   int64_t width;
@@ -56,8 +57,8 @@ struct Rows {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 3> prefix;
   int64_t first = 0;
-  /// Over units, which index tells samples apart that are computed together: the first one, or that
-  /// of steps where these do not wait for each other.
+  /// Which index tells samples, or vectors of them, apart that are computed together: the first
+  /// one, or that of steps where these do not wait for each other.
   unsigned sampleDim = 0;
   /// Over samples, where these are part of the lanes: the first of them, and how many they are.
   mlir::Value firstLane;
@@ -80,12 +81,12 @@ struct Rows {
   Rows ofLanes(mlir::Value lane, int64_t count) const;
   /// These rows without the first `count`.
   Rows dropFront(int64_t count) const;
-  /// Over units, the same rows of the sample that comes `sample` later, if given.
+  /// The same rows of the sample, or vector of samples, that comes `sample` later, if given.
   Rows ofSample(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample) const;
 };
 
-/// A `[rows, lanes]` array on the stack, `[rows]` over units, for several samples `[samples,
-/// rows]`.
+/// A `[rows, lanes]` array on the stack, `[rows]` over units; for several samples, or vectors of
+/// them, `[samples, ...]`.
 Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
                   mlir::VectorType rowType, int64_t samples = 1);
 
@@ -117,10 +118,10 @@ public:
 
   const BodyPlan &getPlan() const { return plan; }
 
-  /// Over units, how many samples up to `most`, which is a power of two, have accumulators in
-  /// registers when they are computed together.
+  /// How many samples, or vectors of them, up to `most`, which is a power of two, have accumulators
+  /// in registers when they are computed together.
   int64_t getMostSamples(int64_t most) const;
-  /// How many samples are computed together from now on; comes before `allocateScratch`. Each of
+  /// How many of them are computed together from now on; comes before `allocateScratch`. Each of
   /// them has the bits that it has alone.
   void setSamples(int64_t samples) { options.samples = samples; }
   int64_t getSamples() const { return options.samples; }

@@ -132,13 +132,16 @@ static int64_t getBytesOfRow(const Rows &rows) {
 void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
   fetched.clear();
   fetchingColumns = 0;
+  fetchedWithRows.assign(laterArguments.size(), Rows());
+  // Steps whose samples share large matrices compute longer than they wait for their rows.
+  if (options.samples > 1)
+    return;
   for (auto [argument, rows] : llvm::zip(body->getArguments(), laterArguments))
     if (rows.memref)
       fetched.push_back({rows, getNumRows(argument)});
   for (const RowUnit &unit : plan.getUnits())
     if (!isOverUnits() && getTilesTogether(unit) == unit.rows)
       fetchingColumns += countLoopColumns(unit);
-  fetchedWithRows.assign(laterArguments.size(), Rows());
   if (fetchingColumns > 0 || !options.hasFewRegisters())
     return;
   for (auto [argument, rows, fetches] :

@@ -1,6 +1,6 @@
-"""Time loops over units whose threads take several samples together: each has its bits alone.
+"""Time loops whose threads take several samples, or vectors of samples, together: each has its bits alone.
 
-The cell and the link of loops.py, packed with one lane, and a cell of 40 units, which has
+The cell and the link of loops.py, packed with one lane or 16, and a cell of 40 units, which has
 several tiles and partial sums.
 """
 
@@ -12,7 +12,9 @@ import pytest
 from kernels import Kernels
 from loops import CELL, CHAIN, check, uniform, walk_cell, walk_chain
 
-BATCHES = (1, 2, 3, 4, 7, 9)
+# By the lanes of a vector: the samples of a batch, and how many vectors a task takes.
+BATCHES = {1: (1, 2, 3, 4, 7, 9), 16: (1, 32, 39, 70)}
+MOST = {1: 4, 16: 2}
 LENGTHS = (1, 7, 40)
 
 WIDE = """
@@ -31,55 +33,65 @@ func.func @wide(%x: tensor<?x?x3xf32>, %h: tensor<?x40xf32>, %w: tensor<40x3xf32
 """
 
 
-def one_lane(ir, mapping=""):
+def with_lanes(ir, lanes, mapping=""):
     """The loop of `ir` on packed arrays; `mapping` is set by hand."""
-    ir = re.sub(r"tensor<((?:\?x)+\d+)xf32>", r"tensor<\1x1xf32>", ir)
-    ir = re.sub(r"(bppsa\.(?:recurrence|chain)(?: reverse)?) ", r"\1 lanes 1 ", ir)
+    ir = re.sub(r"tensor<((?:\?x)+\d+)xf32>", rf"tensor<\1x{lanes}xf32>", ir)
+    ir = re.sub(r"(bppsa\.(?:recurrence|chain)(?: reverse)?) ", rf"\1 lanes {lanes} ", ir)
     attributes = f"attributes {{bppsa.mapping = {mapping}}} " if mapping else ""
     ir, count = re.subn(r"(captures\([^)]*\))\s*(->|outputs)", rf"\1 {attributes}\2", ir)
     assert count == 1
     return ir
 
 
-def pack(array):
-    """[T, B, N] as [B, T, N, 1], and [B, N] as [B, N, 1]."""
-    return (array.swapaxes(0, 1) if array.ndim == 3 else array)[..., None]
+def pack(array, lanes):
+    """[T, B, N] as [ceil(B / lanes), T, N, lanes], and [B, N] as [ceil(B / lanes), N, lanes]."""
+    steps = array if array.ndim == 3 else array[None]
+    padding = -steps.shape[1] % lanes
+    steps = np.pad(steps, [(0, 0), (0, padding), (0, 0)])
+    blocks = steps.reshape(len(steps), -1, lanes, steps.shape[2]).transpose(1, 0, 3, 2)
+    return blocks if array.ndim == 3 else blocks[:, 0]
 
 
-def unpack(array):
-    return array[..., 0].swapaxes(0, 1) if array.ndim == 4 else array[..., 0]
+def unpack(array, batch):
+    blocks = array if array.ndim == 4 else array[:, None]
+    steps = blocks.transpose(1, 0, 3, 2).reshape(blocks.shape[1], -1, blocks.shape[2])[:, :batch]
+    return steps if array.ndim == 4 else steps[0]
 
 
-def call(kernels, function, arrays, captures, shapes, threads=1):
-    shapes = [pack(np.empty(shape)).shape for shape in shapes]
-    inputs = [*map(pack, arrays), *captures]
-    return [unpack(one) for one in kernels.call(function, inputs, shapes, threads=threads)]
+def call(kernels, lanes, function, arrays, captures, shapes, threads=1):
+    batches = [shape[-2] for shape in shapes]
+    shapes = [pack(np.empty(shape), lanes).shape for shape in shapes]
+    inputs = [*(pack(array, lanes) for array in arrays), *captures]
+    results = kernels.call(function, inputs, shapes, threads=threads)
+    return [unpack(one, batch) for one, batch in zip(results, batches, strict=True)]
 
 
 class Pair:
-    """A loop that takes up to 4 samples together, and the same one that takes each alone."""
+    """A loop that takes several vectors together, and the same one that takes each alone."""
 
-    def __init__(self, tmp_path, ir, registers=32):
-        self.kernels = []
-        for name, mapping in (("alone", ""), ("together", "#bppsa.task_mapping<most = 4>")):
+    def __init__(self, tmp_path, ir, lanes, registers=32):
+        self.lanes, self.kernels = lanes, []
+        together = f"#bppsa.task_mapping<most = {MOST[lanes]}>"
+        for name, mapping in (("alone", ""), ("together", together)):
             (tmp_path / name).mkdir()
-            self.kernels.append(Kernels(tmp_path / name, one_lane(ir, mapping), registers))
+            ir_of_lanes = with_lanes(ir, lanes, mapping)
+            self.kernels.append(Kernels(tmp_path / name, ir_of_lanes, registers))
 
     def check(self, expected, *arguments):
         alone, together = self.kernels
-        once = call(alone, *arguments)
+        once = call(alone, self.lanes, *arguments)
         check(once, expected)
-        # The runtime of tests gives tasks 4 samples on one thread, and one on several.
+        # The runtime of tests gives tasks most samples on one thread, and one on several.
         for threads in (1, 3):
-            for value, again in zip(once, call(together, *arguments, threads=threads)):
+            for value, again in zip(once, call(together, self.lanes, *arguments, threads=threads)):
                 np.testing.assert_array_equal(value, again)
 
 
-@pytest.mark.parametrize("registers", [32, 8])
+@pytest.mark.parametrize("lanes, registers", [(1, 32), (1, 8), (16, 32)])
 @pytest.mark.parametrize("reverse", ["", "reverse"])
-def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, registers):
-    pair = Pair(tmp_path, CELL.format(reverse=reverse), registers)
-    for steps, batch in itertools.product(LENGTHS, BATCHES):
+def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, lanes, registers):
+    pair = Pair(tmp_path, CELL.format(reverse=reverse), lanes, registers)
+    for steps, batch in itertools.product(LENGTHS, BATCHES[lanes]):
         arrays = uniform(steps, (steps, batch, 3), (batch, 6), (batch, 4))
         captures = uniform(1, (6, 3), (6, 6), (4, 6), (6,))
         shapes = [(steps + 1, batch, 6), (steps + 1, batch, 4), (steps, batch, 6)]
@@ -87,8 +99,9 @@ def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, registers):
         pair.check(expected, "cell", arrays, captures, shapes)
 
 
+@pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected", "swapped"])
-def test_a_link_that_reads_its_states_late(tmp_path, variant):
+def test_a_link_that_reads_its_states_late(tmp_path, variant, lanes):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     pair = Pair(
         tmp_path,
@@ -98,8 +111,9 @@ def test_a_link_that_reads_its_states_late(tmp_path, variant):
             injected=injected if variant == "injected" else "inject_into []",
             order="%kt, %e" if variant == "swapped" else "%e, %kt",
         ),
+        lanes,
     )
-    for steps, batch in itertools.product(LENGTHS, BATCHES):
+    for steps, batch in itertools.product(LENGTHS, BATCHES[lanes]):
         arrays = uniform(steps, (steps, batch, 4), (batch, 4), (batch, 4), (steps, batch, 4))
         captures = [uniform(1, (4, 4))[0] / 2]
         flags = [variant == word for word in ("reverse", "injected", "swapped")]
@@ -108,15 +122,16 @@ def test_a_link_that_reads_its_states_late(tmp_path, variant):
         pair.check(expected, "chain", arrays, captures, shapes)
 
 
-def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path):
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path, lanes):
     """Some samples of a task have cotangents, the others have none."""
     ir = CHAIN.format(op="bppsa.chain", reverse="", injected="inject_into []", order="%e, %d")
-    pair = Pair(tmp_path, ir)
-    steps, batch = 150, 7
+    pair = Pair(tmp_path, ir, lanes)
+    steps, batch = 150, 7 * lanes
     a, s = uniform(0, (steps, batch, 4), (steps, batch, 4))
     a[20:60] = 0
     seeds = np.zeros((2, batch, 4))
-    seeds[0, 2] = seeds[1, 5] = 1
+    seeds[0, 2 * lanes] = seeds[1, 5 * lanes] = 1
     captures = [np.zeros((4, 4))]
     shapes = [(batch, 4), (batch, 4), (steps, batch, 4)]
     g, k = seeds
@@ -127,10 +142,10 @@ def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path):
     pair.check((g, k, emitted), "chain", [a, *seeds, s], captures, shapes)
 
 
-@pytest.mark.parametrize("registers", [32, 8])
-def test_several_tiles_and_partial_sums(tmp_path, registers):
-    pair = Pair(tmp_path, WIDE, registers)
-    for steps, batch in itertools.product(LENGTHS, BATCHES):
+@pytest.mark.parametrize("lanes, registers", [(1, 32), (1, 8), (16, 32)])
+def test_several_tiles_and_partial_sums(tmp_path, lanes, registers):
+    pair = Pair(tmp_path, WIDE, lanes, registers)
+    for steps, batch in itertools.product(LENGTHS, BATCHES[lanes]):
         arrays = uniform(steps, (steps, batch, 3), (batch, 40))
         w, r = uniform(1, (40, 3), (40, 40))
         r /= 6
@@ -140,8 +155,8 @@ def test_several_tiles_and_partial_sums(tmp_path, registers):
         pair.check([np.array(h)], "wide", arrays, [w, r], [(steps + 1, batch, 40)])
 
 
-@pytest.mark.parametrize("registers", [32, 8])
-def test_steps_of_a_loop_without_states(tmp_path, registers):
+@pytest.mark.parametrize("lanes, registers", [(1, 32), (1, 8), (16, 32)])
+def test_steps_of_a_loop_without_states(tmp_path, lanes, registers):
     """Two results of one matrix each, of which one is added to the other."""
     pair = Pair(
         tmp_path,
@@ -160,6 +175,7 @@ func.func @steps(%x: tensor<?x?x42xf32>, %w: tensor<23x42xf32>, %v: tensor<23x42
   return %0#0, %0#1 : tensor<?x?x23xf32>, tensor<?x?x23xf32>
 }
 """,
+        lanes,
         registers,
     )
     for steps, batch in itertools.product(LENGTHS, (1, 3)):

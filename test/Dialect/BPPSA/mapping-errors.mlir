@@ -274,20 +274,8 @@ func.func @no_product(%a: memref<4xf32>) {
 
 // -----
 
-func.func @samples_in_lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
-  // expected-error @below {{takes no samples together; 'bppsa.mapping' of tasks needs a time loop with 'lanes 1'}}
-  bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>)
-      into(%y : memref<?x?x4x16xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} {
-  ^bb0(%xt: vector<4xf32>):
-    bppsa.yield %xt : vector<4xf32>
-  }
-  return
-}
-
-// -----
-
 func.func @no_lanes(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x?x4xf32> {
-  // expected-error @below {{takes no samples together}}
+  // expected-error @below {{takes no samples together; 'bppsa.mapping' of tasks needs a time loop with 'lanes'}}
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h : tensor<?x4xf32>)
       attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} -> (tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):

@@ -294,9 +294,9 @@ LogicalResult TaskMappingAttr::verify(function_ref<InFlightDiagnostic()> emitErr
 }
 
 LogicalResult TaskMappingAttr::verifyOn(Operation *op) {
-  if (!isa<RecurrenceOp, ChainOp>(op) || cast<PackableOpInterface>(op).getLanes() != 1)
+  if (!isa<RecurrenceOp, ChainOp>(op) || !cast<PackableOpInterface>(op).getLanes())
     return op->emitOpError("takes no samples together; 'bppsa.mapping' of tasks needs a time loop "
-                           "with 'lanes 1'");
+                           "with 'lanes'");
   return success();
 }
 

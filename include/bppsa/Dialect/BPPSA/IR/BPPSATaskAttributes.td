@@ -15,8 +15,9 @@ def BPPSA_TaskMappingAttr : AttrDef<BPPSA_Dialect, "TaskMapping"> {
   let summary = "how many samples of a time loop one thread of a CPU takes together";
   let description = [{
     `bppsa-choose-task-mapping` gives it to packed time loops on memory as `bppsa.mapping`. Over
-    units, samples that are taken together share each vector of a matrix that is read; a thread takes
-    up to `most` of them, a power of two, and fewer where other threads would have nothing to do. In
+    units, samples that are taken together share each vector of a matrix that is read; with samples
+    in lanes, vectors of samples share each entry. A thread takes up to `most` of them, a power of
+    two, and fewer where other threads would have nothing to do or registers do not suffice. In
     a loop without states, steps are taken together in place of samples.
 
     Example: `#bppsa.task_mapping<most = 4>`

@@ -8,6 +8,7 @@
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa {
@@ -18,8 +19,16 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// A gate of an LSTM has 4 vectors of sums, which leave registers for this many samples.
+/// Over units, a gate of an LSTM has 4 vectors of sums, which leave registers for this many
+/// samples.
 static constexpr int64_t kSamplesTogether = 4;
+
+/// Over samples, each entry of a matrix that is loaded is multiplied with so many vectors: one for
+/// each of the two units for multiply-adds that a core has.
+static constexpr int64_t kVectorsTogether = 2;
+
+/// Whether `chain` adds sums up on its way, which each vector of samples has by itself.
+static bool hasSums(Operation *chain) { return isa<memref::AllocaScopeOp>(chain->getParentOp()); }
 
 namespace {
 struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskMapping> {
@@ -35,22 +44,23 @@ struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskM
 private:
   static bool canMap(Operation *op) {
     return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
-           cast<PackableOpInterface>(op).getLanes() == 1 && !attrs::Mapping::of(op);
+           cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) && !hasSums(op);
   }
 
   void choose(Operation *op) {
     int64_t bytes = getMatrixBytes(op->getRegion(0)), most = cache;
-    bool isLarge = bytes > most;
+    bool isOverUnits = cast<PackableOpInterface>(op).getLanes() == 1, isLarge = bytes > most;
+    int64_t together = isOverUnits ? kSamplesTogether : kVectorsTogether;
     if (isLarge)
-      attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), kSamplesTogether));
+      attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), together));
     auto options = remark::RemarkOpts::name("ChooseTaskMapping")
                        .category("mapping")
                        .function(getOperation().getSymName());
-    remark::passed(op->getLoc(), options)
-        << remark::add("{0}: tasks of up to {1} samples or independent steps, as a step reads {2} "
-                       "bytes of matrices and "
-                       "the cache has {3}",
-                       op->getName().stripDialect(), isLarge ? kSamplesTogether : 1, bytes, most);
+    remark::passed(op->getLoc(), options) << remark::add(
+        "{0}: tasks of up to {1} {2}samples or independent steps, as a step reads {3} "
+        "bytes of matrices and the cache has {4}",
+        op->getName().stripDialect(), isLarge ? together : 1, isOverUnits ? "" : "vectors of ",
+        bytes, most);
   }
 };
 } // namespace

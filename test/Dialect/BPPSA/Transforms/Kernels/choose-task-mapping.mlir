@@ -29,17 +29,31 @@ func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6x
   return
 }
 
-// No loop whose lanes hold samples has one.
+// Two vectors of samples share each entry, but not in a chain that makes sums on its way.
 // CHECK-LABEL: func.func @samples(
-// WHOLE-LABEL: func.func @samples(
+// CHECK: bppsa.recurrence lanes 16 {{.*}}bppsa.mapping = #bppsa.task_mapping<most = 2>
+// CHECK: memref.alloca_scope
 // CHECK-NOT: bppsa.mapping
+// CHECK: bppsa.chain lanes 16
+// WHOLE-LABEL: func.func @samples(
+// REMARK-DAG: Function=samples {{.*}}"recurrence: tasks of up to 2 vectors of samples or independent steps, as a step reads 144 bytes of matrices and the cache has 100"
 func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<6x6xf32>,
-    %y: memref<?x?x6x16xf32>) {
+    %y: memref<?x?x6x16xf32>, %g: memref<?x6x16xf32>, %s: memref<6xf32>) {
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x6x16xf32>) initial(%h : memref<?x6x16xf32>)
       captures(%r : memref<6x6xf32>) into(%y : memref<?x?x6x16xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
     %0 = bppsa.matvec %rc, %ht plus %xt : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
     bppsa.yield %0 : vector<6xf32>
+  }
+  memref.alloca_scope {
+    bppsa.chain lanes 16 saved(%x : memref<?x?x6x16xf32>) seeds(%h : memref<?x6x16xf32>) inject_into []
+        captures(%r : memref<6x6xf32>) into(%g : memref<?x6x16xf32>) {
+    ^bb0(%at: vector<6xf32>, %gt: vector<6xf32>, %rc: vector<6x6xf32>):
+      %0 = arith.mulf %at, %gt : vector<6xf32>
+      %1 = bppsa.matvec transposed %rc, %0 : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+      bppsa.yield %1 : vector<6xf32>
+    }
+    bppsa.step_sum lanes 16 %x into %s : memref<6xf32> : memref<?x?x6x16xf32>
   }
   return
 }
