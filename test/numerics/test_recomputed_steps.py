@@ -24,6 +24,9 @@ MORE = {
     "lstm-reverse": models.Spec("LSTM", direction="reverse", head="steps"),
     "lstm-both-ways": models.Spec("LSTM", direction="bidirectional", layout=1, initial="input"),
     "lstm-ragged": models.Spec("LSTM", lengths=True, direction="reverse"),
+    # Without a limit, products of inputs of so large matrices are a loop of their own.
+    "lstm-large": models.Spec("LSTM", hidden=130, features=130),
+    "gru-large": models.Spec("GRU", hidden=150, features=150, linear_before_reset=0),
     "gru-wide": models.Spec("GRU", hidden=64, linear_before_reset=1),
 }
 

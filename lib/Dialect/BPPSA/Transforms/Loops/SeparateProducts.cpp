@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include <limits>
 
 namespace bppsa {
 #define GEN_PASS_DEF_SEPARATEPRODUCTS
@@ -142,24 +143,36 @@ struct SeparateProducts : public bppsa::impl::SeparateProductsBase<SeparateProdu
 
 private:
   static bool canSeparate(RecurrenceOp loop) {
-    auto mapping = dyn_cast_or_null<CPUMappingAttr>(attrs::Mapping::of(loop));
-    return mapping && mapping.holds(LaneContents::Units) && !loop.getLanes() &&
+    return isa_and_present<CPUMappingAttr>(attrs::Mapping::of(loop)) && !loop.getLanes() &&
            !loop.getInitial().empty() && !loop.getSequences().empty() &&
            loop.getDestinations().empty() && !loop.isGraphForm();
   }
 
+  /// From how many bytes of matrices on the products of `loop` are separated.
+  int64_t getLeastBytes(RecurrenceOp loop) const {
+    switch (cast<CPUMappingAttr>(attrs::Mapping::of(loop)).getLanes()) {
+    case LaneContents::Units:
+      return cache + 1;
+    case LaneContents::Samples:
+      return ofSamples;
+    case LaneContents::Chunks:
+      break;
+    }
+    return std::numeric_limits<int64_t>::max();
+  }
+
   void separate(RecurrenceOp loop) {
-    int64_t bytes = getMatrixBytes(loop.getBody());
+    int64_t bytes = getMatrixBytes(loop.getBody()), least = getLeastBytes(loop);
     InputProducts products(loop);
-    if (products.empty() || bytes <= cache)
+    if (products.empty() || bytes < least)
       return;
     auto options = remark::RemarkOpts::name("SeparateProducts")
                        .category("mapping")
                        .function(getOperation().getSymName());
     remark::passed(loop.getLoc(), options)
         << remark::add("recurrence: {0} products of inputs in a loop of their own, as a step reads "
-                       "{1} bytes of matrices and the cache has {2}",
-                       products.size(), bytes, cache.getValue());
+                       "{1} bytes of matrices, at least {2}",
+                       products.size(), bytes, least);
     products.separate();
   }
 };

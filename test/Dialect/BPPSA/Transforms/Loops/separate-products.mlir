@@ -1,5 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-separate-products=cache=100 | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-separate-products | FileCheck %s --check-prefix=SMALL
+// RUN: bppsa-opt %s --bppsa-separate-products=of-samples=144 | FileCheck %s --check-prefix=SAMPLES
 // RUN: bppsa-opt %s --bppsa-separate-products=cache=100 --remarks-filter=mapping 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 #units = #bppsa.cpu_mapping<units, width = 1>
@@ -28,7 +29,7 @@
 // SMALL-COUNT-1: bppsa.recurrence
 // SMALL-NOT: bppsa.recurrence
 // SMALL:      return
-// REMARK: Function=cell {{.*}}"recurrence: 2 products of inputs in a loop of their own, as a step reads 360 bytes of matrices and the cache has 100"
+// REMARK: Function=cell {{.*}}"recurrence: 2 products of inputs in a loop of their own, as a step reads 360 bytes of matrices, at least 101"
 // REMARK-NOT: Function=others
 func.func @cell(%x: tensor<?x?x3xf32>, %y: tensor<?x?x6xf32>, %h0: tensor<?x6xf32>, %w: tensor<6x3xf32>,
     %v: tensor<6x6xf32>, %r: tensor<6x6xf32>, %b: tensor<6xf32>) -> tensor<?x?x6xf32> {
@@ -46,8 +47,12 @@ func.func @cell(%x: tensor<?x?x3xf32>, %y: tensor<?x?x6xf32>, %h0: tensor<?x6xf3
   return %h : tensor<?x?x6xf32>
 }
 
-// A product that adds one of a state is not the same with any state, nor is one of samples in lanes
-// worth it, nor is there anything to share in a loop without states.
+// A product that adds one of a state is not the same with any state, nor is there anything to share in a loop
+// without states. One of samples in lanes is worth it where matrices are larger.
+// SAMPLES-LABEL: func.func @others(
+// SAMPLES-COUNT-4: bppsa.recurrence
+// SAMPLES-NOT: bppsa.recurrence
+// SAMPLES:     return
 // CHECK-LABEL: func.func @others(
 // CHECK-COUNT-3: bppsa.recurrence
 // CHECK-NOT: bppsa.recurrence
@@ -64,8 +69,9 @@ func.func @others(%x: tensor<?x?x6xf32>, %h0: tensor<?x6xf32>, %r: tensor<6x6xf3
   %k = bppsa.recurrence sequences(%x : tensor<?x?x6xf32>) initial(%h0 : tensor<?x6xf32>)
       captures(%r : tensor<6x6xf32>) attributes {bppsa.mapping = #samples} -> (tensor<?x?x6xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
-    %0 = bppsa.matvec %rc, %xt plus %ht : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
-    bppsa.yield %0 : vector<6xf32>
+    %0 = bppsa.matvec %rc, %xt : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %1 = arith.addf %0, %ht : vector<6xf32>
+    bppsa.yield %1 : vector<6xf32>
   }
   %p = bppsa.recurrence sequences(%x : tensor<?x?x6xf32>) captures(%r : tensor<6x6xf32>)
       attributes {bppsa.mapping = #units} outputs(tensor<?x?x6xf32>) {

@@ -183,10 +183,14 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
 def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
   let summary = "products of inputs in a loop without states";
   let description = [{
-    Where vectors hold units, a step reads all matrices of the body. Products of sequences alone do
-    not wait for a state: of loops over units whose matrices take more than `cache` bytes they become
-    a loop of their own in front, in which steps share what is read of a matrix
-    (`bppsa-choose-task-mapping`). A remark of the category `mapping` says what was separated.
+    A step of a loop reads all matrices of the body. Products of sequences alone do not wait for a
+    state: they become a loop of their own in front, in which steps share what is read of a matrix
+    (`bppsa-choose-task-mapping`). So do those of loops over units whose matrices leave the
+    first-level cache, as they take more than `cache` bytes, and of loops with samples in lanes whose
+    matrices, of `of-samples` bytes or more, take much of the second-level cache: a lane already
+    shares what is read with 15 others, and the results of all steps are written and read. Each sum
+    adds its terms in the order in which it adds them in one loop. A remark of the category `mapping`
+    says what was separated.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) initial(%h0 : tensor<?x128xf32>) ... {
@@ -203,6 +207,8 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
+    Option<"ofSamples", "of-samples", "int64_t", /*default=*/"524288",
+           "Bytes of matrices from which on loops with samples in lanes are cut">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
