@@ -24,7 +24,11 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
-  pm.addNestedPass<func::FuncOp>(createSeparateProducts());
+  SeparateProductsOptions separated;
+  // Results of all steps are no part of a segment.
+  if (options.memoryLimit > 0)
+    separated.ofSamples = std::numeric_limits<int64_t>::max();
+  pm.addNestedPass<func::FuncOp>(createSeparateProducts(separated));
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
   if (!options.keepsGradientOrder)
@@ -40,6 +44,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addBufferization(pm);
   pm.addPass(createSeparateBackward());
   pm.addNestedPass<func::FuncOp>(createBlockTime());
+  pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
   addOutlining(pm,
                {/*groupSums=*/false, /*groupCopies=*/false, /*groupFills=*/true, /*anyWindow=*/true,

@@ -164,6 +164,21 @@ static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
   return both <= size ? both : base;
 }
 
+/// Rows of a task, whole multiples of `base`, where it has `lanes`. Even blocks; of few tasks more,
+/// as threads want some, while rows are enough to pay for the lanes that each task packs.
+static int64_t getTaskRows(const Product &product, int64_t lanes, int64_t base, TileShape tile) {
+  constexpr int64_t dynamic = 1 << 20, wantedTasks = 4, leastRows = 96;
+  int64_t numRows = llvm::alignTo(product.getSize(product.rows, dynamic), tile.rows);
+  int64_t numBlocks = llvm::divideCeil(numRows, TileShape::maxRows / base * base);
+  if (lanes > 0 && product.batch.loops.empty()) {
+    int64_t laneBlocks = llvm::divideCeil(product.getSize(product.lanes, dynamic), lanes);
+    int64_t wanted = llvm::divideCeil(wantedTasks, laneBlocks);
+    numBlocks = std::max(numBlocks, std::min(wanted, numRows / leastRows));
+  }
+  int64_t rows = llvm::alignTo(llvm::divideCeil(numRows, numBlocks), base);
+  return std::min({rows, TileShape::maxRows / base * base, numRows});
+}
+
 Blocking Blocking::get(const Product &product, TileShape tile) {
   Blocking blocking;
   blocking.tile = tile;
@@ -171,10 +186,6 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   std::optional<int64_t> sharedRows = product.getSharedSize(product.rows);
   blocking.areRowsApart = sharedRows && *sharedRows <= TileShape::maxRows;
   int64_t base = getBlock(TileShape::maxRows, blocking.areRowsApart ? *sharedRows : 1, tile.rows);
-  int64_t numRows = product.getSize(product.rows, /*dynamic=*/1 << 20);
-  blocking.rows = std::min(TileShape::maxRows / base * base,
-                           static_cast<int64_t>(llvm::alignTo(numRows, tile.rows)));
-
   constexpr int64_t enough = TileShape::minLanes;
   std::optional<int64_t> sharedLanes = product.getSharedSize(product.lanes);
   if (sharedLanes) {
@@ -183,6 +194,7 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   } else {
     blocking.lanes = 0;
   }
+  blocking.rows = getTaskRows(product, blocking.lanes, base, tile);
 
   int64_t numTerms = product.getSize(product.terms, TileShape::maxTerms);
   int64_t numBlocks = std::max<int64_t>(1, llvm::divideCeil(numTerms, TileShape::maxTerms));

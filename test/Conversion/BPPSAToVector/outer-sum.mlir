@@ -25,21 +25,6 @@ func.func @wide(%a: memref<?x?x256x16xf32>, %x: memref<?x?x512x16xf32>, %sum: me
   return
 }
 
-// Running sums of 1 MiB or less are those of all tasks, which have their rows for 128 steps at a time: each reads
-// all rows of the right operand.
-
-// CHECK-LABEL: func.func @small(
-// CHECK:         %[[SUMS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<64x64x16xf32>
-// CHECK:         scf.for %[[FIRST:.*]] = %c0{{.*}} to %{{.*}} step %c128
-// CHECK:           scf.parallel (%[[TASK:.*]]) = (%c0{{.*}}) to (%c5{{.*}})
-// CHECK:             arith.muli %[[TASK]], %c12
-// CHECK:             scf.for %{{.*}} = %[[FIRST]] to %{{.*}} step %c32
-// CHECK:         memref.dealloc %[[SUMS]]
-func.func @small(%a: memref<?x?x64x16xf32>, %x: memref<?x?x64x16xf32>, %sum: memref<64x64xf32>) {
-  bppsa.outer_sum lanes 16 %a, %x into %sum : memref<64x64xf32> : memref<?x?x64x16xf32>, memref<?x?x64x16xf32>
-  return
-}
-
 // Where a vector of 16 lanes takes two registers, each half of the lanes has sums of its own, and the
 // rows of a slab are copied side by side for the second half and for the blocks that follow.
 

@@ -213,7 +213,7 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
                      [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
                        ProductBlock block;
                        block.row0 = arith::AddIOp::create(inRow, loc, tile.row0, row);
-                       block.sumRow = tile.sharesSums ? block.row0 : row;
+                       block.sumRow = row;
                        block.rows = count;
                        block.readsRhsFirst = isFirst;
                        emitRow(inRow, block);
@@ -252,105 +252,33 @@ static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocki
   return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
 }
 
-/// Calls `body` for each row of running sums that `tile` has.
-static void forEachSumRow(OpBuilder &builder, Location loc, const OuterTile &tile,
-                          function_ref<void(OpBuilder &, Value)> body) {
-  Value first = tile.sharesSums ? tile.row0 : getIndex(builder, loc, 0);
-  emitFor(builder, loc, first, addIndex(builder, loc, first, tile.rows), 1, body);
-}
-
-static void emitZeroSums(OpBuilder &builder, Location loc, Value sums, const OuterTile &tile) {
-  forEachSumRow(builder, loc, tile, [&](OpBuilder &nested, Value row) {
-    emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
-  });
-}
-
-/// Sets the lanes of `sums`, those of `tile`, that hold no sample of batch block `block` to zero.
-static void emitClearSums(OpBuilder &builder, OuterSumOp op, Value block, Value sums,
-                          const OuterTile &tile) {
-  Location loc = op.getLoc();
-  forEachSumRow(builder, loc, tile, [&](OpBuilder &nested, Value row) {
-    emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
-  });
-}
-
-/// Writes what the lanes of `sums`, those of `tile`, add up to.
-static void emitResult(OpBuilder &builder, OuterSumOp op, Value sums, const OuterTile &tile) {
-  Location loc = op.getLoc();
-  forEachSumRow(builder, loc, tile, [&](OpBuilder &inRow, Value sumRow) {
-    Value row =
-        tile.sharesSums ? sumRow : arith::AddIOp::create(inRow, loc, tile.row0, sumRow).getResult();
-    emitLaneSums(
-        inRow, loc, {sums, {sumRow}}, tile.cols, [&](OpBuilder &nested, Value j, Value sum) {
-          Value col = arith::AddIOp::create(nested, loc, tile.col0, j);
-          memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{row, col});
-        });
-  });
-}
-
 /// Computes `tile` of the result in `sums`.
 static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &tile,
                            const OuterSlabSums &slabSums, Value sums) {
   Location loc = op.getLoc();
-  emitZeroSums(builder, loc, sums, tile);
+  auto forEachRow = [&](OpBuilder &at, function_ref<void(OpBuilder &, Value)> body) {
+    emitFor(at, loc, getIndex(at, loc, 0), getIndex(at, loc, tile.rows), 1, body);
+  };
+  forEachRow(builder, [&](OpBuilder &nested, Value row) {
+    emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
+  });
   auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
     slabSums.emit(inSlab, slab, tile, {sums});
   };
   emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
-    emitClearSums(inBlock, op, block, sums, tile);
+    forEachRow(inBlock, [&](OpBuilder &nested, Value row) {
+      emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
+    });
   });
-  emitResult(builder, op, sums, tile);
-}
-
-/// Steps after which all tasks go on with what comes next: each of them reads all rows of the right
-/// operand, which are still in a cache when the next one does.
-static constexpr int64_t kStepsTogether = 128;
-
-/// Whether several tasks read long rows, and running sums of all of them take less than reading
-/// these again.
-static bool isSmallSum(const SlabArray &lhs, const SlabArray &rhs, const ResultTile &tile,
-                       VectorType rowType) {
-  constexpr int64_t kMostBytes = 1024 * 1024;
-  int64_t bytes = lhs.getNumRows() * rhs.getNumRows() * rowType.getNumElements() *
-                  rowType.getElementTypeBitWidth() / 8;
-  return tile.rows < lhs.getNumRows() && rhs.hasDistantSteps() && bytes <= kMostBytes;
-}
-
-/// Tasks have rows of the result for kStepsTogether steps; the order of additions is that of tasks
-/// that have them for all steps.
-static void lowerSmallSum(OuterSumOp op, const SlabArray &lhs, const SlabArray &rhs,
-                          const OuterBlocking &blocking, const ResultTile &tile) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  int64_t numRows = lhs.getNumRows(), numCols = rhs.getNumRows();
-  VectorType rowType = Rows{op.getLhs()}.getRowType();
-  auto type = MemRefType::get({numRows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
-  Value sums = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
-  auto getTile = [&](OpBuilder &at, Value row0, int64_t rows) -> OuterTile {
-    return {row0, getIndex(at, loc, 0), rows, numCols, /*sharesSums=*/true};
-  };
-  auto forEachTask = [&](OpBuilder &at, function_ref<void(OpBuilder &, const OuterTile &)> body) {
-    emitParallelRows(at, loc, numRows, tile.rows, [&](OpBuilder &task, Value row0, int64_t rows) {
-      body(task, getTile(task, row0, rows));
-    });
-  };
-  forEachTask(builder,
-              [&](OpBuilder &task, const OuterTile &part) { emitZeroSums(task, loc, sums, part); });
-  auto addSteps = [&](OpBuilder &inSteps, const Slab &steps) {
-    forEachTask(inSteps, [&](OpBuilder &task, const OuterTile &part) {
-      OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, numCols);
-      emitSlabsOf(task, loc, steps, [&](OpBuilder &inSlab, const Slab &slab) {
-        slabSums.emit(inSlab, slab, part, {sums});
-      });
-    });
-  };
-  auto clearPadding = [&](OpBuilder &inBlock, Value block) {
-    emitClearSums(inBlock, op, block, sums, getTile(inBlock, getIndex(inBlock, loc, 0), numRows));
-  };
-  emitSlabs(builder, loc, op.getLhs(), addSteps, clearPadding, kStepsTogether);
-  forEachTask(builder,
-              [&](OpBuilder &task, const OuterTile &part) { emitResult(task, op, sums, part); });
-  memref::DeallocOp::create(builder, loc, sums);
+  forEachRow(builder, [&](OpBuilder &inRow, Value row) {
+    Value resultRow = arith::AddIOp::create(inRow, loc, tile.row0, row);
+    emitLaneSums(inRow, loc, {sums, {row}}, tile.cols,
+                 [&](OpBuilder &nested, Value col, Value sum) {
+                   Value resultCol = arith::AddIOp::create(nested, loc, tile.col0, col);
+                   memref::StoreOp::create(nested, loc, sum, op.getDestination(),
+                                           ValueRange{resultRow, resultCol});
+                 });
+  });
 }
 
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
@@ -363,8 +291,6 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
   VectorType rowType = Rows{op.getLhs()}.getRowType();
   ResultTile tile = chooseTile(numRows, numCols, blocking, rowType);
-  if (isSmallSum(lhs, rhs, tile, rowType))
-    return lowerSmallSum(op, lhs, rhs, blocking, tile);
   emitParallelRows(
       builder, loc, numRows, tile.rows, [&](OpBuilder &task, Value row0, int64_t rows) {
         auto type =

@@ -27,24 +27,19 @@ int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
   return (size + numBlocks - 1) / numBlocks;
 }
 
-void bppsa::emitSlabsOf(OpBuilder &builder, Location loc, const Slab &slab,
-                        function_ref<void(OpBuilder &, const Slab &)> emit, int64_t length) {
-  emitFor(builder, loc, slab.first, slab.last, length, [&](OpBuilder &nested, Value first) {
-    Value last =
-        arith::MinUIOp::create(nested, loc, addIndex(nested, loc, first, length), slab.last);
-    emit(nested, Slab{slab.block, first, last});
-  });
-}
-
 void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
                       function_ref<void(OpBuilder &, const Slab &)> emit,
-                      function_ref<void(OpBuilder &, Value)> finish, int64_t length) {
+                      function_ref<void(OpBuilder &, Value)> finish) {
   Value zero = getIndex(builder, loc, 0);
   Value numBlocks = getDim(builder, loc, sequence, 0), numSteps = getDim(builder, loc, sequence, 1);
   emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value index) {
     Value left = arith::SubIOp::create(inBlock, loc, numBlocks, index);
     Value block = addIndex(inBlock, loc, left, -1);
-    emitSlabsOf(inBlock, loc, {block, zero, numSteps}, emit, length);
+    emitFor(inBlock, loc, zero, numSteps, kSlabSteps, [&](OpBuilder &inSlab, Value first) {
+      Value last =
+          arith::MinUIOp::create(inSlab, loc, addIndex(inSlab, loc, first, kSlabSteps), numSteps);
+      emit(inSlab, Slab{block, first, last});
+    });
     if (finish)
       finish(inBlock, block);
   });

@@ -52,8 +52,6 @@ struct OuterBlocking {
 struct OuterTile {
   mlir::Value row0, col0;
   int64_t rows, cols;
-  /// Whether running sums are those of all rows, rather than of the tile's alone.
-  bool sharesSums = false;
 };
 
 /// Adds outer products slab by slab to running sums in memory.
@@ -132,16 +130,11 @@ void emitParallelRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numR
                       int64_t taskRows,
                       llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
 
-/// Calls `emit` for the slabs, of `length` steps, of all batch blocks of a packed sequence, from
-/// the last block to the first, and `finish(block)` at the end of each block.
+/// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
+/// last block to the first, and `finish(block)` at the end of each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
                llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
-               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr,
-               int64_t length = kSlabSteps);
-/// Calls `emit` for the slabs of `length` steps of `slab`.
-void emitSlabsOf(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab,
-                 llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
-                 int64_t length = kSlabSteps);
+               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
 
 /// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
 /// Without `batch`, the number of samples, there are none.

@@ -44,6 +44,37 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
+  let summary = "makes large outer sums over samples in lanes matrix products";
+  let description = [{
+    On packed memory, behind `bppsa-block-time`. An `outer_sum` with samples in lanes whose running
+    sums, one for each lane, take `least-bytes` or more becomes a `linalg.generic` with a packed
+    mapping, whose terms are the batch blocks, the steps and the lanes. Lanes beyond the last sample
+    are left out: the last block of a `batch` that is no multiple of the lanes is a product of its
+    own. Sums that chains make on their way stay what they are.
+
+    ```mlir
+    bppsa.outer_sum lanes 16 %a, %b into %c : memref<768x256xf32>
+        : memref<?x?x768x16xf32>, memref<?x?x256x16xf32>
+    ```
+    becomes
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%c : memref<768x256xf32>)
+    linalg.generic {
+        indexing_maps = [(i, j, b, t, l) -> (b, t, i, l), (i, j, b, t, l) -> (b, t, j, l),
+                         (i, j, b, t, l) -> (i, j)], ...}
+        ins(%a, %b : memref<?x?x768x16xf32>, memref<?x?x256x16xf32>)
+        outs(%c : memref<768x256xf32>) attrs = {bppsa.mapping = #bppsa.product_mapping<packed_rhs>}
+    ```
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+           "Running sums from which on none are kept in all lanes">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"> {
   let summary = "chooses how many samples of a time loop a thread takes together";
   let description = [{
