@@ -29,7 +29,7 @@ std::vector<std::pair<const char *, const void *>> bppsa::capi::getRuntimeSymbol
           SYMBOL(memrefCopy),
           SYMBOL(bppsa_rt_parallel_for),
           SYMBOL(bppsa_rt_side_by_side),
-          SYMBOL(bppsa_rt_task_samples),
+          SYMBOL(bppsa_rt_task_size),
           SYMBOL(bppsa_rt_segment_steps),
           SYMBOL(bppsa_rt_recomputed_steps),
           SYMBOL(bppsa_rt_residuals),

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Support/RuntimeCalls.h"
+#include "bppsa/Support/IndexArithmetic.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -24,4 +25,12 @@ func::CallOp bppsa::emitRuntimeCall(OpBuilder &builder, Location loc, ModuleOp m
                                     StringRef name, ValueRange arguments, TypeRange results) {
   func::FuncOp function = declareRuntimeFunction(module, name, arguments.getTypes(), results);
   return func::CallOp::create(builder, loc, function, arguments);
+}
+
+Value bppsa::emitTaskSize(OpBuilder &builder, Location loc, ModuleOp module, Value count,
+                          int64_t least, int64_t most) {
+  Value sizes[] = {count, getIndex(builder, loc, least), getIndex(builder, loc, most)};
+  auto call =
+      emitRuntimeCall(builder, loc, module, "bppsa_rt_task_size", sizes, builder.getIndexType());
+  return call.getResult(0);
 }

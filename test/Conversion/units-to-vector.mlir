@@ -44,7 +44,7 @@ func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2
 // may be alone.
 
 // CHECK-LABEL: func.func @together
-// CHECK:         call @bppsa_rt_task_samples(%{{.*}}, %c1{{.*}}, %c2{{.*}}) : (index, index, index) -> index
+// CHECK:         call @bppsa_rt_task_size(%{{.*}}, %c1{{.*}}, %c2{{.*}}) : (index, index, index) -> index
 // CHECK:         scf.parallel
 // CHECK:           %[[ROW:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
 // CHECK-NOT:       memref<16x16xf32>

@@ -116,9 +116,9 @@ void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t la
 /// sooner side by side, each on one thread, than one after the other; 0 or 1.
 int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations);
 
-/// How many of `samples` samples a task of a loop takes together, `most` or halves of that down to
-/// `least`, so that the threads are done soonest.
-int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most);
+/// How many of `count` things, such as samples of a loop, a task takes together, `most` or halves
+/// of that down to `least`, so that the threads are done soonest.
+int64_t bppsa_rt_task_size(int64_t count, int64_t least, int64_t most);
 
 /// How many of the `steps` steps of a loop make a segment, so that what the loop keeps of one
 /// segment of `samples` samples, and of the states at the starts of all, fits in its share of

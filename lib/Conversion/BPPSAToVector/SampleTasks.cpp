@@ -11,9 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many samples of all a task takes, from least to most: of the run time, ObjectInterface.h.
-static constexpr StringLiteral kTaskSamples = "bppsa_rt_task_samples";
-
 int64_t bppsa::getMostTaskSamples(Operation *loop) {
   auto mapping = dyn_cast_or_null<TaskMappingAttr>(attrs::Mapping::of(loop));
   return mapping ? mapping.getMost() : 1;
@@ -25,10 +22,8 @@ void bppsa::emitSampleTasks(OpBuilder &builder, Operation *loop, Value numSample
   if (most == 1 || matchPattern(numSamples, m_One()))
     return emitParallel(builder, loc, numSamples,
                         [&](OpBuilder &nested, Value sample) { body(nested, sample, 1); });
-  Value sizes[] = {numSamples, getIndex(builder, loc, 1), getIndex(builder, loc, most)};
-  Value size = emitRuntimeCall(builder, loc, loop->getParentOfType<ModuleOp>(), kTaskSamples, sizes,
-                               builder.getIndexType())
-                   .getResult(0);
+  Value size =
+      emitTaskSize(builder, loc, loop->getParentOfType<ModuleOp>(), numSamples, /*least=*/1, most);
   Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSamples, size);
   emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
     Value next = arith::MulIOp::create(nested, loc, task, size);

@@ -178,11 +178,11 @@ int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {
   return !inRegion() && size > 1 && rounds(loops) * iterations <= loops * rounds(iterations);
 }
 
-int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most) {
+int64_t bppsa_rt_task_size(int64_t count, int64_t least, int64_t most) {
   int64_t size = inRegion() ? 1 : threads();
-  // A task takes some time beside that of its samples: that of reading what they share.
+  // A task takes some time beside that of what it takes: that of reading what is shared there.
   auto cost = [&](int64_t together) {
-    int64_t tasks = (samples + together - 1) / together;
+    int64_t tasks = (count + together - 1) / together;
     return (tasks + size - 1) / size * (8 * together + most);
   };
   int64_t best = most;

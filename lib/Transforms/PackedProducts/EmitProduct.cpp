@@ -12,6 +12,7 @@
 
 #include "PanelFunctions.h"
 #include "bppsa/Support/IndexArithmetic.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,6 +58,7 @@ private:
   FlatOperand flatten(unsigned operand);
   Value getSize(const LoopGroup &group);
   Value getLanesOfTask();
+  Value getRowsOfTask();
   Value allocate(Type element, int64_t size);
   void allocateBuffers();
   void forEach(Value begin, Value end, Value step, function_ref<void(Value)> body);
@@ -77,7 +79,7 @@ private:
 
   std::array<FlatOperand, 3> operands;
   SmallVector<Value> sizes;
-  Value numRows, numLanes, numTerms, lanesOfTask;
+  Value numRows, numLanes, numTerms, lanesOfTask, rowsOfTask;
   /// The steps of loops in `batch`, inside of a task.
   SmallVector<std::pair<unsigned, Value>> batch;
   /// Of one thread.
@@ -132,6 +134,19 @@ Value ProductEmitter::getLanesOfTask() {
   Value size = b.createOrFold<arith::MaxSIOp>(loc, getSize(shared), index(1));
   Value times = b.createOrFold<arith::CeilDivUIOp>(loc, index(TileShape::minLanes), size);
   return mul(times, size);
+}
+
+/// As many as one can pack, or fewer where threads would have nothing to do.
+Value ProductEmitter::getRowsOfTask() {
+  int64_t most = blocking.rows / blocking.leastRows;
+  if (!blocking.isParallel || !blocking.areRowsApart || most < 2)
+    return index(blocking.rows);
+  Value others =
+      mul(getSize(product.batch), b.createOrFold<arith::CeilDivUIOp>(loc, numLanes, lanesOfTask));
+  Value parts = b.createOrFold<arith::CeilDivUIOp>(loc, numRows, index(blocking.leastRows));
+  Value size = emitTaskSize(b, loc, product.generic->getParentOfType<ModuleOp>(),
+                            mul(others, parts), /*least=*/1, most);
+  return mul(size, index(blocking.leastRows));
 }
 
 Value ProductEmitter::allocate(Type element, int64_t size) {
@@ -239,16 +254,16 @@ void ProductEmitter::emit() {
   for (unsigned loop : product.batch.loops)
     addLoop(sizes[loop], index(1));
   addLoop(numLanes, lanesOfTask);
-  Value rowStep = index(blocking.rows);
+  rowsOfTask = getRowsOfTask();
   if (blocking.areRowsApart)
-    addLoop(numRows, rowStep);
+    addLoop(numRows, rowsOfTask);
   forEachTask(begins, ends, steps, [&](ValueRange variables) {
     for (auto [loop, variable] : llvm::zip(product.batch.loops, variables))
       batch.push_back({loop, variable});
     Value firstLane = variables[batch.size()];
     if (blocking.areRowsApart)
       return emitRowBlock(variables.back(), firstLane);
-    forEach(index(0), numRows, rowStep, [&](Value row) { emitRowBlock(row, firstLane); });
+    forEach(index(0), numRows, rowsOfTask, [&](Value row) { emitRowBlock(row, firstLane); });
   });
 }
 
@@ -257,7 +272,7 @@ void ProductEmitter::emit() {
 //===----------------------------------------------------------------------===//
 
 void ProductEmitter::emitRowBlock(Value firstRow, Value firstLane) {
-  Value count = remaining(numRows, firstRow, index(blocking.rows));
+  Value count = remaining(numRows, firstRow, rowsOfTask);
   emitOffsets(product.rows, firstRow, count,
               {{rowOffsets, product.rowFactor}, {rowResultOffsets, Product::result}});
   forEach(index(0), numTerms, index(blocking.terms),

@@ -151,6 +151,8 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
 /// Terms that are transposed in registers at a time.
 static constexpr int64_t kTileTerms = kTransposedColumns;
 
+static constexpr int64_t kLeastTaskRows = 32;
+
 /// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
   int64_t chunk = std::gcd(std::gcd(std::gcd(run, block), panel), TileShape::vectorLanes);
@@ -162,21 +164,6 @@ static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
 static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
   int64_t both = std::lcm(base, panel);
   return both <= size ? both : base;
-}
-
-/// Rows of a task, whole multiples of `base`, where it has `lanes`. Even blocks; of few tasks more,
-/// as threads want some, while rows are enough to pay for the lanes that each task packs.
-static int64_t getTaskRows(const Product &product, int64_t lanes, int64_t base, TileShape tile) {
-  constexpr int64_t dynamic = 1 << 20, wantedTasks = 4, leastRows = 96;
-  int64_t numRows = llvm::alignTo(product.getSize(product.rows, dynamic), tile.rows);
-  int64_t numBlocks = llvm::divideCeil(numRows, TileShape::maxRows / base * base);
-  if (lanes > 0 && product.batch.loops.empty()) {
-    int64_t laneBlocks = llvm::divideCeil(product.getSize(product.lanes, dynamic), lanes);
-    int64_t wanted = llvm::divideCeil(wantedTasks, laneBlocks);
-    numBlocks = std::max(numBlocks, std::min(wanted, numRows / leastRows));
-  }
-  int64_t rows = llvm::alignTo(llvm::divideCeil(numRows, numBlocks), base);
-  return std::min({rows, TileShape::maxRows / base * base, numRows});
 }
 
 Blocking Blocking::get(const Product &product, TileShape tile) {
@@ -194,7 +181,11 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   } else {
     blocking.lanes = 0;
   }
-  blocking.rows = getTaskRows(product, blocking.lanes, base, tile);
+  int64_t numRows = llvm::alignTo(product.getSize(product.rows, /*dynamic=*/1 << 20), tile.rows);
+  int64_t mostRows = TileShape::maxRows / base * base;
+  int64_t evenRows = llvm::divideCeil(numRows, llvm::divideCeil(numRows, mostRows));
+  blocking.leastRows = llvm::alignTo(kLeastTaskRows, base);
+  blocking.rows = std::min(static_cast<int64_t>(llvm::alignTo(evenRows, base)), mostRows);
 
   int64_t numTerms = product.getSize(product.terms, TileShape::maxTerms);
   int64_t numBlocks = std::max<int64_t>(1, llvm::divideCeil(numTerms, TileShape::maxTerms));
@@ -202,10 +193,10 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   if (numBlocks > 1)
     blocking.terms = llvm::alignTo(blocking.terms, kTileTerms);
 
-  // The products of one step, as dynamic sizes count as one.
+  // Dynamic sizes of the result, such as a batch, may be one; of terms, such as steps, few are.
   constexpr double enoughProducts = 1 << 17;
-  double products = 1;
-  for (const LoopGroup *group : {&product.batch, &product.rows, &product.lanes, &product.terms})
+  double products = product.getSize(product.terms, /*dynamic=*/4);
+  for (const LoopGroup *group : {&product.batch, &product.rows, &product.lanes})
     products *= product.getSize(*group, /*dynamic=*/1);
   blocking.isParallel = products >= enoughProducts;
 

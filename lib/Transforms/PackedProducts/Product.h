@@ -73,6 +73,9 @@ struct Blocking {
   /// 0 where it depends on dynamic sizes: then whole multiples of the shared loops, at least
   /// `TileShape::minLanes`.
   int64_t lanes;
+  /// Rows that stay in one task where tasks are made smaller for threads, a part of `rows`; a task
+  /// packs its lanes, which takes as long as multiplying some 24 rows.
+  int64_t leastRows;
   /// Whether blocks of rows write different elements.
   bool areRowsApart;
   /// Whether there is enough to do for threads.

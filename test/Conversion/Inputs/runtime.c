@@ -18,7 +18,7 @@ int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes
 }
 // What tasks take where there are several threads; 0 for the least.
 int test_task_samples = 0;
-int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most) {
+int64_t bppsa_rt_task_size(int64_t count, int64_t least, int64_t most) {
   return test_threads == 1 ? most : test_task_samples ? test_task_samples : least;
 }
 int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) { return test_threads > 1; }

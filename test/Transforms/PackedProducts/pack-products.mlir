@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-pack-products --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-pack-products=registers=8 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=AVX2
 
-// A product of rows: blocks of 256 x 512 of the result are tasks. Rows of %a are neighbours along
+// A product of rows: blocks of up to 256 x 512 of the result are tasks. Rows of %a are neighbours along
 // the terms and are transposed in tiles of four terms; columns of %b are copied, and added to %c, in vectors.
 
 #a = affine_map<(i, j, k) -> (i, k)>
@@ -9,7 +9,9 @@
 #c = affine_map<(i, j, k) -> (i, j)>
 
 // CHECK-LABEL: func.func @rows(
-// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %c256)
+// CHECK: %[[PARTS:.*]] = call @bppsa_rt_task_size(%{{.*}}, %c1{{.*}}, %c8{{.*}})
+// CHECK: %[[ROWS:.*]] = arith.muli %[[PARTS]], %c32
+// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %[[ROWS]])
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<51200xf32>
 // CHECK: scf.for {{.*}} to %c400 step %c200 {
 // CHECK: scf.for {{.*}} step %c8 {
@@ -62,7 +64,9 @@ func.func @rows(%a: memref<?x400xf32>, %b: memref<400x640xf32>, %c: memref<?x640
 #x = affine_map<(n, m, i, j, c, k, l) -> (n, c, i + k, j + l)>
 
 // CHECK-LABEL: func.func @image(
-// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %c216)
+// CHECK: %[[PARTS:.*]] = call @bppsa_rt_task_size(%{{.*}}, %c1{{.*}}, %c3{{.*}})
+// CHECK: %[[ROWS:.*]] = arith.muli %[[PARTS]], %c72
+// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %[[ROWS]])
 // CHECK: call @pack_8_by_1_of_8
 // CHECK: call @pack_16_by_1_of_32
 // CHECK: call @add_tile_by_8
