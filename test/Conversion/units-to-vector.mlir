@@ -83,15 +83,20 @@ func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x1
   return
 }
 
-// A task has running sums of a quarter of the rows, and copies its part of the rows of a slab.
+// A task has as many quarters of the rows as threads leave it, and running sums of all of them: each slab is
+// read for one after the other, whose rows are copied side by side.
 
 // CHECK-LABEL: func.func @large
-// CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c4{{.*}})
-// CHECK:           memref.alloca() {alignment = 64 : i64} : memref<128x128xf32>
+// CHECK:         %[[PARTS:.*]] = call @bppsa_rt_task_size(%c4{{.*}}, %c1{{.*}}, %c4{{.*}})
+// CHECK:         %[[ROWS:.*]] = arith.muli %c128{{.*}}, %[[PARTS]]
+// CHECK:         %[[TASKS:.*]] = arith.ceildivui %c512{{.*}}, %[[ROWS]]
+// CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%[[TASKS]])
+// CHECK:           memref.alloca() {alignment = 64 : i64} : memref<512x128xf32>
 // CHECK:           %[[LEFT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x128xf32>
-// CHECK:           vector.store {{.*}}, %[[LEFT]]
-// CHECK:           memref.load %[[LEFT]]
-// CHECK:           vector.fma {{.*}} : vector<16xf32>
+// CHECK:           scf.for %{{.*}} to %{{.*}} step %c128
+// CHECK:             vector.store {{.*}}, %[[LEFT]]
+// CHECK:             memref.load %[[LEFT]]
+// CHECK:             vector.fma {{.*}} : vector<16xf32>
 func.func @large(%a: memref<?x?x512x1xf32>, %b: memref<?x?x128x1xf32>, %c: memref<512x128xf32>) {
   bppsa.outer_sum lanes 1 %a, %b into %c : memref<512x128xf32> : memref<?x?x512x1xf32>, memref<?x?x128x1xf32>
   return

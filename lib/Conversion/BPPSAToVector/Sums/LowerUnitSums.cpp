@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumBlocks.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -18,44 +19,50 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Rows and columns of blocks of sums that stay in registers, and those of a task: rows that one
-/// thread has running sums of, and columns of which all its rows read the same steps of a slab.
+/// Rows and columns of blocks of sums that stay in registers, and those of a part of the result:
+/// rows that one thread has at least, and columns of which all its rows read the same steps of a
+/// slab.
 struct UnitBlocking {
-  int64_t rows, cols, taskRows, taskCols;
+  int64_t rows, cols, partRows, partCols;
 
   static UnitBlocking get(const OuterOperands &operands, const LaneOptions &options);
 };
 
-/// Rows [row0, row0 + numRows) of the result, or its columns where `operands` are swapped.
+/// Parts of `numRows` rows of the result, or of its columns where `operands` are swapped, that one
+/// thread has: up to `most`, as each slab stays in a cache for all of them.
 class UnitTask {
 public:
   UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operands, UnitBlocking blocking,
-           Value row0, int64_t numRows);
+           int64_t numRows, int64_t most);
 
-  void emit(OpBuilder &builder);
+  /// Computes those that begin at rows [first, end).
+  void emit(OpBuilder &builder, Value first, Value end);
 
 private:
-  void emitCopyLeft(OpBuilder &builder, const Slab &slab) const;
-  void emitSlab(OpBuilder &builder, const Slab &slab) const;
-  void emitProducts(OpBuilder &builder, const Slab &slab, Value row, int64_t rows, Value col,
-                    int64_t cols) const;
-  void emitStore(OpBuilder &builder) const;
+  void emitCopyLeft(OpBuilder &builder, const Slab &slab, Value part) const;
+  /// Adds a slab to the part that begins at row `part`.
+  void emitSlab(OpBuilder &builder, const Slab &slab, Value part) const;
+  void emitProducts(OpBuilder &builder, const Slab &slab, Value part, Value row, int64_t rows,
+                    Value col, int64_t cols) const;
+  void emitStore(OpBuilder &builder, Value end) const;
 
   Location loc;
   OuterOperands operands;
   UnitBlocking blocking;
-  Value row0;
   int64_t numRows;
+  /// The first row of the task.
+  Value first;
   /// The running sums, `[row, column]`.
   Value sums;
-  /// Entries of the left operand, `[step, row]`, side by side. Null where they are in the sequence.
+  /// Entries of the left operand of a part, `[step, row]`, side by side. Null where they are in the
+  /// sequence.
   Value left;
 };
 } // namespace
 
 UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions &options) {
   // The steps of a slab stay in the first-level cache, the sums behind it.
-  constexpr int64_t kSide = 128, kSums = 32768, kTasks = 4;
+  constexpr int64_t kSide = 128, kSums = 32768, kParts = 4;
   int64_t numRows = operands.getNumRows(), numCols = operands.getNumCols();
   int64_t budget = options.getNumAccumulators();
   int64_t numTiles = llvm::divideCeil(numCols, kTileUnits);
@@ -64,78 +71,83 @@ UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions 
   int64_t mostRows = std::max<int64_t>(1, budget / blockTiles);
   UnitBlocking blocking;
   blocking.cols = std::min(numCols, blockTiles * kTileUnits);
-  blocking.taskCols = numCols;
+  blocking.partCols = numCols;
   if (numCols > 3 * kSide / 2)
-    blocking.taskCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
+    blocking.partCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
   // Even tasks, as many as an even number of threads shares without a rest.
-  int64_t mostTaskRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
-  int64_t numTasks = kTasks * llvm::divideCeil(numRows, kTasks * mostTaskRows);
-  blocking.taskRows =
-      std::max<int64_t>(llvm::divideCeil(numRows, numTasks), getEvenBlock(numRows, mostRows));
-  blocking.rows = getEvenBlock(blocking.taskRows, mostRows);
+  int64_t mostPartRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
+  int64_t numParts = kParts * llvm::divideCeil(numRows, kParts * mostPartRows);
+  blocking.partRows =
+      std::max<int64_t>(llvm::divideCeil(numRows, numParts), getEvenBlock(numRows, mostRows));
+  blocking.rows = getEvenBlock(blocking.partRows, mostRows);
   return blocking;
 }
 
 UnitTask::UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operands,
-                   UnitBlocking blocking, Value row0, int64_t numRows)
-    : loc(loc), operands(operands), blocking(blocking), row0(row0), numRows(numRows) {
+                   UnitBlocking blocking, int64_t numRows, int64_t most)
+    : loc(loc), operands(operands), blocking(blocking), numRows(numRows) {
   auto allocate = [&](ArrayRef<int64_t> shape) {
     return memref::AllocaOp::create(builder, loc, MemRefType::get(shape, operands.getElementType()),
                                     builder.getI64IntegerAttr(64));
   };
-  sums = allocate({numRows, operands.getNumCols()});
+  sums = allocate({most * numRows, operands.getNumCols()});
   // Rows of neighbouring steps would share few sets of the first-level cache.
   if (numRows < operands.getNumRows() && numRows > 1)
     left = allocate({kSlabSteps, numRows});
 }
 
-void UnitTask::emit(OpBuilder &builder) {
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numRows), 1,
-          [&](OpBuilder &nested, Value row) {
+void UnitTask::emit(OpBuilder &builder, Value firstRow, Value end) {
+  first = firstRow;
+  emitFor(builder, loc, getIndex(builder, loc, 0), arith::SubIOp::create(builder, loc, end, first),
+          1, [&](OpBuilder &nested, Value row) {
             emitZeroRows(nested, loc, {sums, {row}}, operands.getNumCols());
           });
-  emitSlabs(builder, loc, operands.lhs,
-            [&](OpBuilder &inSlab, const Slab &slab) { emitSlab(inSlab, slab); });
-  emitStore(builder);
+  emitSlabs(builder, loc, operands.lhs, [&](OpBuilder &inSlab, const Slab &slab) {
+    emitFor(inSlab, loc, first, end, numRows,
+            [&](OpBuilder &nested, Value part) { emitSlab(nested, slab, part); });
+  });
+  emitStore(builder, end);
 }
 
-void UnitTask::emitCopyLeft(OpBuilder &builder, const Slab &slab) const {
+void UnitTask::emitCopyLeft(OpBuilder &builder, const Slab &slab, Value part) const {
   emitFor(builder, loc, slab.first, slab.last, 1, [&](OpBuilder &nested, Value step) {
     Rows from = {operands.lhs, {slab.block, step}};
     Value slabStep = arith::SubIOp::create(nested, loc, step, slab.first);
     Rows to = {left, {slabStep}};
     emitTiles(nested, loc, to, 0, numRows, [&](OpBuilder &inside, const Tile &tile) {
-      Value row = arith::AddIOp::create(inside, loc, row0, tile.first);
+      Value row = arith::AddIOp::create(inside, loc, part, tile.first);
       to.store(inside, loc, from.load(inside, loc, Tile{row, tile.width}), tile.first);
     });
   });
 }
 
-void UnitTask::emitSlab(OpBuilder &builder, const Slab &slab) const {
+void UnitTask::emitSlab(OpBuilder &builder, const Slab &slab, Value part) const {
   if (left)
-    emitCopyLeft(builder, slab);
-  emitBlocks(builder, loc, operands.getNumCols(), blocking.taskCols,
-             [&](OpBuilder &inCols, Value taskCol, int64_t taskCols) {
+    emitCopyLeft(builder, slab, part);
+  emitBlocks(builder, loc, operands.getNumCols(), blocking.partCols,
+             [&](OpBuilder &inCols, Value partCol, int64_t partCols) {
                emitBlocks(inCols, loc, numRows, blocking.rows,
                           [&](OpBuilder &inRows, Value row, int64_t rows) {
-                            emitBlocks(inRows, loc, taskCols, blocking.cols,
+                            emitBlocks(inRows, loc, partCols, blocking.cols,
                                        [&](OpBuilder &nested, Value blockCol, int64_t cols) {
                                          Value col =
-                                             arith::AddIOp::create(nested, loc, taskCol, blockCol);
-                                         emitProducts(nested, slab, row, rows, col, cols);
+                                             arith::AddIOp::create(nested, loc, partCol, blockCol);
+                                         emitProducts(nested, slab, part, row, rows, col, cols);
                                        });
                           });
              });
 }
 
-/// Adds to `sums[row + i, col...]` the products of row `row + i` of the task with `cols` rows of
-/// the right operand in a slab.
-void UnitTask::emitProducts(OpBuilder &builder, const Slab &slab, Value row, int64_t rows,
-                            Value col, int64_t cols) const {
+/// Adds the products of rows [row, row + rows) of a part with `cols` rows of the right operand in a
+/// slab.
+void UnitTask::emitProducts(OpBuilder &builder, const Slab &slab, Value part, Value row,
+                            int64_t rows, Value col, int64_t cols) const {
+  Value sequenceRow = arith::AddIOp::create(builder, loc, part, row);
+  Value sumRow = arith::SubIOp::create(builder, loc, sequenceRow, first);
   SmallVector<Tile> columns, tiles;
   SmallVector<Rows> homes;
   for (int64_t i = 0; i < rows; ++i) {
-    Rows home = {sums, {addIndex(builder, loc, row, i)}};
+    Rows home = {sums, {addIndex(builder, loc, sumRow, i)}};
     columns = getTiles(builder, loc, home, col, cols);
     homes.append(columns.size(), home);
     llvm::append_range(tiles, columns);
@@ -144,14 +156,14 @@ void UnitTask::emitProducts(OpBuilder &builder, const Slab &slab, Value row, int
       builder, loc, slab, homes, tiles, [&](OpBuilder &nested, Value step, ValueRange carried) {
         Rows entries = {operands.lhs, {slab.block, step}},
              right = {operands.rhs, {slab.block, step}};
-        Value first = left ? row : arith::AddIOp::create(nested, loc, row0, row).getResult();
+        Value entry0 = left ? row : sequenceRow;
         if (left)
           entries = {left, {arith::SubIOp::create(nested, loc, step, slab.first).getResult()}};
         SmallVector<Value> vectors, next;
         for (const Tile &tile : columns)
           vectors.push_back(right.load(nested, loc, tile));
         for (int64_t i = 0; i < rows; ++i) {
-          Value entry = entries.loadEntry(nested, loc, addIndex(nested, loc, first, i));
+          Value entry = entries.loadEntry(nested, loc, addIndex(nested, loc, entry0, i));
           for (Value vector : vectors) {
             Value factor = vector::BroadcastOp::create(nested, loc, vector.getType(), entry);
             next.push_back(
@@ -162,20 +174,41 @@ void UnitTask::emitProducts(OpBuilder &builder, const Slab &slab, Value row, int
       });
 }
 
-void UnitTask::emitStore(OpBuilder &builder) const {
+void UnitTask::emitStore(OpBuilder &builder, Value end) const {
   int64_t numCols = operands.getNumCols();
   Value zero = getIndex(builder, loc, 0);
-  emitFor(
-      builder, loc, zero, getIndex(builder, loc, numRows), 1, [&](OpBuilder &inRow, Value from) {
-        Value row = arith::AddIOp::create(inRow, loc, row0, from);
-        if (!operands.areSwapped)
-          return emitCopy(inRow, loc, {sums, {from}}, {operands.destination, {row}}, numCols);
-        emitFor(
-            inRow, loc, zero, getIndex(inRow, loc, numCols), 1, [&](OpBuilder &nested, Value col) {
-              Value sum = memref::LoadOp::create(nested, loc, sums, ValueRange{from, col});
-              memref::StoreOp::create(nested, loc, sum, operands.destination, ValueRange{col, row});
-            });
-      });
+  emitFor(builder, loc, first, end, 1, [&](OpBuilder &inRow, Value row) {
+    Value from = arith::SubIOp::create(inRow, loc, row, first);
+    if (!operands.areSwapped)
+      return emitCopy(inRow, loc, {sums, {from}}, {operands.destination, {row}}, numCols);
+    emitFor(inRow, loc, zero, getIndex(inRow, loc, numCols), 1, [&](OpBuilder &nested, Value col) {
+      Value sum = memref::LoadOp::create(nested, loc, sums, ValueRange{from, col});
+      memref::StoreOp::create(nested, loc, sum, operands.destination, ValueRange{col, row});
+    });
+  });
+}
+
+/// Emits tasks of the first `numRows` rows, whole parts: each has as many as threads leave it, and
+/// as stay in the second-level cache.
+static void emitTasks(OpBuilder &builder, OuterSumOp op, const OuterOperands &operands,
+                      const UnitBlocking &blocking, int64_t numRows) {
+  constexpr int64_t kMostSums = 65536;
+  Location loc = op.getLoc();
+  int64_t numParts = numRows / blocking.partRows;
+  int64_t most =
+      std::clamp<int64_t>(kMostSums / (blocking.partRows * operands.getNumCols()), 1, numParts);
+  Value end = getIndex(builder, loc, numRows), rows = getIndex(builder, loc, blocking.partRows);
+  if (most > 1)
+    rows = arith::MulIOp::create(builder, loc, rows,
+                                 emitTaskSize(builder, loc, op->getParentOfType<ModuleOp>(),
+                                              getIndex(builder, loc, numParts), /*least=*/1, most));
+  Value numTasks = builder.createOrFold<arith::CeilDivUIOp>(loc, end, rows);
+  emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
+    Value first = arith::MulIOp::create(nested, loc, task, rows);
+    Value next = arith::AddIOp::create(nested, loc, first, rows);
+    UnitTask(nested, loc, operands, blocking, blocking.partRows, most)
+        .emit(nested, first, arith::MinUIOp::create(nested, loc, next, end));
+  });
 }
 
 void bppsa::lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options) {
@@ -186,8 +219,12 @@ void bppsa::lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options) {
   if (operands.getNumCols() < std::min(kTileUnits, operands.getNumRows()))
     operands = {op.getRhs(), op.getLhs(), op.getDestination(), true};
   UnitBlocking blocking = UnitBlocking::get(operands, options);
-  emitParallelRows(builder, loc, operands.getNumRows(), blocking.taskRows,
-                   [&](OpBuilder &nested, Value row0, int64_t rows) {
-                     UnitTask(nested, loc, operands, blocking, row0, rows).emit(nested);
-                   });
+  int64_t numRows = operands.getNumRows(), rest = numRows % blocking.partRows;
+  if (numRows > rest)
+    emitTasks(builder, op, operands, blocking, numRows - rest);
+  if (rest > 0)
+    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
+      UnitTask(nested, loc, operands, blocking, rest, /*most=*/1)
+          .emit(nested, getIndex(nested, loc, numRows - rest), getIndex(nested, loc, numRows));
+    });
 }
