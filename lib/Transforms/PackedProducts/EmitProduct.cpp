@@ -160,7 +160,8 @@ void ProductEmitter::allocateBuffers() {
   const TileShape &tile = blocking.tile;
   Type f32 = b.getF32Type(), index = b.getIndexType();
   int64_t rows = llvm::alignTo(blocking.rows, tile.rows);
-  rowPanels = allocate(f32, rows * blocking.terms);
+  if (!blocking.readsRowsInPlace)
+    rowPanels = allocate(f32, rows * blocking.terms);
   lanePanel = allocate(f32, tile.lanes * blocking.terms);
   sums = allocate(f32, tile.rows * tile.lanes);
   rowOffsets = allocate(index, blocking.rows);
@@ -283,7 +284,8 @@ void ProductEmitter::emitTermBlock(Value count, Value firstLane, Value firstTerm
   Value terms = remaining(numTerms, firstTerm, index(blocking.terms));
   emitOffsets(product.terms, firstTerm, terms,
               {{rowTermOffsets, product.rowFactor}, {laneTermOffsets, product.laneFactor}});
-  packRows(count, terms);
+  if (!blocking.readsRowsInPlace)
+    packRows(count, terms);
   Value end = min(numLanes, add(firstLane, lanesOfTask));
   Value width = index(blocking.tile.lanes);
   forEach(firstLane, end, width,
@@ -309,9 +311,13 @@ void ProductEmitter::emitLanePanel(Value count, Value firstLane, Value lanes, Va
                  blocking.laneChunk);
   Value height = index(blocking.tile.rows);
   forEach(index(0), count, height, [&](Value row) {
-    functions.multiply(b, rowPanels, mul(row, terms), lanePanel, terms, sums);
-    functions.add(b, sums, operands[Product::result].memory,
-                  {rowResultOffsets, row, remaining(count, row, height)},
+    Value rows = remaining(count, row, height);
+    if (blocking.readsRowsInPlace)
+      functions.multiplyInPlace(b, operands[product.rowFactor].memory, {rowOffsets, row, rows},
+                                {rowTermOffsets, index(0), terms}, lanePanel, sums);
+    else
+      functions.multiply(b, rowPanels, mul(row, terms), lanePanel, terms, sums);
+    functions.add(b, sums, operands[Product::result].memory, {rowResultOffsets, row, rows},
                   {laneResultOffsets, index(0), lanes}, blocking.resultChunk);
   });
 }

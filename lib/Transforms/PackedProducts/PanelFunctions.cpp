@@ -47,7 +47,7 @@ struct Code {
     else
       memref::StoreOp::create(b, loc, value, memory, offset);
   }
-  Value zero(int64_t chunk) {
+  Value zero(int64_t chunk) const {
     Type type = b.getF32Type();
     if (chunk != 1)
       type = VectorType::get(chunk, type);
@@ -132,38 +132,97 @@ void PanelFunctions::pack(OpBuilder &builder, Value source, Steps steps, Steps t
       });
 }
 
+namespace {
+/// Multiplies terms of the rows of a tile with those of a panel of lanes.
+struct MultiplyCode : Code {
+  static constexpr int64_t width = TileShape::vectorLanes;
+  TileShape tile;
+  Value lanePanel;
+
+  int64_t getVectors() const { return tile.lanes / width; }
+  SmallVector<Value> getZeros() const {
+    return SmallVector<Value>(tile.rows * getVectors(), zero(width));
+  }
+
+  /// `sums` with the products of term `term`; `loadElement` is called with the number of each row.
+  SmallVector<Value> addTerm(Value term, ValueRange sums,
+                             function_ref<Value(int64_t)> loadElement) {
+    Value firstLane = mul(term, tile.lanes);
+    SmallVector<Value> lanes, next(sums);
+    for (int64_t v = 0; v < getVectors(); ++v)
+      lanes.push_back(load(lanePanel, add(firstLane, index(v * width)), width));
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      Value all = vector::BroadcastOp::create(b, loc, lanes.front().getType(), loadElement(row));
+      for (auto [v, lane] : llvm::enumerate(lanes)) {
+        Value &sum = next[row * getVectors() + v];
+        sum = vector::FMAOp::create(b, loc, all, lane, sum);
+      }
+    }
+    return next;
+  }
+
+  /// Carries `sums` through a loop over [0, end).
+  SmallVector<Value> accumulate(Value end, int64_t step, ValueRange sums,
+                                function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    auto loop = scf::ForOp::create(b, loc, index(0), end, index(step), sums);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(b, loc, body(loop.getInductionVar(), loop.getRegionIterArgs()));
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  void storeSums(ValueRange values, Value memory) {
+    for (auto [i, sum] : llvm::enumerate(values))
+      store(sum, memory, index(i * width));
+  }
+};
+} // namespace
+
+static std::string getTileName(StringRef name, TileShape tile) {
+  return llvm::formatv("{0}_{1}_by_{2}", name, tile.rows, tile.lanes).str();
+}
+
 void PanelFunctions::multiply(OpBuilder &builder, Value rowPanels, Value begin, Value lanePanel,
                               Value numTerms, Value sums) const {
-  int64_t vectors = tile.lanes / TileShape::vectorLanes;
-  std::string name = "multiply_" + std::to_string(tile.rows) + "_by_" + std::to_string(tile.lanes);
+  emitSharedCall(builder, module, loc, getTileName("multiply", tile),
+                 {rowPanels, begin, lanePanel, numTerms, sums}, [&](OpBuilder &b, ValueRange args) {
+                   MultiplyCode code{{b, loc}, tile, args[2]};
+                   SmallVector<Value> products = code.accumulate(
+                       args[3], 1, code.getZeros(), [&](Value term, ValueRange before) {
+                         Value firstRow = code.add(args[1], code.mul(term, tile.rows));
+                         return code.addTerm(term, before, [&](int64_t row) {
+                           return code.load(args[0], code.add(firstRow, code.index(row)), 1);
+                         });
+                       });
+                   code.storeSums(products, args[4]);
+                 });
+}
+
+void PanelFunctions::multiplyInPlace(OpBuilder &builder, Value source, Steps rows, Steps terms,
+                                     Value lanePanel, Value sums) const {
   emitSharedCall(
-      builder, module, loc, name, {rowPanels, begin, lanePanel, numTerms, sums},
+      builder, module, loc, getTileName("multiply_in_place", tile),
+      {source, rows.offsets, rows.first, rows.size, terms.offsets, terms.size, lanePanel, sums},
       [&](OpBuilder &b, ValueRange args) {
-        Code code{b, loc};
-        constexpr int64_t width = TileShape::vectorLanes;
-        SmallVector<Value> zeros(tile.rows * vectors, code.zero(width));
-        auto loop = scf::ForOp::create(b, loc, code.index(0), args[3], code.index(1), zeros);
-        {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToStart(loop.getBody());
-          Value term = loop.getInductionVar();
-          Value firstLane = code.mul(term, tile.lanes);
-          Value firstRow = code.add(args[1], code.mul(term, tile.rows));
-          SmallVector<Value> lanes, accumulators(loop.getRegionIterArgs());
-          for (int64_t v = 0; v < vectors; ++v)
-            lanes.push_back(code.load(args[2], code.add(firstLane, code.index(v * width)), width));
-          for (int64_t row = 0; row < tile.rows; ++row) {
-            Value element = code.load(args[0], code.add(firstRow, code.index(row)), 1);
-            Value all = vector::BroadcastOp::create(b, loc, lanes.front().getType(), element);
-            for (auto [v, lane] : llvm::enumerate(lanes)) {
-              Value &sum = accumulators[row * vectors + v];
-              sum = vector::FMAOp::create(b, loc, all, lane, sum);
-            }
-          }
-          scf::YieldOp::create(b, loc, accumulators);
+        MultiplyCode code{{b, loc}, tile, args[6]};
+        SmallVector<Value> rowOffsets;
+        Value last = code.add(args[3], code.index(-1));
+        for (int64_t row = 0; row < tile.rows; ++row) {
+          Value present = arith::MinSIOp::create(b, loc, code.index(row), last);
+          rowOffsets.push_back(code.offset(args[1], code.add(args[2], present)));
         }
-        for (auto [i, sum] : llvm::enumerate(loop.getResults()))
-          code.store(sum, args[4], code.index(i * width));
+        auto addRun = [&](Value run, ValueRange before) {
+          Value termOffset = code.offset(args[4], run);
+          return code.accumulate(
+              code.index(TileShape::termRun), 1, before, [&](Value inRun, ValueRange sumsBefore) {
+                Value offset = code.add(termOffset, inRun);
+                return code.addTerm(code.add(run, inRun), sumsBefore, [&](int64_t row) {
+                  return code.load(args[0], code.add(rowOffsets[row], offset), 1);
+                });
+              });
+        };
+        code.storeSums(code.accumulate(args[5], TileShape::termRun, code.getZeros(), addRun),
+                       args[7]);
       });
 }
 

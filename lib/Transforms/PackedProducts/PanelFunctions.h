@@ -30,6 +30,11 @@ public:
   /// `lanePanel`.
   void multiply(mlir::OpBuilder &builder, mlir::Value rowPanels, mlir::Value begin,
                 mlir::Value lanePanel, mlir::Value numTerms, mlir::Value sums) const;
+  /// The same of rows that are read where they are (`Blocking::readsRowsInPlace`): `source` at the
+  /// sums of the offsets of rows, of which those beyond the last one are the last one again, and of
+  /// terms.
+  void multiplyInPlace(mlir::OpBuilder &builder, mlir::Value source, Steps rows, Steps terms,
+                       mlir::Value lanePanel, mlir::Value sums) const;
   /// Adds `sums` to `result` at the sums of the offsets of rows and lanes, of which `chunk` are
   /// neighbours.
   void add(mlir::OpBuilder &builder, mlir::Value sums, mlir::Value result, Steps rows, Steps lanes,

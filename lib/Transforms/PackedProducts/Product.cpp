@@ -166,6 +166,16 @@ static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
   return both <= size ? both : base;
 }
 
+/// Whether lines of the cache have terms of one row, one line behind the other, and so few panels
+/// of lanes read them that copies would not pay.
+static bool canReadRowsInPlace(const Product &product, TileShape tile) {
+  constexpr int64_t run = TileShape::termRun, mostPanels = 4;
+  return product.rows.loops.size() == 1 &&
+         product.getStride(product.rowFactor, product.rows.loops.front()) == run &&
+         product.getRun(product.rowFactor, product.terms) % run == 0 &&
+         product.getSize(product.lanes, /*dynamic=*/1 << 20) <= mostPanels * tile.lanes;
+}
+
 Blocking Blocking::get(const Product &product, TileShape tile) {
   Blocking blocking;
   blocking.tile = tile;
@@ -190,8 +200,10 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   int64_t numTerms = product.getSize(product.terms, TileShape::maxTerms);
   int64_t numBlocks = std::max<int64_t>(1, llvm::divideCeil(numTerms, TileShape::maxTerms));
   blocking.terms = std::max<int64_t>(1, llvm::divideCeil(numTerms, numBlocks));
+  blocking.readsRowsInPlace = canReadRowsInPlace(product, tile);
   if (numBlocks > 1)
-    blocking.terms = llvm::alignTo(blocking.terms, kTileTerms);
+    blocking.terms =
+        llvm::alignTo(blocking.terms, blocking.readsRowsInPlace ? TileShape::termRun : kTileTerms);
 
   // Dynamic sizes of the result, such as a batch, may be one; of terms, such as steps, few are.
   constexpr double enoughProducts = 1 << 17;

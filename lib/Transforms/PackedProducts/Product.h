@@ -50,6 +50,8 @@ std::optional<Product> findProduct(mlir::linalg::GenericOp op, unsigned laneFact
 struct TileShape {
   static constexpr int64_t vectorLanes = 16;
   static constexpr int64_t maxRows = 256, maxTerms = 256, minLanes = 512;
+  /// Terms that fill a line of the cache.
+  static constexpr int64_t termRun = 16;
 
   int64_t rows, lanes;
 
@@ -80,6 +82,9 @@ struct Blocking {
   bool areRowsApart;
   /// Whether there is enough to do for threads.
   bool isParallel;
+  /// Whether rows are read where they are, rather than packed: `TileShape::termRun` neighbouring
+  /// terms of a row lie in front of those of the next one.
+  bool readsRowsInPlace;
   CopyChunk rowChunk, laneChunk;
   /// Lanes that are added to the result at a time.
   int64_t resultChunk;
