@@ -44,6 +44,38 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
+  let summary = "puts arrays that a chain emits side by side, so that sums of them are one";
+  let description = [{
+    On packed memory, behind `bppsa-block-time`. Arrays of one type that a chain over samples in lanes
+    emits for outer sums become rows of one array, where several of these sums have the same right
+    operand. Such sums become one, of all of their rows, whose result is copied to where theirs
+    were: as a matrix product (`bppsa-lower-large-sums`) it copies the right operand once. Arrays
+    that others write stay, and so do those of which no sum takes `least-bytes` of running sums, one
+    for each lane.
+
+    ```mlir
+    bppsa.chain lanes 16 ... into(%g, %d, %e : memref<?x64x16xf32>, memref<?x?x64x16xf32>, memref<?x?x64x16xf32>)
+    bppsa.outer_sum lanes 16 %d, %x into %v : memref<64x64xf32> : ...
+    bppsa.outer_sum lanes 16 %e, %x into %w : memref<64x64xf32> : ...
+    ```
+    becomes
+    ```mlir
+    %d = memref.subview %both[0, 0, 0, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
+    %e = memref.subview %both[0, 0, 64, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
+    bppsa.chain lanes 16 ... into(%g, %d, %e : ...)
+    bppsa.outer_sum lanes 16 %both, %x into %vw : memref<128x64xf32> : ...
+    memref.copy %vw[0:64], %v
+    memref.copy %vw[64:128], %w
+    ```
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+           "Running sums of a sum from which on it is a matrix product">,
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
   let summary = "makes large outer sums over samples in lanes matrix products";
   let description = [{
