@@ -45,6 +45,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addPass(createSeparateBackward());
   pm.addNestedPass<func::FuncOp>(createBlockTime());
   pm.addNestedPass<func::FuncOp>(createJoinEmitted());
+  pm.addNestedPass<func::FuncOp>(createBlockSteps());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
   addOutlining(pm,

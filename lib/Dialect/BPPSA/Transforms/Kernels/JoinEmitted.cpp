@@ -129,9 +129,9 @@ void EmittedArrays::collectGroups() {
 /// those of both, those of the second alone, and the others.
 void EmittedArrays::sortArrays() {
   auto isOf = [&](memref::AllocOp array, size_t number) {
-    return number < groups.size() && llvm::any_of(groups[number], [&](OuterSumOp sum) {
-             return sum.getLhs() == array.getResult();
-           });
+    return number < groups.size() &&
+           llvm::any_of(
+               groups[number], [&](OuterSumOp sum) { return sum.getLhs() == array.getResult(); });
   };
   auto getPlace = [&](memref::AllocOp array) {
     bool first = isOf(array, 0), second = isOf(array, 1);
@@ -174,9 +174,8 @@ Value EmittedArrays::createJoined() {
   shape[2] = rows * arrays.size();
   Location loc = chain.getLoc();
   OpBuilder builder(first);
-  auto joined = memref::AllocOp::create(
-      builder, loc, MemRefType::get(shape, type.getElementType()), first.getDynamicSizes(),
-      first.getAlignmentAttr());
+  auto joined = memref::AllocOp::create(builder, loc, MemRefType::get(shape, type.getElementType()),
+                                        first.getDynamicSizes(), first.getAlignmentAttr());
   for (auto [i, array] : llvm::enumerate(arrays))
     array.getResult().replaceUsesWithIf(
         emitRows(builder, loc, joined, /*dim=*/2, rows * i, rows),

@@ -44,6 +44,41 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
+  let summary = "runs operations that treat each step by itself block by block of steps";
+  let description = [{
+    On packed memory. Loops without states, changes of layout, and `linalg` operations on all steps
+    whose loop over the steps is parallel, such as the classifier and the loss of every step of a
+    sequence, become the body of one loop over blocks of steps, in which each reads from a cache what
+    the one before has written. A block has as many steps, a multiple of 32, as its parts of all
+    arrays take `bytes`. Arrays that nobody else uses become buffers of one block.
+
+    Where the steps are in an array is known of sequences of loops and of what is packed, and of what
+    is computed of these with one loop for that dimension.
+
+    ```mlir
+    bppsa.unpack_lanes 16, %a, %n into %b : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+    linalg.generic ... ins(%b : memref<?x?x10xf32>) outs(%c : memref<?x?x10xf32>) ...
+    ```
+    becomes
+    ```mlir
+    scf.for %first = %c0 to %steps step %length {
+      %a_steps = memref.subview %a[0, %first, 0, 0] [%blocks, %count, 10, 16] [1, 1, 1, 1] : ...
+      %b_steps = memref.subview %buffer[0, 0, 0] [%count, %n, 10] [1, 1, 1] : ...
+      %c_steps = memref.subview %c[%first, 0, 0] [%count, %n, 10] [1, 1, 1] : ...
+      bppsa.unpack_lanes 16, %a_steps, %n into %b_steps : ...
+      linalg.generic ... ins(%b_steps : ...) outs(%c_steps : ...) ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"524288",
+           "What blocks of all arrays take of the second-level cache">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
   let summary = "puts arrays that a chain emits side by side, so that sums of them are one";
   let description = [{

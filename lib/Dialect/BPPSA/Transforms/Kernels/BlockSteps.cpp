@@ -1,0 +1,328 @@
+//===- BlockSteps.cpp - operations on single steps, block by block --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Around a recurrent layer with an output at every step stand products of its inputs, a classifier,
+// a change of layout and the passes of a loss, each of which goes through arrays of all steps: of a
+// long sequence these come from memory every time. None of them looks at more than one step, nor
+// does the recurrence look ahead. A loop over blocks of steps around all of them finds what the one
+// before has written in a cache, and what nobody else reads is a buffer of one block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepDims.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_BLOCKSTEPS
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Blocks are whole multiples of what a thread takes of a loop without states.
+static constexpr int64_t kStepsOfTask = 32;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Whether an operation of a group writes `operand`.
+static bool isWritten(OpOperand &operand) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(operand.getOwner()))
+    return linalgOp.isDpsInit(&operand);
+  if (auto loop = dyn_cast<RecurrenceOp>(operand.getOwner()))
+    return operand.getOperandNumber() >= loop.getDestinations().getBeginOperandIndex();
+  return operand.getOperandNumber() + 1 == operand.getOwner()->getNumOperands();
+}
+
+/// Whether it reads `operand`.
+static bool isRead(OpOperand &operand) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(operand.getOwner());
+  return linalgOp ? linalgOp.payloadUsesValueFromOperand(&operand) : !isWritten(operand);
+}
+
+namespace {
+/// Operations behind each other that treat one step after the other.
+class StepGroup {
+public:
+  explicit StepGroup(const StepDims &dims) : dims(&dims) {}
+
+  /// Takes `op` where it fits behind the others; false where it does not.
+  bool add(Operation *op);
+  /// Whether what one of them writes is read by another.
+  bool isWorthBlocks() const;
+  /// Puts a loop over blocks of steps, of about `bytes`, in the place of the operations.
+  void emit(int64_t bytes);
+
+private:
+  void moveOthersAway();
+  bool isLocal(Value array) const;
+  Value emitLength(OpBuilder &builder, Location loc, int64_t bytes) const;
+  void shrinkLocals(OpBuilder &builder, Location loc, Value length);
+  void emitInitialStates(OpBuilder &builder, Location loc) const;
+  void emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const;
+
+  const StepDims *dims;
+  SmallVector<Operation *> ops;
+  /// The arrays with steps and their dimensions, in the order of their first use.
+  llvm::MapVector<Value, int64_t> arrays;
+  /// By where an array is, all that operations have of it; whether they write it.
+  DenseMap<Value, std::pair<SmallVector<Value>, bool>> accesses;
+  SmallVector<RecurrenceOp> loopsWithStates;
+  /// Buffers of one block in the places of arrays.
+  DenseMap<Value, Value> buffers;
+};
+} // namespace
+
+bool StepGroup::add(Operation *op) {
+  std::optional<StepDims::OfOperands> ofOperands = dims->find(op);
+  if (!ofOperands)
+    return false;
+  auto joined = accesses;
+  for (auto [number, dim] : llvm::enumerate(*ofOperands)) {
+    Value array = op->getOperand(number);
+    if (dim && !arrays.empty() && !dims->haveSameSteps(array, arrays.front().first))
+      return false;
+    if (!isa<MemRefType>(array.getType()))
+      continue;
+    auto &[values, written] = joined[getViewRoot(array)];
+    if (!llvm::is_contained(values, array) && !dims->isStatesBehind(array))
+      values.push_back(array);
+    written |= isWritten(op->getOpOperand(number));
+    // Another part of what is written may be that of another step.
+    if (written && values.size() > 1)
+      return false;
+  }
+  auto loop = dyn_cast<RecurrenceOp>(op);
+  for (RecurrenceOp before : loopsWithStates)
+    for (Value trajectory : getTrajectories(before))
+      if (llvm::is_contained(op->getOperands(), trajectory))
+        return false;
+  accesses = std::move(joined);
+  ops.push_back(op);
+  if (loop && !loop.getInitial().empty())
+    loopsWithStates.push_back(loop);
+  for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), *ofOperands))
+    if (dim)
+      arrays.insert({operand, *dim});
+  return true;
+}
+
+bool StepGroup::isWorthBlocks() const {
+  DenseSet<Value> written;
+  for (Operation *op : ops) {
+    if (isa<linalg::FillOp>(op))
+      continue;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isRead(operand) && written.contains(getViewRoot(operand.get())))
+        return true;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isWritten(operand))
+        written.insert(getViewRoot(operand.get()));
+  }
+  return false;
+}
+
+/// Moves what stands between the operations in front of them, and what frees memory behind them.
+void StepGroup::moveOthersAway() {
+  SmallVector<Operation *> others;
+  for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())
+    if (!llvm::is_contained(ops, op))
+      others.push_back(op);
+  Operation *last = ops.back();
+  for (Operation *op : others) {
+    if (!isa<memref::DeallocOp>(op)) {
+      op->moveBefore(ops.front());
+      continue;
+    }
+    op->moveAfter(last);
+    last = op;
+  }
+}
+
+/// Whether nobody else uses `array`, which each block writes before it reads it.
+bool StepGroup::isLocal(Value array) const {
+  auto memory = array.getDefiningOp<memref::AllocOp>();
+  if (!memory || memory->getBlock() != ops.front()->getBlock() ||
+      !llvm::all_of(memory->getUsers(), [&](Operation *user) {
+        return isa<memref::DeallocOp>(user) || llvm::is_contained(ops, user);
+      }))
+    return false;
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == array)
+        return isWritten(operand) && !isRead(operand);
+  return false;
+}
+
+/// The size of `array` along `dim`; of memory that may be freed here, what it was allocated with.
+static Value getSize(OpBuilder &builder, Location loc, Value array, int64_t dim) {
+  if (auto memory = array.getDefiningOp<memref::AllocOp>())
+    return getValueOrCreateConstantIndexOp(builder, loc, memory.getMixedSizes()[dim]);
+  return getDim(builder, loc, array, dim);
+}
+
+/// How many steps of all arrays take `bytes`.
+Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
+  Value ofStep = getIndex(builder, loc, 1);
+  for (auto [array, stepDim] : arrays) {
+    auto type = cast<MemRefType>(array.getType());
+    Value size = getIndex(builder, loc, std::max(1u, type.getElementTypeBitWidth() / 8));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != stepDim)
+        size = builder.createOrFold<arith::MulIOp>(loc, size, getSize(builder, loc, array, dim));
+    ofStep = builder.createOrFold<arith::AddIOp>(loc, ofStep, size);
+  }
+  Value tasks =
+      arith::DivUIOp::create(builder, loc, getIndex(builder, loc, bytes / kStepsOfTask), ofStep);
+  tasks = arith::MaxUIOp::create(builder, loc, tasks, getIndex(builder, loc, 1));
+  return arith::MulIOp::create(builder, loc, tasks, getIndex(builder, loc, kStepsOfTask));
+}
+
+/// Allocates buffers of `length` steps for arrays that nobody else uses.
+void StepGroup::shrinkLocals(OpBuilder &builder, Location loc, Value length) {
+  for (auto [array, stepDim] : arrays) {
+    if (!isLocal(array))
+      continue;
+    auto memory = array.getDefiningOp<memref::AllocOp>();
+    SmallVector<int64_t> shape(memory.getType().getShape());
+    shape[stepDim] = ShapedType::kDynamic;
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0, e = shape.size(); dim < e; ++dim)
+      if (ShapedType::isDynamic(shape[dim]))
+        sizes.push_back(dim == stepDim ? length : getSize(builder, loc, array, dim));
+    buffers[array] = memref::AllocOp::create(
+        builder, loc, MemRefType::get(shape, memory.getType().getElementType()), sizes,
+        memory.getAlignmentAttr());
+  }
+}
+
+/// Elements [first, first + count) of `array` along `dim`.
+static memref::SubViewOp emitSlice(OpBuilder &builder, Location loc, Value array, int64_t dim,
+                                   OpFoldResult first, OpFoldResult count) {
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, array);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  offsets[dim] = first;
+  sizes[dim] = count;
+  return memref::SubViewOp::create(builder, loc, array, offsets, sizes, strides);
+}
+
+/// Slot `slot` of a trajectory.
+static Value emitSlot(OpBuilder &builder, Location loc, Value trajectory, OpFoldResult slot) {
+  memref::SubViewOp slice =
+      emitSlice(builder, loc, trajectory, /*dim=*/1, slot, builder.getIndexAttr(1));
+  SmallVector<int64_t> shape(slice.getType().getShape());
+  shape.erase(shape.begin() + 1);
+  return memref::SubViewOp::rankReduceIfNeeded(builder, loc, slice, shape).value();
+}
+
+/// Initial states stand in the first slot of each block, which the one before has written.
+void StepGroup::emitInitialStates(OpBuilder &builder, Location loc) const {
+  for (RecurrenceOp loop : loopsWithStates)
+    for (auto [initial, trajectory] : llvm::zip(loop.getInitial(), getTrajectories(loop)))
+      memref::CopyOp::create(builder, loc, initial,
+                             emitSlot(builder, loc, trajectory, builder.getIndexAttr(0)));
+}
+
+/// Emits the operations for steps [first, first + count).
+void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const {
+  IRMapping mapping;
+  for (auto [array, dim] : arrays) {
+    Value buffer = buffers.lookup(array);
+    OpFoldResult begin = first;
+    if (buffer)
+      begin = builder.getIndexAttr(0);
+    mapping.map(array, emitSlice(builder, loc, buffer ? buffer : array, dim, begin, count));
+  }
+  Value slots = addIndex(builder, loc, count, 1);
+  for (RecurrenceOp loop : loopsWithStates)
+    for (Value trajectory : getTrajectories(loop))
+      mapping.map(trajectory, emitSlice(builder, loc, trajectory, /*dim=*/1, first, slots));
+  for (Operation *op : ops) {
+    SmallVector<Value> initial;
+    auto loop = dyn_cast<RecurrenceOp>(op);
+    if (loop)
+      for (Value trajectory : getTrajectories(loop))
+        initial.push_back(emitSlot(builder, loc, trajectory, first));
+    Operation *clone = builder.clone(*op, mapping);
+    if (loop)
+      cast<RecurrenceOp>(clone).getInitialMutable().assign(initial);
+  }
+}
+
+void StepGroup::emit(int64_t bytes) {
+  moveOthersAway();
+  OpBuilder builder(ops.front());
+  Location loc = ops.front()->getLoc();
+  Value length = emitLength(builder, loc, bytes);
+  Value steps = getSize(builder, loc, arrays.front().first, arrays.front().second);
+  shrinkLocals(builder, loc, arith::MinUIOp::create(builder, loc, length, steps));
+  emitInitialStates(builder, loc);
+  scf::ForOp::create(builder, loc, getIndex(builder, loc, 0), steps, length, ValueRange(),
+                     [&](OpBuilder &nested, Location, Value first, ValueRange) {
+                       Value left = arith::SubIOp::create(nested, loc, steps, first);
+                       Value count = arith::MinUIOp::create(nested, loc, left, length);
+                       emitBlock(nested, loc, first, count);
+                       scf::YieldOp::create(nested, loc);
+                     });
+  for (auto [array, dim] : arrays)
+    if (Value buffer = buffers.lookup(array))
+      memref::DeallocOp::create(builder, loc, buffer);
+  llvm::for_each(ops, [](Operation *op) { op->erase(); });
+  for (auto [array, buffer] : buffers) {
+    for (Operation *free : llvm::make_early_inc_range(array.getUsers()))
+      free->erase();
+    array.getDefiningOp()->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct BlockSteps : public bppsa::impl::BlockStepsBase<BlockSteps> {
+  using BlockStepsBase::BlockStepsBase;
+
+  void runOnOperation() override {
+    for (Block &block : getOperation().getBody()) {
+      StepDims dims(block);
+      for (StepGroup &group : findGroups(block, dims))
+        group.emit(bytes);
+    }
+  }
+
+private:
+  static SmallVector<StepGroup> findGroups(Block &block, const StepDims &dims) {
+    SmallVector<StepGroup> groups;
+    StepGroup group(dims);
+    auto finish = [&] {
+      if (group.isWorthBlocks())
+        groups.push_back(group);
+      group = StepGroup(dims);
+    };
+    for (Operation &op : block) {
+      if (group.add(&op) || isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(&op))
+        continue;
+      finish();
+      group.add(&op);
+    }
+    finish();
+    return groups;
+  }
+};
+} // namespace

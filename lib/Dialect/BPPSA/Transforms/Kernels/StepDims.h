@@ -1,0 +1,56 @@
+//===- StepDims.h - where the steps of arrays are ---------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_STEPDIMS_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_STEPDIMS_H
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace bppsa {
+
+/// The trajectories that a loop on memory writes, one for each of its states.
+inline mlir::ValueRange getTrajectories(RecurrenceOp loop) {
+  return loop.getDestinations().take_front(loop.getInitial().size());
+}
+
+/// Which dimension of the arrays of a block of operations has the steps.
+class StepDims {
+public:
+  explicit StepDims(mlir::Block &block);
+
+  /// For each operand of an operation that treats one step after the other, the dimension that has
+  /// the steps, or nothing for what is the same at all of them and for trajectories, which have a
+  /// slot more.
+  using OfOperands = llvm::SmallVector<std::optional<int64_t>>;
+  std::optional<OfOperands> find(mlir::Operation *op) const;
+
+  /// Whether arrays have as many steps.
+  bool haveSameSteps(mlir::Value a, mlir::Value b) const {
+    return steps.isEquivalent(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+  /// Whether `array` is a trajectory without the initial state: the states behind each step.
+  bool isStatesBehind(mlir::Value array) const { return statesBehind.contains(array); }
+
+private:
+  std::optional<OfOperands> findOfLoop(RecurrenceOp loop) const;
+  std::optional<OfOperands> findOfLinalg(mlir::linalg::LinalgOp op) const;
+  void join(mlir::Value a, mlir::Value b) {
+    steps.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+  void joinTrajectories(RecurrenceOp loop);
+
+  llvm::DenseMap<mlir::Value, int64_t> known;
+  llvm::EquivalenceClasses<void *> steps;
+  llvm::DenseSet<mlir::Value> statesBehind;
+  /// Whether another loop goes the other way: both run side by side.
+  bool hasDirections = false;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_STEPDIMS_H
