@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Around a recurrent layer with an output at every step stand products of its inputs, a classifier,
-// a change of layout and the passes of a loss, each of which goes through arrays of all steps: of a
-// long sequence these come from memory every time. None of them looks at more than one step, nor
-// does the recurrence look ahead. A loop over blocks of steps around all of them finds what the one
-// before has written in a cache, and what nobody else reads is a buffer of one block.
+// Around a recurrent layer stand changes of layout, products of its inputs, other layers and, with
+// an output at every step, a classifier. Each of them goes through arrays of all steps, which come
+// from memory every time where a sequence is long. None of them looks ahead. A loop over blocks of
+// steps around all of them finds what the one before has written in a cache, and what nobody else
+// reads is a buffer of one block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,19 +39,11 @@ static constexpr int64_t kStepsOfTask = 32;
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Whether an operation of a group writes `operand`.
+/// Whether an operation of a group writes `operand`; it reads the others.
 static bool isWritten(OpOperand &operand) {
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(operand.getOwner()))
-    return linalgOp.isDpsInit(&operand);
   if (auto loop = dyn_cast<RecurrenceOp>(operand.getOwner()))
     return operand.getOperandNumber() >= loop.getDestinations().getBeginOperandIndex();
   return operand.getOperandNumber() + 1 == operand.getOwner()->getNumOperands();
-}
-
-/// Whether it reads `operand`.
-static bool isRead(OpOperand &operand) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(operand.getOwner());
-  return linalgOp ? linalgOp.payloadUsesValueFromOperand(&operand) : !isWritten(operand);
 }
 
 namespace {
@@ -123,16 +115,14 @@ bool StepGroup::add(Operation *op) {
 
 bool StepGroup::isWorthBlocks() const {
   DenseSet<Value> written;
-  for (Operation *op : ops) {
-    if (isa<linalg::FillOp>(op))
-      continue;
-    for (OpOperand &operand : op->getOpOperands())
-      if (isRead(operand) && written.contains(getViewRoot(operand.get())))
-        return true;
-    for (OpOperand &operand : op->getOpOperands())
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value root = getViewRoot(operand.get());
       if (isWritten(operand))
-        written.insert(getViewRoot(operand.get()));
-  }
+        written.insert(root);
+      else if (written.contains(root))
+        return true;
+    }
   return false;
 }
 
@@ -164,7 +154,7 @@ bool StepGroup::isLocal(Value array) const {
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
       if (operand.get() == array)
-        return isWritten(operand) && !isRead(operand);
+        return isWritten(operand);
   return false;
 }
 

@@ -14,15 +14,6 @@ using namespace bppsa;
 StepDims::StepDims(Block &block) {
   for (auto loop : block.getOps<RecurrenceOp>())
     hasDirections |= loop.getReverse();
-  // Operations tell of the arrays of others, before and behind them.
-  for (size_t before = ~size_t(0); before != known.size();) {
-    before = known.size();
-    for (Operation &op : block)
-      if (std::optional<OfOperands> dims = find(&op))
-        for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), *dims))
-          if (dim)
-            known.try_emplace(operand, *dim);
-  }
   for (Operation &op : block) {
     std::optional<OfOperands> dims = find(&op);
     if (!dims)
@@ -84,8 +75,6 @@ std::optional<StepDims::OfOperands> StepDims::find(Operation *op) const {
   std::optional<OfOperands> dims;
   if (auto loop = dyn_cast<RecurrenceOp>(op)) {
     dims = findOfLoop(loop);
-  } else if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    return findOfLinalg(linalgOp);
   } else if (isa<PackLanesOp, UnpackLanesOp>(op)) {
     bool packs = isa<PackLanesOp>(op);
     if (cast<MemRefType>(op->getOperand(0).getType()).getRank() != (packs ? 3 : 4))
@@ -93,55 +82,6 @@ std::optional<StepDims::OfOperands> StepDims::find(Operation *op) const {
     dims.emplace(op->getNumOperands());
     dims->front() = packs ? 0 : 1;
     dims->back() = packs ? 1 : 0;
-  }
-  if (!dims)
-    return std::nullopt;
-  for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), *dims))
-    if (auto other = known.find(operand); other != known.end() && dim != other->second)
-      return std::nullopt;
-  return dims;
-}
-
-/// The result of `map` that is loop `loop`; nothing where it has none, failure where it depends on
-/// the loop in another way.
-static FailureOr<std::optional<int64_t>> findLoop(AffineMap map, unsigned loop) {
-  std::optional<int64_t> found;
-  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-    if (!expr.isFunctionOfDim(loop))
-      continue;
-    if (found || !isa<AffineDimExpr>(expr))
-      return failure();
-    found = i;
-  }
-  return found;
-}
-
-std::optional<StepDims::OfOperands> StepDims::findOfLinalg(linalg::LinalgOp op) const {
-  std::optional<unsigned> loop;
-  for (OpOperand &operand : op->getOpOperands())
-    if (auto dim = known.find(operand.get()); dim != known.end() && !loop) {
-      auto expr =
-          dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(&operand).getResult(dim->second));
-      if (!expr)
-        return std::nullopt;
-      loop = expr.getPosition();
-    }
-  if (!loop || op.getIteratorTypesArray()[*loop] != utils::IteratorType::parallel)
-    return std::nullopt;
-  bool countsSteps =
-      op->walk([&](linalg::IndexOp index) {
-          return index.getDim() == *loop ? WalkResult::interrupt() : WalkResult::advance();
-        }).wasInterrupted();
-  if (countsSteps)
-    return std::nullopt;
-  OfOperands dims;
-  for (OpOperand &operand : op->getOpOperands()) {
-    FailureOr<std::optional<int64_t>> dim = findLoop(op.getMatchingIndexingMap(&operand), *loop);
-    auto other = known.find(operand.get());
-    if (failed(dim) || (other != known.end() && *dim != other->second) ||
-        (op.isDpsInit(&operand) && !*dim))
-      return std::nullopt;
-    dims.push_back(*dim);
   }
   return dims;
 }

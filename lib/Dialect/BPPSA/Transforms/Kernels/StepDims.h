@@ -8,7 +8,6 @@
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_STEPDIMS_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 namespace bppsa {
@@ -38,13 +37,11 @@ public:
 
 private:
   std::optional<OfOperands> findOfLoop(RecurrenceOp loop) const;
-  std::optional<OfOperands> findOfLinalg(mlir::linalg::LinalgOp op) const;
   void join(mlir::Value a, mlir::Value b) {
     steps.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
   }
   void joinTrajectories(RecurrenceOp loop);
 
-  llvm::DenseMap<mlir::Value, int64_t> known;
   llvm::EquivalenceClasses<void *> steps;
   llvm::DenseSet<mlir::Value> statesBehind;
   /// Whether another loop goes the other way: both run side by side.

@@ -1,9 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-block-steps --split-input-file | FileCheck %s
 
-#three = affine_map<(t, b, n) -> (t, b, n)>
-#two = affine_map<(t, b, n) -> (t, b)>
-
-// The classifier and a pass over its outputs: of both a block of steps, and a buffer for what lies between.
+// The classifier and a change of layout: of both a block of steps, and a buffer for what lies between.
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %[[X:.*]]: memref<?x?x20x16xf32>, %[[W:.*]]: memref<10x20xf32>, %[[N:.*]]: index, %[[BLOCKS:.*]]: index, %[[STEPS:[^:]*]]: index
 // CHECK:         %[[TASKS:.*]] = arith.maxui
@@ -16,14 +13,12 @@
 // CHECK-DAG:       %[[XS:.*]] = memref.subview %[[X]][0, %[[FIRST]], 0, 0] [%{{.*}}, %[[COUNT]], 20, 16]
 // CHECK-DAG:       %[[SS:.*]] = memref.subview %[[SCORES]][0, 0, 0, 0] [%{{.*}}, %[[COUNT]], 10, 16]
 // CHECK:           bppsa.recurrence lanes 16 sequences(%[[XS]] : {{.*}}) captures(%[[W]] : {{.*}}) into(%[[SS]] :
-// CHECK:           bppsa.unpack_lanes 16, %[[SS]], %[[N]] into %[[Y:[^ ]*]] :
-// CHECK:           linalg.fill {{.*}} outs(%[[M:[^ ]*]] :
-// CHECK:           linalg.generic {{.*}} ins(%[[Y]] : {{.*}}) outs(%[[M]] :
+// CHECK:           bppsa.unpack_lanes 16, %[[SS]], %[[N]] into %{{.*}} :
 // CHECK:         memref.dealloc %[[SCORES]]
 // CHECK-NOT:     memref.dealloc
 // CHECK:         return
 func.func @loss(%x: memref<?x?x20x16xf32>, %w: memref<10x20xf32>, %n: index, %blocks: index, %steps: index,
-    %y: memref<?x?x10xf32>, %m: memref<?x?xf32>, %least: f32) {
+    %y: memref<?x?x10xf32>) {
   %scores = memref.alloc(%blocks, %steps) : memref<?x?x10x16xf32>
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x20x16xf32>) captures(%w : memref<10x20xf32>)
       into(%scores : memref<?x?x10x16xf32>) {
@@ -33,13 +28,6 @@ func.func @loss(%x: memref<?x?x20x16xf32>, %w: memref<10x20xf32>, %n: index, %bl
   }
   bppsa.unpack_lanes 16, %scores, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
   memref.dealloc %scores : memref<?x?x10x16xf32>
-  linalg.fill ins(%least : f32) outs(%m : memref<?x?xf32>)
-  linalg.generic {indexing_maps = [#three, #two], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%y : memref<?x?x10xf32>) outs(%m : memref<?x?xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    %0 = arith.maximumf %in, %out : f32
-    linalg.yield %0 : f32
-  }
   return
 }
 
@@ -81,25 +69,14 @@ func.func @states(%x: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index
 
 // -----
 
-#index = affine_map<(t, b, n) -> (t, b, n)>
-
-// Not in blocks: an operation by itself, one that counts the steps, one that reads the steps before, those of another
-// number of steps, and a loop that goes back.
+// Not in blocks: an operation by itself, one that reads the states before the steps, one with another number of
+// steps, and a loop that goes back.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     scf.for
 // CHECK:         return
 func.func @others(%x: memref<?x?x20x16xf32>, %z: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index,
     %y: memref<?x?x20xf32>, %v: memref<?x?x20xf32>) {
   bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20xf32> : memref<?x?x20x16xf32>
-  linalg.generic {indexing_maps = [#index], iterator_types = ["parallel", "parallel", "parallel"]}
-      outs(%y : memref<?x?x20xf32>) {
-  ^bb0(%out: f32):
-    %0 = linalg.index 0 : index
-    %1 = arith.index_cast %0 : index to i32
-    %2 = arith.sitofp %1 : i32 to f32
-    %3 = arith.addf %2, %out : f32
-    linalg.yield %3 : f32
-  }
   bppsa.unpack_lanes 16, %z, %n into %v : memref<?x?x20xf32> : memref<?x?x20x16xf32>
   bppsa.recurrence reverse lanes 16 sequences(%z : memref<?x?x20x16xf32>) initial(%h0 : memref<?x20x16xf32>)
       into(%x : memref<?x?x20x16xf32>) {

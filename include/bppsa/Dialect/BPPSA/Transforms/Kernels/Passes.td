@@ -45,29 +45,27 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
 }
 
 def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
-  let summary = "runs operations that treat each step by itself block by block of steps";
+  let summary = "runs loops over time and changes of layout block by block of steps";
   let description = [{
-    On packed memory. Loops without states, changes of layout, and `linalg` operations on all steps
-    whose loop over the steps is parallel, such as the classifier and the loss of every step of a
-    sequence, become the body of one loop over blocks of steps, in which each reads from a cache what
-    the one before has written. A block has as many steps, a multiple of 32, as its parts of all
-    arrays take `bytes`. Arrays that nobody else uses become buffers of one block.
-
-    Where the steps are in an array is known of sequences of loops and of what is packed, and of what
-    is computed of these with one loop for that dimension.
+    On packed memory. Recurrences, loops without states and changes of layout that stand behind each
+    other, such as products of inputs, the layers of a stack and a classifier of every step, become
+    the body of one loop over blocks of steps, in which each reads from a cache what the one before
+    has written. A block has as many steps, a multiple of 32, as its parts of all arrays take
+    `bytes`. Arrays that nobody else uses become buffers of one block; a recurrence goes on from the
+    slot of its trajectory that the block before has written last. Where a loop goes from the last
+    step to the first, recurrences stay what they are, so that directions run side by side.
 
     ```mlir
-    bppsa.unpack_lanes 16, %a, %n into %b : memref<?x?x10xf32> : memref<?x?x10x16xf32>
-    linalg.generic ... ins(%b : memref<?x?x10xf32>) outs(%c : memref<?x?x10xf32>) ...
+    bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) into(%h : memref<?x?x20x16xf32>) ...
+    %behind = memref.subview %h[0, 1, 0, 0] [%blocks, %steps, 20, 16] ...
+    bppsa.recurrence lanes 16 sequences(%behind : ...) into(%y : memref<?x?x10x16xf32>) ...
     ```
     becomes
     ```mlir
+    memref.copy %h0, %h[0, 0, 0, 0] [%blocks, 1, 20, 16]
     scf.for %first = %c0 to %steps step %length {
-      %a_steps = memref.subview %a[0, %first, 0, 0] [%blocks, %count, 10, 16] [1, 1, 1, 1] : ...
-      %b_steps = memref.subview %buffer[0, 0, 0] [%count, %n, 10] [1, 1, 1] : ...
-      %c_steps = memref.subview %c[%first, 0, 0] [%count, %n, 10] [1, 1, 1] : ...
-      bppsa.unpack_lanes 16, %a_steps, %n into %b_steps : ...
-      linalg.generic ... ins(%b_steps : ...) outs(%c_steps : ...) ...
+      bppsa.recurrence lanes 16 sequences(%x[%first : %count]) initial(%h[%first]) into(%h[%first : %count + 1]) ...
+      bppsa.recurrence lanes 16 sequences(%behind[%first : %count]) into(%y[%first : %count]) ...
     }
     ```
   }];
