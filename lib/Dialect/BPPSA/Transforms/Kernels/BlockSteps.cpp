@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Slices.h"
 #include "StepDims.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
@@ -19,7 +20,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -198,17 +198,6 @@ void StepGroup::shrinkLocals(OpBuilder &builder, Location loc, Value length) {
         builder, loc, MemRefType::get(shape, memory.getType().getElementType()), sizes,
         memory.getAlignmentAttr());
   }
-}
-
-/// Elements [first, first + count) of `array` along `dim`.
-static memref::SubViewOp emitSlice(OpBuilder &builder, Location loc, Value array, int64_t dim,
-                                   OpFoldResult first, OpFoldResult count) {
-  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, array);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
-      strides(sizes.size(), builder.getIndexAttr(1));
-  offsets[dim] = first;
-  sizes[dim] = count;
-  return memref::SubViewOp::create(builder, loc, array, offsets, sizes, strides);
 }
 
 /// Slot `slot` of a trajectory.

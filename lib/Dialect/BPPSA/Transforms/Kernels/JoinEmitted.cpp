@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Slices.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace bppsa {
@@ -147,12 +147,8 @@ void EmittedArrays::sortArrays() {
 /// `count` rows of `array` from `first` on, of dimension `dim`.
 static Value emitRows(OpBuilder &builder, Location loc, Value array, int64_t dim, int64_t first,
                       int64_t count) {
-  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, array);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
-      strides(sizes.size(), builder.getIndexAttr(1));
-  offsets[dim] = builder.getIndexAttr(first);
-  sizes[dim] = builder.getIndexAttr(count);
-  return memref::SubViewOp::create(builder, loc, array, offsets, sizes, strides);
+  return emitSlice(builder, loc, array, dim, builder.getIndexAttr(first),
+                   builder.getIndexAttr(count));
 }
 
 /// Makes all of the arrays rows of one, which is freed where the last of them was.

@@ -1,0 +1,20 @@
+//===- Slices.h - parts of arrays -------------------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_SLICES_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_SLICES_H
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace bppsa {
+
+/// Elements [first, first + count) of `array`, a memref, along `dim`.
+mlir::memref::SubViewOp emitSlice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                                  int64_t dim, mlir::OpFoldResult first, mlir::OpFoldResult count);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_KERNELS_SLICES_H
