@@ -28,8 +28,8 @@ func::CallOp bppsa::emitRuntimeCall(OpBuilder &builder, Location loc, ModuleOp m
 }
 
 Value bppsa::emitTaskSize(OpBuilder &builder, Location loc, ModuleOp module, Value count,
-                          int64_t least, int64_t most) {
-  Value sizes[] = {count, getIndex(builder, loc, least), getIndex(builder, loc, most)};
+                          int64_t most) {
+  Value sizes[] = {count, getIndex(builder, loc, 1), getIndex(builder, loc, most)};
   auto call =
       emitRuntimeCall(builder, loc, module, "bppsa_rt_task_size", sizes, builder.getIndexType());
   return call.getResult(0);

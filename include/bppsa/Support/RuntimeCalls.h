@@ -21,10 +21,10 @@ mlir::func::CallOp emitRuntimeCall(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::ModuleOp module, llvm::StringRef name,
                                    mlir::ValueRange arguments, mlir::TypeRange results = {});
 
-/// How many of `count` things a task takes, `most` or halves of that down to `least`: what the run
-/// time says (ObjectInterface.h).
+/// How many of `count` things a task takes, `most` or halves of that down to one: what the run time
+/// says (ObjectInterface.h).
 mlir::Value emitTaskSize(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
-                         mlir::Value count, int64_t least, int64_t most);
+                         mlir::Value count, int64_t most);
 
 } // namespace bppsa
 

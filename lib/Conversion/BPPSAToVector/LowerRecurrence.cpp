@@ -7,13 +7,11 @@
 #include "BPPSAToVector.h"
 #include "SampleTasks.h"
 #include "TimeOrder.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Steps that one thread takes at a time where steps are independent.
-static constexpr int64_t kStepsPerTask = 32;
 
 /// How many steps ahead of a loop with states what it writes is fetched.
 static constexpr int64_t kWrittenStepsAhead = 2;

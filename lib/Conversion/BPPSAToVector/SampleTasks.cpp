@@ -22,8 +22,7 @@ void bppsa::emitSampleTasks(OpBuilder &builder, Operation *loop, Value numSample
   if (most == 1 || matchPattern(numSamples, m_One()))
     return emitParallel(builder, loc, numSamples,
                         [&](OpBuilder &nested, Value sample) { body(nested, sample, 1); });
-  Value size =
-      emitTaskSize(builder, loc, loop->getParentOfType<ModuleOp>(), numSamples, /*least=*/1, most);
+  Value size = emitTaskSize(builder, loc, loop->getParentOfType<ModuleOp>(), numSamples, most);
   Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSamples, size);
   emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
     Value next = arith::MulIOp::create(nested, loc, task, size);

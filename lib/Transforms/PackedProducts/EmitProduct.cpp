@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A task has a block of rows and lanes of the result. For each block of terms it packs all of its
-// rows, and then panel by panel of lanes: that panel stays in the first-level cache while the
-// panels of rows, from the second-level cache, are multiplied with it.
+// rows, unless it reads them where they are, and then panel by panel of lanes: that panel stays in
+// the first-level cache while the rows, from the second-level cache, are multiplied with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -144,8 +144,8 @@ Value ProductEmitter::getRowsOfTask() {
   Value others =
       mul(getSize(product.batch), b.createOrFold<arith::CeilDivUIOp>(loc, numLanes, lanesOfTask));
   Value parts = b.createOrFold<arith::CeilDivUIOp>(loc, numRows, index(blocking.leastRows));
-  Value size = emitTaskSize(b, loc, product.generic->getParentOfType<ModuleOp>(),
-                            mul(others, parts), /*least=*/1, most);
+  Value size =
+      emitTaskSize(b, loc, product.generic->getParentOfType<ModuleOp>(), mul(others, parts), most);
   return mul(size, index(blocking.leastRows));
 }
 

@@ -281,6 +281,22 @@ static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &t
   });
 }
 
+/// Calls `emit(first, size)` for tasks of `taskRows` of `numRows` rows, and for the rest, on as
+/// many threads as there are.
+static void emitParallelRows(OpBuilder &builder, Location loc, int64_t numRows, int64_t taskRows,
+                             function_ref<void(OpBuilder &, Value, int64_t)> emit) {
+  if (int64_t numTasks = numRows / taskRows)
+    emitParallel(builder, loc, getIndex(builder, loc, numTasks),
+                 [&](OpBuilder &nested, Value task) {
+                   Value size = getIndex(nested, loc, taskRows);
+                   emit(nested, arith::MulIOp::create(nested, loc, task, size), taskRows);
+                 });
+  if (int64_t rest = numRows % taskRows)
+    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
+      emit(nested, getIndex(nested, loc, numRows - rest), rest);
+    });
+}
+
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   if (options.lanes == 1)
     return lowerUnitOuterSum(op, options);

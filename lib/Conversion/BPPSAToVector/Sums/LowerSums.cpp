@@ -130,20 +130,6 @@ void bppsa::emitStepSlab(OpBuilder &builder, Location loc, const SlabArray &sequ
   });
 }
 
-void bppsa::emitParallelRows(OpBuilder &builder, Location loc, int64_t numRows, int64_t taskRows,
-                             function_ref<void(OpBuilder &, Value, int64_t)> emit) {
-  if (int64_t numTasks = numRows / taskRows)
-    emitParallel(builder, loc, getIndex(builder, loc, numTasks),
-                 [&](OpBuilder &nested, Value task) {
-                   Value size = getIndex(nested, loc, taskRows);
-                   emit(nested, arith::MulIOp::create(nested, loc, task, size), taskRows);
-                 });
-  if (int64_t rest = numRows % taskRows)
-    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
-      emit(nested, getIndex(nested, loc, numRows - rest), rest);
-    });
-}
-
 void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

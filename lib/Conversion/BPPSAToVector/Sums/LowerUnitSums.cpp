@@ -201,7 +201,7 @@ static void emitTasks(OpBuilder &builder, OuterSumOp op, const OuterOperands &op
   if (most > 1)
     rows = arith::MulIOp::create(builder, loc, rows,
                                  emitTaskSize(builder, loc, op->getParentOfType<ModuleOp>(),
-                                              getIndex(builder, loc, numParts), /*least=*/1, most));
+                                              getIndex(builder, loc, numParts), most));
   Value numTasks = builder.createOrFold<arith::CeilDivUIOp>(loc, end, rows);
   emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
     Value first = arith::MulIOp::create(nested, loc, task, rows);

@@ -124,12 +124,6 @@ private:
 /// The largest size that needs no more blocks than `most` does: even blocks.
 int64_t getEvenBlock(int64_t size, int64_t most);
 
-/// Calls `emit(first, size)` for tasks of `taskRows` of `numRows` rows, and for the rest, on as
-/// many threads as there are.
-void emitParallelRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numRows,
-                      int64_t taskRows,
-                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
-
 /// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
 /// last block to the first, and `finish(block)` at the end of each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,

@@ -5,12 +5,33 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace bppsa;
+
+llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {
+  llvm::SmallDenseSet<Value> written;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  bool isKnown = effects.has_value();
+  for (const MemoryEffects::EffectInstance &effect :
+       effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    Value root = effect.getValue() ? getViewRoot(effect.getValue()) : Value();
+    // What a loop carries may be any array.
+    isKnown &= root && (root.getDefiningOp() || root.getParentBlock()->isEntryBlock());
+    if (root)
+      written.insert(root);
+  }
+  if (!isKnown)
+    for (Value used : getUsedValues(op))
+      written.insert(getViewRoot(used));
+  return written;
+}
 
 std::optional<unsigned> bppsa::getViewedArgument(func::FuncOp function, Value value) {
   auto argument = dyn_cast<BlockArgument>(getViewRoot(value));

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -18,6 +19,8 @@ int64_t bppsa::getRunningSumBytes(Operation *sum) {
     return bytes * ShapedType::getNumElements(type.getShape().drop_front());
   return bytes * type.getNumElements() * *cast<PackableOpInterface>(sum).getLanes();
 }
+
+bool bppsa::isInTimeBlocks(Operation *op) { return isa<memref::AllocaScopeOp>(op->getParentOp()); }
 
 OperandRange bppsa::getSummed(Operation *sum) {
   if (isa<AddToSumsOp>(sum))

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace bppsa {
 
@@ -18,6 +19,9 @@ struct MemoryAccess {
   mlir::Value array;
   bool isWrite;
 };
+
+/// The arrays that `op`, with all that is in it, may write.
+llvm::SmallDenseSet<mlir::Value> getWrittenArrays(mlir::Operation *op);
 
 /// The number of the argument of `function` that `value` is a view of.
 std::optional<unsigned> getViewedArgument(mlir::func::FuncOp function, mlir::Value value);

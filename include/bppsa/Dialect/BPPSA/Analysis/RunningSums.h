@@ -19,6 +19,10 @@ inline constexpr int64_t kMostRunningSumBytes = 512 * 1024;
 /// samples of one vector, in bytes.
 int64_t getRunningSumBytes(mlir::Operation *sum);
 
+/// Whether `op`, a chain or a sum, is in a scope of `bppsa-block-time`: the chain makes the sums on
+/// its way.
+bool isInTimeBlocks(mlir::Operation *op);
+
 /// The packed sequences that such a sum reads.
 mlir::OperandRange getSummed(mlir::Operation *sum);
 

@@ -12,4 +12,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSATaskAttributes.h.inc"
 
+namespace bppsa {
+
+/// Steps that one thread of a CPU takes at a time of a loop without states.
+inline constexpr int64_t kStepsPerTask = 32;
+
+} // namespace bppsa
+
 #endif // BPPSA_DIALECT_BPPSA_IR_TASKMAPPING_H

@@ -6,6 +6,7 @@
 
 #include "ResidualCut.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "bppsa/Support/IndexArithmetic.h"

@@ -7,6 +7,7 @@
 #include "ResidualCut.h"
 #include "SizeFormulas.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -22,26 +23,6 @@ static bool isOutput(func::FuncOp function, Value memory) {
   auto argument = dyn_cast<BlockArgument>(memory);
   return argument && argument.getOwner() == &function.front() &&
          attrs::Output::ofArgument(function, argument.getArgNumber());
-}
-
-llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {
-  llvm::SmallDenseSet<Value> written;
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
-  bool isKnown = effects.has_value();
-  for (const MemoryEffects::EffectInstance &effect :
-       effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
-    if (!isa<MemoryEffects::Write>(effect.getEffect()))
-      continue;
-    Value root = effect.getValue() ? getViewRoot(effect.getValue()) : Value();
-    // What a loop carries may be any array.
-    isKnown &= root && (root.getDefiningOp() || root.getParentBlock()->isEntryBlock());
-    if (root)
-      written.insert(root);
-  }
-  if (!isKnown)
-    for (Value used : getUsedValues(op))
-      written.insert(getViewRoot(used));
-  return written;
 }
 
 /// The array whose elements are those of `view`, all of them.

@@ -44,9 +44,6 @@ mlir::FailureOr<ResidualCut> findResiduals(mlir::func::FuncOp function, MarkPhas
 /// computed for nothing else.
 llvm::LogicalResult dropInputGradients(mlir::func::FuncOp function);
 
-/// The arrays that `op` may write.
-llvm::SmallDenseSet<mlir::Value> getWrittenArrays(mlir::Operation *op);
-
 } // namespace bppsa
 
 #endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_BUFFERS_RESIDUALCUT_H

@@ -12,8 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelGroups.h"
 #include "Slices.h"
 #include "StepDims.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "bppsa/Support/IndexArithmetic.h"
@@ -31,13 +33,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Blocks are whole multiples of what a thread takes of a loop without states.
-static constexpr int64_t kStepsOfTask = 32;
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
 
 /// Whether an operation of a group writes `operand`; it reads the others.
 static bool isWritten(OpOperand &operand) {
@@ -75,7 +70,7 @@ private:
   DenseMap<Value, std::pair<SmallVector<Value>, bool>> accesses;
   SmallVector<RecurrenceOp> loopsWithStates;
   /// Buffers of one block in the places of arrays.
-  DenseMap<Value, Value> buffers;
+  llvm::MapVector<Value, Value> buffers;
 };
 } // namespace
 
@@ -165,7 +160,7 @@ static Value getSize(OpBuilder &builder, Location loc, Value array, int64_t dim)
   return getDim(builder, loc, array, dim);
 }
 
-/// How many steps of all arrays take `bytes`.
+/// How many steps of all arrays take `bytes`: as many as whole tasks of loops without states have.
 Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
   Value ofStep = getIndex(builder, loc, 1);
   for (auto [array, stepDim] : arrays) {
@@ -177,9 +172,9 @@ Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) con
     ofStep = builder.createOrFold<arith::AddIOp>(loc, ofStep, size);
   }
   Value tasks =
-      arith::DivUIOp::create(builder, loc, getIndex(builder, loc, bytes / kStepsOfTask), ofStep);
+      arith::DivUIOp::create(builder, loc, getIndex(builder, loc, bytes / kStepsPerTask), ofStep);
   tasks = arith::MaxUIOp::create(builder, loc, tasks, getIndex(builder, loc, 1));
-  return arith::MulIOp::create(builder, loc, tasks, getIndex(builder, loc, kStepsOfTask));
+  return arith::MulIOp::create(builder, loc, tasks, getIndex(builder, loc, kStepsPerTask));
 }
 
 /// Allocates buffers of `length` steps for arrays that nobody else uses.
@@ -258,9 +253,8 @@ void StepGroup::emit(int64_t bytes) {
                        emitBlock(nested, loc, first, count);
                        scf::YieldOp::create(nested, loc);
                      });
-  for (auto [array, dim] : arrays)
-    if (Value buffer = buffers.lookup(array))
-      memref::DeallocOp::create(builder, loc, buffer);
+  for (auto [array, buffer] : buffers)
+    memref::DeallocOp::create(builder, loc, buffer);
   llvm::for_each(ops, [](Operation *op) { op->erase(); });
   for (auto [array, buffer] : buffers) {
     for (Operation *free : llvm::make_early_inc_range(array.getUsers()))
@@ -268,10 +262,6 @@ void StepGroup::emit(int64_t bytes) {
     array.getDefiningOp()->erase();
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Pass
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct BlockSteps : public bppsa::impl::BlockStepsBase<BlockSteps> {
@@ -295,7 +285,7 @@ private:
       group = StepGroup(dims);
     };
     for (Operation &op : block) {
-      if (group.add(&op) || isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(&op))
+      if (group.add(&op) || isMemoryOrView(&op))
         continue;
       finish();
       group.add(&op);

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa {
@@ -27,9 +27,6 @@ static constexpr int64_t kSamplesTogether = 4;
 /// each of the two units for multiply-adds that a core has.
 static constexpr int64_t kVectorsTogether = 2;
 
-/// Whether `chain` adds sums up on its way, which each vector of samples has by itself.
-static bool hasSums(Operation *chain) { return isa<memref::AllocaScopeOp>(chain->getParentOp()); }
-
 namespace {
 struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskMapping> {
   using ChooseTaskMappingBase::ChooseTaskMappingBase;
@@ -42,9 +39,11 @@ struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskM
   }
 
 private:
+  /// Where a chain makes sums on its way, each vector of samples has some by itself.
   static bool canMap(Operation *op) {
     return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
-           cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) && !hasSums(op);
+           cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) &&
+           !isInTimeBlocks(op);
   }
 
   void choose(Operation *op) {

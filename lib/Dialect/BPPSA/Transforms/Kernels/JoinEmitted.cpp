@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Slices.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
@@ -69,19 +70,10 @@ static bool canBeRows(memref::AllocOp array, ChainOp chain) {
 
 /// Whether nothing from `first` to `last` writes `array`.
 static bool isUnchanged(Value array, Operation *first, Operation *last) {
-  for (Operation *op = first; op != last; op = op->getNextNode()) {
-    if (isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
-      continue;
-    auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!interface)
+  Value root = getViewRoot(array);
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (getWrittenArrays(op).contains(root))
       return false;
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    interface.getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects)
-      if (!isa<MemoryEffects::Read>(effect.getEffect()) &&
-          (!effect.getValue() || getViewRoot(effect.getValue()) == getViewRoot(array)))
-        return false;
-  }
   return true;
 }
 

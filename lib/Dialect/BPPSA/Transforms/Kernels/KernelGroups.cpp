@@ -14,8 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether groups may reach over `op`.
-static bool isMemoryOrView(Operation *op) {
+bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 

@@ -12,6 +12,9 @@
 
 namespace bppsa {
 
+/// Whether `op` allocates, frees or views memory or has no effects: groups may reach over it.
+bool isMemoryOrView(mlir::Operation *op);
+
 // Each of these moves bufferized operations of `block` that can be one kernel together, and returns
 // those that follow another one.
 

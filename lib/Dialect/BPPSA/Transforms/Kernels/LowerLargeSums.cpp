@@ -101,8 +101,7 @@ struct LowerLargeSums : public bppsa::impl::LowerLargeSumsBase<LowerLargeSums> {
   void runOnOperation() override {
     SmallVector<OuterSumOp> sums;
     getOperation().walk([&](OuterSumOp sum) {
-      bool isOfChain = isa<memref::AllocaScopeOp>(sum->getParentOp());
-      if (sum->getNumResults() == 0 && sum.getLanes().value_or(1) > 1 && !isOfChain &&
+      if (sum->getNumResults() == 0 && sum.getLanes().value_or(1) > 1 && !isInTimeBlocks(sum) &&
           getRunningSumBytes(sum) >= leastBytes)
         sums.push_back(sum);
     });

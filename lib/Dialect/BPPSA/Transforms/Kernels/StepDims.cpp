@@ -61,11 +61,9 @@ std::optional<StepDims::OfOperands> StepDims::findOfLoop(RecurrenceOp loop) cons
       (hasStates && hasDirections))
     return std::nullopt;
   OfOperands dims(loop->getNumOperands());
-  for (OpOperand &operand : loop->getOpOperands())
-    if (llvm::is_contained(loop.getSequences(), operand.get()) ||
-        operand.getOperandNumber() >=
-            loop.getDestinations().getBeginOperandIndex() + loop.getInitial().size())
-      dims[operand.getOperandNumber()] = 1;
+  MutableArrayRef<std::optional<int64_t>> places = dims;
+  llvm::fill(places.take_front(loop.getSequences().size()), 1);
+  llvm::fill(places.take_back(loop.getDestinations().size() - loop.getInitial().size()), 1);
   return dims;
 }
 

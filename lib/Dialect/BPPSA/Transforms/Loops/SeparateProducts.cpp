@@ -15,7 +15,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include <limits>
 
 namespace bppsa {
 #define GEN_PASS_DEF_SEPARATEPRODUCTS
@@ -150,15 +149,8 @@ private:
 
   /// From how many bytes of matrices on the products of `loop` are separated.
   int64_t getLeastBytes(RecurrenceOp loop) const {
-    switch (cast<CPUMappingAttr>(attrs::Mapping::of(loop)).getLanes()) {
-    case LaneContents::Units:
-      return cache + 1;
-    case LaneContents::Samples:
-      return ofSamples;
-    case LaneContents::Chunks:
-      break;
-    }
-    return std::numeric_limits<int64_t>::max();
+    auto mapping = cast<CPUMappingAttr>(attrs::Mapping::of(loop));
+    return mapping.holds(LaneContents::Units) ? cache + 1 : ofSamples;
   }
 
   void separate(RecurrenceOp loop) {
