@@ -76,10 +76,12 @@ def computed(folder, ranks, program, data, *options, microbatches=4):
 def held(operations, stages):
     """The most microbatches at a time, each counted by the share of the rank's stages that have it."""
     count = most = 0
-    for part, _, _ in operations:
+    for index, (part, *place) in enumerate(operations):
         count += part == "F"
         most = max(most, count)
-        count -= part == "W"
+        # Where B forms the gradients as well (1f1b, which `auto` may choose), no W follows.
+        later = (other for other, *its in operations[index + 1 :] if its == place)
+        count -= part == "W" or (part == "B" and next(later, None) != "W")
     return most / stages
 
 
