@@ -45,8 +45,9 @@ private:
 
   /// `tensor` at `index` of its first dimension, without it.
   Tensor select(const Tensor &tensor, int64_t index);
-  /// Rows `[block * hidden, (block + 1) * hidden)` of dimension 0.
-  Tensor selectBlock(const Tensor &tensor, int64_t block);
+  /// Rows `[block * hidden, (block + 1) * hidden)` of `direction`. One slice each of the whole
+  /// array: the gradient of several is then one array that they are written into.
+  Tensor selectBlock(const Tensor &tensor, int64_t direction, int64_t block);
   Tensor addBias(const Tensor &a, const Tensor &b);
   Tensor makeInitialState(Input index, int64_t direction);
 
@@ -212,8 +213,9 @@ Tensor Layer::select(const Tensor &tensor, int64_t index) {
   return graph.makeSqueeze(slice, 0);
 }
 
-Tensor Layer::selectBlock(const Tensor &tensor, int64_t block) {
-  return graph.makeSlice(tensor, 0, graph.getExpr(block * hidden), graph.getExpr(hidden));
+Tensor Layer::selectBlock(const Tensor &tensor, int64_t direction, int64_t block) {
+  Tensor rows = graph.makeSlice(tensor, 1, graph.getExpr(block * hidden), graph.getExpr(hidden));
+  return select(rows, direction);
 }
 
 Tensor Layer::addBias(const Tensor &a, const Tensor &b) {
@@ -239,26 +241,23 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
     captures.values.push_back(tensor.value);
     return captures.values.size() - 1;
   };
-  Tensor w = select(node.input(W), direction), r = select(node.input(R), direction);
-  if (node.hasInput(P)) {
-    Tensor p = select(node.input(P), direction);
+  if (node.hasInput(P))
     for (unsigned gate = 0; gate < 3; ++gate)
-      captures.peepholes.push_back(capture(selectBlock(p, gate)));
-  }
+      captures.peepholes.push_back(capture(selectBlock(node.input(P), direction, gate)));
   if (mask)
     captures.ones =
         capture(graph.makeFilled(graph.getDims({hidden, 1}), graph.builder.getF32FloatAttr(1)));
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
-    captures.w.push_back(capture(selectBlock(w, gate)));
-    captures.r.push_back(capture(selectBlock(r, gate)));
+    captures.w.push_back(capture(selectBlock(node.input(W), direction, gate)));
+    captures.r.push_back(capture(selectBlock(node.input(R), direction, gate)));
   }
   if (!node.hasInput(B))
     return captures;
   // B = [Wb, Rb]. Both are added here, once, unless the reset gate of a GRU
   // comes in between.
-  Tensor b = select(node.input(B), direction);
+  auto selectBias = [&](unsigned block) { return selectBlock(node.input(B), direction, block); };
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
-    Tensor input = selectBlock(b, gate), recurrent = selectBlock(b, kind.gates + gate);
+    Tensor input = selectBias(gate), recurrent = selectBias(kind.gates + gate);
     bool isSplit = options.linearBeforeReset && gate == 2;
     captures.bias.push_back(capture(isSplit ? input : addBias(input, recurrent)));
     if (isSplit)
