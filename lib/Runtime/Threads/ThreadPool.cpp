@@ -62,7 +62,7 @@ double History::patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); 
 
 bool History::isLong(int64_t count) const {
   // What several cores have written must come back to the one that needs it next.
-  constexpr double shortest = 100e-6;
+  constexpr double shortest = 30e-6;
   return secondsAnIteration * static_cast<double>(count) >= shortest;
 }
 
