@@ -128,6 +128,7 @@ static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
   info.shape = object.at("shape").get<std::vector<int64_t>>();
   info.trained = object.at("trained").get<bool>();
   info.statistic = object.value("statistic", false);
+  info.pruned = object.value("pruned", false);
   info.offset = object.at("offset").get<uint64_t>();
   info.stride = object.at("stride").get<uint64_t>();
   info.frozenRows = object.value("frozen_rows", std::vector<int64_t>());

@@ -155,11 +155,13 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);
   }
-  functions.push_back({"update",
-                       "update",
-                       "update",
-                       {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
-  functions.push_back({"sumsq", "sumsq", "sumsq", {"flat_grads", "sumsq"}});
+  auto addFlat = [&](StringRef name, SmallVector<std::string> arguments) {
+    if (module.lookupSymbol<func::FuncOp>(name).getNumArguments() > arguments.size())
+      arguments.push_back("live_blocks");
+    functions.push_back({name.str(), name.str(), name.str(), std::move(arguments)});
+  };
+  addFlat("update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"});
+  addFlat("sumsq", {"flat_grads", "sumsq"});
   return functions;
 }
 

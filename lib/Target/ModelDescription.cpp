@@ -152,7 +152,8 @@ static StringRef getMapping(const Variant &variant, TargetKind target) {
 }
 
 static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
-                                      bool isUpdated, ArrayRef<FrozenRow> frozenRows) {
+                                      bool isUpdated, bool isPruned,
+                                      ArrayRef<FrozenRow> frozenRows) {
   json::Object object{{"name", parameter.name},
                       {"shape", json::Array(parameter.shape)},
                       {"trained", isTrained},
@@ -160,6 +161,8 @@ static json::Object describeParameter(const OnnxImage::Parameter &parameter, boo
                       {"stride", static_cast<int64_t>(parameter.stride)}};
   if (isUpdated)
     object["statistic"] = true;
+  if (isPruned)
+    object["pruned"] = true;
   json::Array rows;
   for (const FrozenRow &row : frozenRows)
     if (row.name == parameter.name)
@@ -292,7 +295,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       llvm::map_to_vector(modelSymbols.getNames(), [](StringAttr name) { return name.getValue(); });
 
   json::Array inputs, outputs, parameters, variants;
-  llvm::StringSet<> frozen;
+  llvm::StringSet<> frozen, pruned;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     DictionaryAttr attributes = forward.getArgAttrDict(i);
     if (StringAttr name = attrs::Input::in(attributes)) {
@@ -304,9 +307,13 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       if (AffineMapAttr bounds = attrs::LengthBounds::in(attributes))
         input["length_bounds"] = describeSizes(bounds, symbols);
       inputs.push_back(std::move(input));
-    } else if (attrs::Frozen::in(attributes)) {
-      frozen.insert(attrs::Parameter::in(attributes).getValue());
+      continue;
     }
+    StringAttr name = attrs::Parameter::in(attributes);
+    if (name && attrs::Frozen::in(attributes))
+      frozen.insert(name.getValue());
+    if (name && attrs::Nonzeros::in(attributes))
+      pruned.insert(name.getValue());
   }
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
     DictionaryAttr attributes = forward.getResultAttrDict(i);
@@ -321,7 +328,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       updated.insert(name.getValue());
   for (const OnnxImage::Parameter &parameter : image.parameters)
     parameters.push_back(describeParameter(parameter, !frozen.contains(parameter.name),
-                                           updated.contains(parameter.name), options.frozenRows));
+                                           updated.contains(parameter.name),
+                                           pruned.contains(parameter.name), options.frozenRows));
   for (const Variant &variant : getVariantsIn(module, options)) {
     json::Object object{{"name", variant.getExportedName()},
                         {"backward", variant.name},

@@ -10,18 +10,20 @@ import onnx
 import onnx_in_jax
 import optimizers
 import pytest
+from images import ImageBuilder
 
 LOSS = "cross-entropy"
-STEPS = 4
+STEPS, LR = 4, 1e-2
 
 
-def trained_by_reference(model, arrays, optimizer, lr, weight_decay, clip_norm):
+def trained_by_reference(model, arrays, optimizer, lr, weight_decay, clip_norm, kept=None):
+    """`kept` has, for a name, which elements have a gradient."""
     model = onnx.ModelProto.FromString(model.SerializeToString())
     states = {}
     for step in range(1, STEPS + 1):
         gradients = onnx_in_jax.gradients(model, arrays, LOSS, np.float64)
         names = [t.name for t in model.graph.initializer if t.data_type == onnx.TensorProto.FLOAT]
-        gradients = {name: gradients[name] for name in names}
+        gradients = {name: gradients[name] * (kept or {}).get(name, 1) for name in names}
         if clip_norm is not None:
             gradients = optimizers.clip(gradients, clip_norm)
         for tensor in model.graph.initializer:
@@ -36,35 +38,7 @@ def trained_by_reference(model, arrays, optimizer, lr, weight_decay, clip_norm):
     return {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
 
 
-@pytest.mark.parametrize("clip_norm", [None, 0.05])
-@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
-@pytest.mark.parametrize("optimizer", optimizers.ALL)
-def test_steps(optimizer, weight_decay, clip_norm, tmp_path):
-    lr = 1e-2
-    model = models.build(models.Spec("GRU", hidden=5))
-    arrays = models.data(model, {"T": 6, "B": 11}, LOSS)
-    program = harness.compile_model(model, f"--loss={LOSS}", f"--optimizer={optimizer}")
-    data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
-    np.savez(data, **arrays)
-    command = [
-        "--data",
-        data,
-        "--epochs",
-        STEPS,
-        "--batch",
-        11,
-        "--lr",
-        lr,
-        "--seed",
-        1,
-        "--save",
-        saved,
-    ]
-    command += ["--weight-decay", weight_decay]
-    if clip_norm is not None:
-        command += ["--clip-norm", clip_norm]
-    harness.check_succeeded(program.run("train", *command))
-    expected = trained_by_reference(model, arrays, optimizer, lr, weight_decay, clip_norm)
+def check_trained(model, saved, expected):
     start = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
     for tensor in onnx.load(saved).graph.initializer:
         found = onnx.numpy_helper.to_array(tensor)
@@ -74,3 +48,60 @@ def test_steps(optimizer, weight_decay, clip_norm, tmp_path):
         change = expected[tensor.name].astype(np.float64) - start[tensor.name]
         error = found.astype(np.float64) - expected[tensor.name]
         assert np.linalg.norm(error) <= 2e-3 * np.linalg.norm(change), tensor.name
+
+
+def train(program, arrays, weight_decay, clip_norm, folder, *extra):
+    """The ONNX file after STEPS updates by all samples at a time."""
+    data, saved = folder / "data.npz", folder / "saved.onnx"
+    np.savez(data, **arrays)
+    options = ["--epochs", STEPS, "--batch", 11, "--lr", LR, "--weight-decay", weight_decay]
+    if clip_norm is not None:
+        options += ["--clip-norm", clip_norm]
+    command = ["train", "--data", data, *options, "--seed", 1, "--save", saved, *extra]
+    harness.check_succeeded(program.run(*command))
+    return saved
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.05])
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("optimizer", optimizers.ALL)
+def test_steps(optimizer, weight_decay, clip_norm, tmp_path):
+    model = models.build(models.Spec("GRU", hidden=5))
+    arrays = models.data(model, {"T": 6, "B": 11}, LOSS)
+    program = harness.compile_model(model, f"--loss={LOSS}", f"--optimizer={optimizer}")
+    saved = train(program, arrays, weight_decay, clip_norm, tmp_path)
+    expected = trained_by_reference(model, arrays, optimizer, LR, weight_decay, clip_norm)
+    check_trained(model, saved, expected)
+
+
+def pruned_chain():
+    """Two matrices of which half is zero, element by element and in rows: blocks of 16 are left out."""
+    b = ImageBuilder((40,))
+    model = b.linear(36).layer("Tanh").linear(4).finish()
+    kept = {}
+    for tensor in model.graph.initializer:
+        if len(tensor.dims) < 2:
+            continue
+        array = onnx.numpy_helper.to_array(tensor).copy()
+        array.flat[::2] = 0
+        array.flat[array.size // 4 : array.size // 2] = 0
+        kept[tensor.name] = array != 0
+        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    return model, kept
+
+
+@pytest.mark.parametrize("extra", ["nothing", "clipping", "a rate of its own"])
+@pytest.mark.parametrize("optimizer", optimizers.ALL)
+def test_steps_of_pruned_weights(optimizer, extra, tmp_path):
+    model, kept = pruned_chain()
+    arrays = models.data(model, {"N": 11}, LOSS)
+    options = [f"--optimizer={optimizer}", "--prune-zeros", "--backward=scan"]
+    program = harness.compile_model(model, f"--loss={LOSS}", *options)
+    clip_norm = 0.05 if extra == "clipping" else None
+    own_rate = ["--lr-for", f"{list(kept)[-1]}={LR}"] if extra == "a rate of its own" else []
+    saved = train(program, arrays, 0.1, clip_norm, tmp_path, *own_rate)
+    expected = trained_by_reference(model, arrays, optimizer, LR, 0.1, clip_norm, kept)
+    check_trained(model, saved, expected)
+    for tensor in onnx.load(saved).graph.initializer:
+        if tensor.name in kept:
+            assert not np.any(onnx.numpy_helper.to_array(tensor)[~kept[tensor.name]])

@@ -234,10 +234,17 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
     Adds `@sumsq`, the sum of the squares of an array, in f64 and in an order
     that does not depend on anything but the length.
 
+    Where arguments of functions have `bppsa.nonzeros`, pruned elements and their states stay zero,
+    and both functions take the numbers of the blocks of `lanes` elements that are not all pruned,
+    as their last argument: they touch nothing else.
+
     ```mlir
     func.func @update(%params: memref<?xf32>, %grads: memref<?xf32>, %state0: memref<?xf32>,
                       %state1: memref<?xf32>, %hyper: memref<8xf32>)
     func.func @sumsq(%grads: memref<?xf32>, %out: memref<f64>)
+    // Of a pruned model:
+    func.func @update(..., %hyper: memref<8xf32>, %blocks: memref<?xi32>)
+    func.func @sumsq(%grads: memref<?xf32>, %out: memref<f64>, %blocks: memref<?xi32>)
     ```
   }];
   let options = [

@@ -84,6 +84,8 @@ struct ParameterInfo {
   /// A running statistic: not trained, but steps compute its next value.
   bool statistic = false;
   bool changes() const { return trained || statistic; }
+  /// Whether elements that are zero in the ONNX file stay zero.
+  bool pruned = false;
   /// Positions along the first axis whose elements are not trained.
   std::vector<int64_t> frozenRows = {};
   /// Where the values are in the ONNX file: byte offset of the first, bytes from one to the next.

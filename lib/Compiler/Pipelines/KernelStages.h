@@ -49,6 +49,7 @@ inline void addBufferization(mlir::OpPassManager &pm) {
   pm.addPass(createPassResultsByArgument());
   pm.addPass(mlir::bufferization::createEmptyTensorEliminationPass());
   pm.addPass(createBufferize());
+  pm.addNestedPass<mlir::func::FuncOp>(createFoldResultCopies());
   addCleanup(pm);
 }
 

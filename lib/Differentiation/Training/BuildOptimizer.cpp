@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -119,18 +120,46 @@ static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, Str
   return function;
 }
 
-/// A loop over the vectors of `array`: for single elements one whose iterations run
-/// side by side.
-static LoopLikeOpInterface createLoop(ImplicitLocOpBuilder &b, Value array, int64_t lanes,
-                                      ValueRange initial = {}) {
+namespace {
+/// A loop over the vectors of an array, and where one begins.
+struct VectorLoop {
+  LoopLikeOpInterface loop;
+  Value index;
+};
+} // namespace
+
+/// Creates a loop over the vectors of `arrays`, or those that `blocks`, if any, names, and goes
+/// into its body: for single elements one whose iterations run side by side.
+static VectorLoop createLoop(ImplicitLocOpBuilder &b, ValueRange arrays, Value blocks,
+                             int64_t lanes, ValueRange initial = {}) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value step = arith::ConstantIndexOp::create(b, lanes);
-  Value size = memref::DimOp::create(b, array, zero);
-  if (lanes == 1)
-    return cast<LoopLikeOpInterface>(
-        scf::ParallelOp::create(b, ValueRange{zero}, ValueRange{size}, ValueRange{step})
-            .getOperation());
-  return cast<LoopLikeOpInterface>(scf::ForOp::create(b, zero, size, step, initial).getOperation());
+  Value width = arith::ConstantIndexOp::create(b, lanes);
+  Value size = memref::DimOp::create(b, blocks ? blocks : arrays.front(), zero);
+  if (lanes == 1) {
+    auto loop = scf::ParallelOp::create(b, ValueRange{zero}, ValueRange{size}, ValueRange{width});
+    b.setInsertionPointToStart(loop.getBody());
+    return {loop, loop.getInductionVars().front()};
+  }
+  Value step = blocks ? arith::ConstantIndexOp::create(b, 1) : width;
+  auto loop = scf::ForOp::create(b, zero, size, step, initial);
+  b.setInsertionPointToStart(loop.getBody());
+  if (!blocks)
+    return {loop, loop.getInductionVar()};
+  auto getElement = [&](Value number) -> Value {
+    Value block = memref::LoadOp::create(b, blocks, number);
+    block = arith::IndexCastOp::create(b, b.getIndexType(), block);
+    return arith::MulIOp::create(b, block, width);
+  };
+  // Processors foresee what they will read in order alone.
+  constexpr int64_t kBlocksAhead = 16;
+  Value ahead = arith::ConstantIndexOp::create(b, kBlocksAhead);
+  ahead = arith::AddIOp::create(b, loop.getInductionVar(), ahead);
+  Value last = arith::SubIOp::create(b, size, step);
+  ahead = getElement(arith::MinUIOp::create(b, ahead, last));
+  for (Value prefetched : arrays)
+    memref::PrefetchOp::create(b, prefetched, ahead, /*isWrite=*/false, /*localityHint=*/3,
+                               /*isDataCache=*/true);
+  return {loop, getElement(loop.getInductionVar())};
 }
 
 /// `base^exponent` for a whole exponent below 2^24, by squaring: a GPU has no `pow` in f64.
@@ -163,13 +192,28 @@ static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, T
   return vector::BroadcastOp::create(b, type, correction);
 }
 
+/// The type of the numbers of blocks that are not pruned; none where no parameter is, and where
+/// elements are threads.
+static SmallVector<Type, 1> getBlocksType(ModuleOp module, int64_t lanes) {
+  bool isPruned = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+    return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
+      return static_cast<bool>(attrs::Nonzeros::ofArgument(function, i));
+    });
+  });
+  if (!isPruned || lanes == 1)
+    return {};
+  return {MemRefType::get({ShapedType::kDynamic}, IntegerType::get(module.getContext(), 32))};
+}
+
 static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer,
                          int64_t lanes) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
   Type hyperType = MemRefType::get({8}, b.getF32Type());
-  func::FuncOp function =
-      createFunction(b, module, "update", {array, array, array, array, hyperType});
+  SmallVector<Type> types = {array, array, array, array, hyperType};
+  types.append(getBlocksType(module, lanes));
+  func::FuncOp function = createFunction(b, module, "update", types);
+  Value blocks = types.size() > 5 ? function.getArgument(5) : Value();
   ValueRange arrays = function.getArguments().take_front(4);
   SmallVector<Value> scalars;
   for (int64_t i = 0; i < 7; ++i)
@@ -188,11 +232,9 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
   s.correction2 = createCorrection(b, scalars[5], scalars[2], vectorType);
   Value scale = spread(3);
 
-  LoopLikeOpInterface loop = createLoop(b, arrays[0], lanes);
-  b.setInsertionPointToStart(&loop.getLoopRegions().front()->front());
-  Value i = *loop.getSingleInductionVar();
-  auto load = [&](unsigned array) -> Value {
-    return vector::LoadOp::create(b, vectorType, arrays[array], i);
+  auto [loop, i] = createLoop(b, arrays.take_front(2 + optimizer.numStates), blocks, lanes);
+  auto load = [&, index = i](unsigned array) -> Value {
+    return vector::LoadOp::create(b, vectorType, arrays[array], index);
   };
   VectorMath math{b, vectorType};
   s.parameter = load(0);
@@ -212,13 +254,14 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
 }
 
 /// The sum of squares in f64: one partial sum a lane, added in lane order.
-static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value result, int64_t lanes) {
+static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value blocks, Value result,
+                           int64_t lanes) {
   auto narrow = VectorType::get(lanes, b.getF32Type());
   auto wide = VectorType::get(lanes, b.getF64Type());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(wide));
-  auto loop = cast<scf::ForOp>(createLoop(b, array, lanes, zeros));
-  b.setInsertionPointToStart(loop.getBody());
-  Value x = vector::LoadOp::create(b, narrow, array, loop.getInductionVar());
+  VectorLoop over = createLoop(b, array, blocks, lanes, zeros);
+  auto loop = cast<scf::ForOp>(over.loop);
+  Value x = vector::LoadOp::create(b, narrow, array, over.index);
   x = arith::ExtFOp::create(b, wide, x);
   Value sum = math::FmaOp::create(b, x, x, loop.getRegionIterArg(0));
   scf::YieldOp::create(b, sum);
@@ -248,12 +291,14 @@ static void createReduction(ImplicitLocOpBuilder &b, Value array, Value result) 
 
 static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module, int64_t lanes) {
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
-  func::FuncOp function =
-      createFunction(b, module, "sumsq", {array, MemRefType::get({}, b.getF64Type())});
+  SmallVector<Type> types = {array, MemRefType::get({}, b.getF64Type())};
+  types.append(getBlocksType(module, lanes));
+  func::FuncOp function = createFunction(b, module, "sumsq", types);
+  Value blocks = types.size() > 2 ? function.getArgument(2) : Value();
   if (lanes == 1)
     createReduction(b, function.getArgument(0), function.getArgument(1));
   else
-    createLaneSums(b, function.getArgument(0), function.getArgument(1), lanes);
+    createLaneSums(b, function.getArgument(0), blocks, function.getArgument(1), lanes);
   func::ReturnOp::create(b);
 }
 

@@ -359,5 +359,7 @@ void EmbeddedProgram::update(const ArrayArguments &given, std::optional<double> 
   for (size_t i = 0; i < infos.size(); ++i)
     if (found[i])
       found[i]->read(reinterpret_cast<std::byte *>(flat + session->parameters.start(i)));
+  for (size_t i = 0; i < infos.size(); ++i)
+    session->parameters.maskPrunedGradients(i);
   applyUpdate(rate, /*takesStatistics=*/false);
 }

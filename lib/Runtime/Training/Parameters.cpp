@@ -14,6 +14,13 @@ using namespace bppsa::runtime;
 
 static constexpr int64_t padding = 16;
 
+/// Element `i` of a parameter in the ONNX file.
+static float readElement(const unsigned char *onnx, const ParameterInfo &info, int64_t i) {
+  float value;
+  memcpy(&value, onnx + info.offset + i * info.stride, sizeof value);
+  return value;
+}
+
 SharedFloats::SharedFloats(int64_t count)
     : memory(count * sizeof(float)), mirror(memory.data(), memory.size()) {}
 
@@ -33,7 +40,7 @@ View SharedFloats::view(int64_t start, std::vector<int64_t> shape, Access access
 }
 
 Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withStates)
-    : model(model) {
+    : model(model), onnx(onnx) {
   int64_t trainedSize = 0, statisticsSize = 0, frozenSize = 0;
   for (const ParameterInfo &info : model.parameters) {
     int64_t &size = info.trained ? trainedSize : info.statistic ? statisticsSize : frozenSize;
@@ -51,8 +58,34 @@ Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withS
     const ParameterInfo &info = model.parameters[index];
     float *values = changeValues(index);
     for (int64_t i = 0; i < info.elements; ++i)
-      memcpy(values + i, onnx + info.offset + i * info.stride, sizeof(float));
+      values[i] = readElement(onnx, info, i);
   }
+  bool anyPruned = std::any_of(model.parameters.begin(), model.parameters.end(),
+                               [](const ParameterInfo &info) { return info.pruned; });
+  if (anyPruned)
+    findLiveBlocks();
+}
+
+void Parameters::findLiveBlocks() {
+  for (size_t index = 0; index < model.parameters.size(); ++index) {
+    const ParameterInfo &info = model.parameters[index];
+    const float *first = values(index);
+    for (int64_t block = 0; info.trained && block < info.elements; block += padding) {
+      int64_t end = std::min(block + padding, info.elements);
+      bool isLive = !info.pruned ||
+                    std::any_of(first + block, first + end, [](float value) { return value != 0; });
+      if (isLive)
+        liveBlocks.push_back(static_cast<int32_t>((starts[index] + block) / padding));
+    }
+  }
+}
+
+void Parameters::maskPrunedGradients(size_t index) {
+  const ParameterInfo &info = model.parameters[index];
+  float *gradient = gradients.write() + starts[index];
+  for (int64_t i = 0; info.pruned && i < info.elements; ++i)
+    if (readElement(onnx, info, i) == 0)
+      gradient[i] = 0;
 }
 
 const SharedFloats &Parameters::arrayOf(const ParameterInfo &info) const {
@@ -137,6 +170,24 @@ void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
                                                   ? states[i].view(start, {size}, Access::ReadWrite)
                                                   : trained.view(0, {0}, Access::Read);
   }
+  addLiveBlocks(views, start, size);
+}
+
+void Parameters::addLiveBlocks(ViewTable &views, int64_t start, int64_t size) {
+  auto find = [&](int64_t element) {
+    return std::lower_bound(liveBlocks.begin(), liveBlocks.end(), element / padding);
+  };
+  auto first = find(start), last = find(start + size);
+  int32_t *blocks = liveBlocks.data();
+  if (start > 0) {
+    // Of the range, the first block is number 0.
+    std::vector<int32_t> &own = blocksOfRanges[{start, size}];
+    own.assign(first, last);
+    for (int32_t &block : own)
+      block -= static_cast<int32_t>(start / padding);
+    blocks = own.data();
+  }
+  views["live_blocks"] = {blocks, {last - first}, sizeof *blocks, Access::Read};
 }
 
 void Parameters::addToAverage(double decay, int64_t start, int64_t size) {

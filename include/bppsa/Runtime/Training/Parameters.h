@@ -11,6 +11,7 @@
 #include "bppsa/Runtime/Memory.h"
 #include "bppsa/Runtime/Model.h"
 
+#include <map>
 #include <optional>
 
 namespace bppsa::runtime {
@@ -63,6 +64,8 @@ public:
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
   /// Sets the gradients of rows that are not trained to zero: those of all parameters, or of one.
   void maskGradients(std::optional<size_t> index = std::nullopt);
+  /// Sets the gradients of pruned elements of parameter `index` to zero.
+  void maskPrunedGradients(size_t index);
   /// The values of rows that are not trained, and the way back to them.
   std::vector<float> frozenRows(std::optional<size_t> index = std::nullopt) const;
   void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
@@ -88,10 +91,18 @@ public:
 private:
   /// Where the values of a parameter are.
   SharedFloats &arrayOf(const ParameterInfo &info);
+  void findLiveBlocks();
+  void addLiveBlocks(ViewTable &views, int64_t start, int64_t size);
   const SharedFloats &arrayOf(const ParameterInfo &info) const;
 
   const Model &model;
+  const unsigned char *onnx;
   std::vector<int64_t> starts;
+  /// Of a pruned model, the blocks of 16 trained floats, by number, of which not all are pruned:
+  /// updates touch no others.
+  std::vector<int32_t> liveBlocks;
+  /// The same of ranges that begin further on, by start and size, for calls that were prepared.
+  std::map<std::pair<int64_t, int64_t>, std::vector<int32_t>> blocksOfRanges;
   SharedFloats trained, statistics, frozen, gradients, averages;
   /// The statistics after the last step.
   SharedFloats updated;

@@ -94,6 +94,30 @@ def FoldCoveredFills : Pass<"bppsa-fold-covered-fills", "::mlir::func::FuncOp"> 
   }];
 }
 
+def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> {
+  let summary = "makes results in the memory that the caller has for them";
+  let description = [{
+    An operation that allocates its result, such as the gradient of a matrix, and reshapes between
+    it and the function's result keep the elimination of empty tensors from giving the operation
+    the memory of the caller. Where an array of static shape, reshaped, is copied to an argument
+    that nothing else uses, and used no more, it is made in that argument.
+
+    ```mlir
+    %a = memref.alloc() : memref<6xf32>
+    bppsa.sparse_outer_sum ... into %a : memref<6xf32>
+    %b = memref.expand_shape %a [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
+    memref.copy %b, %result : memref<2x3xf32> to memref<2x3xf32>
+    ```
+    becomes
+    ```mlir
+    %a = memref.collapse_shape %result [[0, 1]] : memref<2x3xf32> into memref<6xf32>
+    bppsa.sparse_outer_sum ... into %a : memref<6xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numFolded", "folded", "copies that are left out">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::ModuleOp"> {
   let summary = "lets callers give functions memory for their results";
   let description = [{
