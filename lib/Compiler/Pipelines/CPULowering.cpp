@@ -52,7 +52,9 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addOutlining(pm,
                {/*groupSums=*/false, /*groupCopies=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                 /*wholeLevels=*/false});
-  pm.addPass(createOverlapTimeLoops());
+  OverlapTimeLoopsOptions overlap;
+  overlap.sums = !options.keepsGradientOrder;
+  pm.addPass(createOverlapTimeLoops(overlap));
   if (!options.exchangedSteps.empty())
     pm.addPass(
         createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));

@@ -57,9 +57,9 @@ static bool fold(memref::CopyOp copy) {
   auto result = dyn_cast<BlockArgument>(copy.getTarget());
   SmallVector<Operation *> reshapes;
   memref::AllocOp allocation = findAllocation(copy.getSource(), reshapes);
-  if (!result || !result.hasOneUse() || !allocation ||
-      allocation->getBlock() != copy->getBlock() || !allocation.getType().hasStaticShape() ||
-      copy.getSource().getType() != result.getType() || !isUnusedBehind(allocation, copy))
+  if (!result || !result.hasOneUse() || !allocation || allocation->getBlock() != copy->getBlock() ||
+      !allocation.getType().hasStaticShape() || copy.getSource().getType() != result.getType() ||
+      !isUnusedBehind(allocation, copy))
     return false;
   for (Operation *user : llvm::make_early_inc_range(allocation->getUsers()))
     if (isa<memref::DeallocOp>(user))

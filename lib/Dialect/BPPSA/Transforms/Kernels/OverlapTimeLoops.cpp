@@ -41,6 +41,8 @@ struct Kernel {
   std::optional<unsigned> rows;
   /// Multiply-adds of the time loop for each number that it reads or writes.
   int64_t work = 0;
+  /// What the sum over all steps that the function is takes for a step; 0 where it is none.
+  int64_t sumWork = 0;
 };
 } // namespace
 
@@ -68,11 +70,27 @@ static int64_t countWork(Operation &op) {
   return countMultiplyAdds(body) / std::max<int64_t>(numbers, 1);
 }
 
+/// What the sum `op` takes for a step, in multiply-adds; 0 for other operations.
+static int64_t countSumWork(Operation &op) {
+  // A number that is read takes as long as some multiply-adds.
+  constexpr int64_t kRead = 8;
+  auto count = [](Value destination) {
+    return destination ? cast<MemRefType>(destination.getType()).getNumElements() : 0;
+  };
+  if (auto sum = dyn_cast<OuterSumOp>(op))
+    return count(sum.getDestination());
+  if (auto sum = dyn_cast<StepSumOp>(op))
+    return kRead * count(sum.getDestination());
+  return 0;
+}
+
 static Kernel analyze(func::FuncOp function) {
   Kernel kernel;
   kernel.writes = getWrittenArguments(function);
   if (function.isExternal())
     return kernel;
+  if (Operation &only = function.front().front(); only.getNextNode() == &function.front().back())
+    kernel.sumWork = countSumWork(only);
   // A chain may stand in a scope with its sums.
   auto scopes = function.getOps<memref::AllocaScopeOp>();
   Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
@@ -110,8 +128,8 @@ private:
   DenseSet<Value> values, read, written;
 };
 
-/// Time loops that need nothing of each other, and what stands between the first and the last and
-/// needs something of them.
+/// Time loops, or sums, that need nothing of each other, and what stands between the first and the
+/// last and needs something of them.
 struct Group {
   SmallVector<func::CallOp> loops;
   SmallVector<Operation *> users;
@@ -119,26 +137,33 @@ struct Group {
 
 class Overlapper {
 public:
-  Overlapper(ModuleOp module, int64_t leastWork) : symbols(module), leastWork(leastWork) {}
+  Overlapper(ModuleOp module, int64_t leastWork, bool takesSums)
+      : symbols(module), leastWork(leastWork), takesSums(takesSums) {}
   /// Returns the number of groups of `function`.
   unsigned run(func::FuncOp function);
 
 private:
-  const Kernel *lookUp(func::CallOp call);
+  const Kernel *lookUp(Operation *op);
   bool isTimeLoop(Operation *op);
+  int64_t getSumWork(Operation *op);
   std::optional<SmallVector<MemoryAccess>> getAccesses(Operation *op);
-  Group findGroup(func::CallOp first);
+  Group findGroup(Operation *first);
+  void balance(SmallVectorImpl<func::CallOp> &sums);
+  Value countIterations(OpBuilder &builder, func::CallOp first);
   scf::IfOp overlap(const Group &group);
 
   SymbolTable symbols;
   int64_t leastWork;
+  bool takesSums;
   DenseMap<Operation *, Kernel> kernels;
 };
 } // namespace
 
-/// What is known of the callee; null where it is defined elsewhere.
-const Kernel *Overlapper::lookUp(func::CallOp call) {
-  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+/// What is known of the function that `op` calls; null where it calls none, or one that is defined
+/// elsewhere.
+const Kernel *Overlapper::lookUp(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
   if (!callee || callee.isExternal() || !callee.isPrivate())
     return nullptr;
   auto [it, isNew] = kernels.try_emplace(callee);
@@ -148,9 +173,14 @@ const Kernel *Overlapper::lookUp(func::CallOp call) {
 }
 
 bool Overlapper::isTimeLoop(Operation *op) {
-  auto call = dyn_cast<func::CallOp>(op);
-  const Kernel *kernel = call ? lookUp(call) : nullptr;
+  const Kernel *kernel = lookUp(op);
   return kernel && kernel->rows && kernel->work >= leastWork;
+}
+
+/// What the sum that `op` calls for takes; 0 where it calls for none, or sums stay as they are.
+int64_t Overlapper::getSumWork(Operation *op) {
+  const Kernel *kernel = takesSums ? lookUp(op) : nullptr;
+  return kernel ? kernel->sumWork : 0;
 }
 
 /// The memory that `op` uses, each array by an allocation or an argument of its function, which do
@@ -158,26 +188,29 @@ bool Overlapper::isTimeLoop(Operation *op) {
 std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
     return SmallVector<MemoryAccess>();
-  auto call = dyn_cast<func::CallOp>(op);
-  const Kernel *kernel = call ? lookUp(call) : nullptr;
+  const Kernel *kernel = lookUp(op);
   if (!kernel && !isa<memref::DeallocOp>(op))
     return std::nullopt;
   return getArrayAccesses(op->getOperands(),
                           [&](unsigned i) { return !kernel || kernel->writes.test(i); });
 }
 
-Group Overlapper::findGroup(func::CallOp first) {
+/// The time loops, or the sums, that may run beside `first`. Sums do not wait for time loops behind
+/// them: what they read would take memory meanwhile.
+Group Overlapper::findGroup(Operation *first) {
+  bool areSums = !isTimeLoop(first);
   Group group;
   Footprint footprint;
   size_t numUsers = 0;
   for (Operation *op = first; op; op = op->getNextNode()) {
     std::optional<SmallVector<MemoryAccess>> accesses = getAccesses(op);
-    if (!accesses)
+    const Kernel *kernel = lookUp(op);
+    if (!accesses || (areSums && kernel && kernel->rows))
       break;
     bool isUser = footprint.isNeededBy(op, *accesses);
     if (isUser) {
       group.users.push_back(op);
-    } else if (isTimeLoop(op)) {
+    } else if (areSums ? getSumWork(op) > 0 : isTimeLoop(op)) {
       group.loops.push_back(cast<func::CallOp>(op));
       numUsers = group.users.size();
     } else {
@@ -186,7 +219,25 @@ Group Overlapper::findGroup(func::CallOp first) {
     footprint.add(op, *accesses);
   }
   group.users.truncate(numUsers);
+  if (areSums)
+    balance(group.loops);
   return group;
+}
+
+/// Orders `sums` so that threads, of which each takes neighbouring ones, have about as much to do.
+void Overlapper::balance(SmallVectorImpl<func::CallOp> &sums) {
+  int64_t all = 0, done = 0;
+  for (func::CallOp sum : sums)
+    all += getSumWork(sum);
+  for (size_t i = 0, count = sums.size(); i < count; ++i) {
+    int64_t wanted = all * static_cast<int64_t>(i + 1) / static_cast<int64_t>(count) - done;
+    auto distance = [&](func::CallOp sum) { return std::abs(getSumWork(sum) - wanted); };
+    auto rest = MutableArrayRef(sums).drop_front(i);
+    std::swap(rest.front(), *llvm::min_element(rest, [&](func::CallOp a, func::CallOp b) {
+                return distance(a) < distance(b);
+              }));
+    done += getSumWork(rest.front());
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,9 +284,19 @@ static void createParallel(OpBuilder &builder, Location loc, ArrayRef<func::Call
   fill(choice.getDefaultRegion(), loops.back());
 }
 
+/// The parallel iterations of the loop that `first` is.
+Value Overlapper::countIterations(OpBuilder &builder, func::CallOp first) {
+  // Those of sums, at the least.
+  constexpr int64_t kSumTasks = 4;
+  if (std::optional<unsigned> rows = lookUp(first)->rows)
+    return memref::DimOp::create(builder, first.getLoc(), first.getOperand(*rows), 0);
+  return createConstant(builder, first.getLoc(), kSumTasks);
+}
+
 /// Returns what runs the loops of `group` in the place of the last.
 scf::IfOp Overlapper::overlap(const Group &group) {
-  func::CallOp last = group.loops.back();
+  func::CallOp last = *llvm::max_element(
+      group.loops, [](func::CallOp a, func::CallOp b) { return a->isBeforeInBlock(b); });
   Operation *behind = last;
   for (Operation *user : group.users) {
     user->moveAfter(behind);
@@ -244,11 +305,9 @@ scf::IfOp Overlapper::overlap(const Group &group) {
   OpBuilder builder(last);
   Location loc = builder.getFusedLoc(
       llvm::map_to_vector(group.loops, [](func::CallOp loop) { return loop.getLoc(); }));
-  func::CallOp first = group.loops.front();
-  Value counted = first.getOperand(*lookUp(first)->rows);
-  Value rows = memref::DimOp::create(builder, loc, counted, 0);
   Value isParallel = askRuntime(builder, last->getParentOfType<ModuleOp>(), symbols, loc,
-                                static_cast<int64_t>(group.loops.size()), rows);
+                                static_cast<int64_t>(group.loops.size()),
+                                countIterations(builder, group.loops.front()));
   auto choice = scf::IfOp::create(builder, loc, isParallel, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(choice.thenBlock());
   createParallel(builder, loc, group.loops);
@@ -260,13 +319,13 @@ scf::IfOp Overlapper::overlap(const Group &group) {
 unsigned Overlapper::run(func::FuncOp function) {
   unsigned count = 0;
   for (Operation *op = &function.front().front(); op; op = op->getNextNode()) {
-    if (!isTimeLoop(op))
+    if (!isTimeLoop(op) && getSumWork(op) == 0)
       continue;
-    Group group = findGroup(cast<func::CallOp>(op));
+    Group group = findGroup(op);
     if (group.loops.size() < 2)
       continue;
-    LDBG() << function.getName() << ": " << group.loops.size() << " time loops side by side, from "
-           << group.loops.front().getCallee() << " on";
+    LDBG() << function.getName() << ": " << group.loops.size() << " loops side by side, "
+           << group.loops.front().getCallee() << " among them";
     op = overlap(group);
     ++count;
   }
@@ -278,7 +337,7 @@ struct OverlapTimeLoopsPass : bppsa::impl::OverlapTimeLoopsBase<OverlapTimeLoops
   using OverlapTimeLoopsBase::OverlapTimeLoopsBase;
 
   void runOnOperation() override {
-    Overlapper overlapper(getOperation(), leastWork);
+    Overlapper overlapper(getOperation(), leastWork, sums);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         numGroups += overlapper.run(function);

@@ -212,7 +212,7 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
 }
 
 def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
-  let summary = "runs time loops that need nothing of each other side by side";
+  let summary = "runs time loops, and sums over all steps, that need nothing of each other side by side";
   let description = [{
     A time loop has parallel iterations for blocks of samples, often fewer than there are
     threads. The pass finds calls of kernels that are time loops, such as the directions of a
@@ -222,6 +222,10 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     than `least-work` multiply-adds for each number that they read or write stay as they are.
     `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
     one loop after the other, each on all threads; `iterations` are those of the first loop.
+
+    Sums over all steps that stand between two time loops, such as the gradients of the gates of a
+    layer, become the iterations of one parallel loop in the same way: threads meet once and not
+    for each of them. They are in an order in which neighbours have about as much to do as others.
 
     ```mlir
     call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
@@ -246,8 +250,10 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
   let options = [
     Option<"leastWork", "least-work", "int64_t", /*default=*/"16",
            "Fewest multiply-adds of a loop for each number that it reads or writes">,
+    Option<"sums", "sums", "bool", /*default=*/"true",
+           "Whether sums between two time loops run side by side, too">,
   ];
-  let statistics = [Statistic<"numGroups", "groups", "groups of time loops">];
+  let statistics = [Statistic<"numGroups", "groups", "groups of time loops or of sums">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
