@@ -47,6 +47,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createBlockTime());
   pm.addNestedPass<func::FuncOp>(createJoinEmitted());
   pm.addNestedPass<func::FuncOp>(createBlockSteps());
+  pm.addNestedPass<func::FuncOp>(createBlockRows());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
   addOutlining(pm,

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelGroups.h"
+#include "RowOps.h"
 #include "Slices.h"
 #include "StepDims.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
@@ -38,6 +39,8 @@ using namespace bppsa;
 static bool isWritten(OpOperand &operand) {
   if (auto loop = dyn_cast<RecurrenceOp>(operand.getOwner()))
     return operand.getOperandNumber() >= loop.getDestinations().getBeginOperandIndex();
+  if (auto rows = dyn_cast<linalg::LinalgOp>(operand.getOwner()))
+    return rows.isDpsInit(&operand);
   return operand.getOperandNumber() + 1 == operand.getOwner()->getNumOperands();
 }
 
@@ -55,11 +58,11 @@ public:
   void emit(int64_t bytes);
 
 private:
-  void moveOthersAway();
   bool isLocal(Value array) const;
   Value emitLength(OpBuilder &builder, Location loc, int64_t bytes) const;
   void shrinkLocals(OpBuilder &builder, Location loc, Value length);
   void emitInitialStates(OpBuilder &builder, Location loc) const;
+  IRMapping emitRows(OpBuilder &builder, Location loc, Value first, Value count) const;
   void emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const;
 
   const StepDims *dims;
@@ -68,6 +71,8 @@ private:
   llvm::MapVector<Value, int64_t> arrays;
   /// By where an array is, all that operations have of it; whether they write it.
   DenseMap<Value, std::pair<SmallVector<Value>, bool>> accesses;
+  /// What graph operations read and is the same at all steps, by where it is.
+  DenseSet<Value> alike;
   SmallVector<RecurrenceOp> loopsWithStates;
   /// Buffers of one block in the places of arrays.
   llvm::MapVector<Value, Value> buffers;
@@ -79,13 +84,22 @@ bool StepGroup::add(Operation *op) {
   if (!ofOperands)
     return false;
   auto joined = accesses;
+  auto joinedAlike = alike;
   for (auto [number, dim] : llvm::enumerate(*ofOperands)) {
     Value array = op->getOperand(number);
-    if (dim && !arrays.empty() && !dims->haveSameSteps(array, arrays.front().first))
+    if (dim && !arrays.empty() &&
+        !dims->haveSameSteps(array, *dim, arrays.front().first, arrays.front().second))
       return false;
     if (!isa<MemRefType>(array.getType()))
       continue;
-    auto &[values, written] = joined[getViewRoot(array)];
+    // What graph operations have at all steps alike is not written step by step.
+    Value root = getViewRoot(array);
+    bool isAlike = isa<linalg::LinalgOp>(op) && !dim;
+    if (isAlike ? accesses.contains(root) : alike.contains(root))
+      return false;
+    if (isAlike)
+      joinedAlike.insert(root);
+    auto &[values, written] = joined[root];
     if (!llvm::is_contained(values, array) && !dims->isStatesBehind(array))
       values.push_back(array);
     written |= isWritten(op->getOpOperand(number));
@@ -99,6 +113,7 @@ bool StepGroup::add(Operation *op) {
       if (llvm::is_contained(op->getOperands(), trajectory))
         return false;
   accesses = std::move(joined);
+  alike = std::move(joinedAlike);
   ops.push_back(op);
   if (loop && !loop.getInitial().empty())
     loopsWithStates.push_back(loop);
@@ -109,6 +124,8 @@ bool StepGroup::add(Operation *op) {
 }
 
 bool StepGroup::isWorthBlocks() const {
+  if (llvm::all_of(ops, llvm::IsaPred<linalg::LinalgOp>))
+    return false;
   DenseSet<Value> written;
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands()) {
@@ -121,23 +138,6 @@ bool StepGroup::isWorthBlocks() const {
   return false;
 }
 
-/// Moves what stands between the operations in front of them, and what frees memory behind them.
-void StepGroup::moveOthersAway() {
-  SmallVector<Operation *> others;
-  for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())
-    if (!llvm::is_contained(ops, op))
-      others.push_back(op);
-  Operation *last = ops.back();
-  for (Operation *op : others) {
-    if (!isa<memref::DeallocOp>(op)) {
-      op->moveBefore(ops.front());
-      continue;
-    }
-    op->moveAfter(last);
-    last = op;
-  }
-}
-
 /// Whether nobody else uses `array`, which each block writes before it reads it.
 bool StepGroup::isLocal(Value array) const {
   auto memory = array.getDefiningOp<memref::AllocOp>();
@@ -148,8 +148,10 @@ bool StepGroup::isLocal(Value array) const {
     return false;
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
-      if (operand.get() == array)
-        return isWritten(operand);
+      if (operand.get() == array) {
+        auto rows = dyn_cast<linalg::LinalgOp>(op);
+        return isWritten(operand) && !(rows && rows.payloadUsesValueFromOperand(&operand));
+      }
   return false;
 }
 
@@ -212,6 +214,29 @@ void StepGroup::emitInitialStates(OpBuilder &builder, Location loc) const {
                              emitSlot(builder, loc, trajectory, builder.getIndexAttr(0)));
 }
 
+/// What graph operations have of steps [first, first + count): rows, so that their types say that
+/// nothing lies between them.
+IRMapping StepGroup::emitRows(OpBuilder &builder, Location loc, Value first, Value count) const {
+  IRMapping mapping;
+  for (Operation *op : ops) {
+    if (!isa<linalg::LinalgOp>(op))
+      continue;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value array = operand.get();
+      if (!hasRows(operand) || mapping.contains(array))
+        continue;
+      Value buffer = buffers.lookup(array), samples = getSize(builder, loc, array, 1);
+      Value all = collapseRows(builder, loc, buffer ? buffer : array, kRowDims);
+      Value rows = mulIndex(builder, loc, count, samples);
+      OpFoldResult begin = builder.getIndexAttr(0);
+      if (!buffer)
+        begin = mulIndex(builder, loc, first, samples);
+      mapping.map(array, emitSlice(builder, loc, all, /*dim=*/0, begin, rows));
+    }
+  }
+  return mapping;
+}
+
 /// Emits the operations for steps [first, first + count).
 void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const {
   IRMapping mapping;
@@ -226,7 +251,12 @@ void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value c
   for (RecurrenceOp loop : loopsWithStates)
     for (Value trajectory : getTrajectories(loop))
       mapping.map(trajectory, emitSlice(builder, loc, trajectory, /*dim=*/1, first, slots));
+  IRMapping rows = emitRows(builder, loc, first, count);
   for (Operation *op : ops) {
+    if (auto ofRows = dyn_cast<linalg::LinalgOp>(op)) {
+      emitOnRows(builder, ofRows, kRowDims, rows);
+      continue;
+    }
     SmallVector<Value> initial;
     auto loop = dyn_cast<RecurrenceOp>(op);
     if (loop)
@@ -239,7 +269,7 @@ void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value c
 }
 
 void StepGroup::emit(int64_t bytes) {
-  moveOthersAway();
+  moveOthersAway(ops);
   OpBuilder builder(ops.front());
   Location loc = ops.front()->getLoc();
   Value length = emitLength(builder, loc, bytes);
@@ -276,8 +306,8 @@ struct BlockSteps : public bppsa::impl::BlockStepsBase<BlockSteps> {
   }
 
 private:
-  static SmallVector<StepGroup> findGroups(Block &block, const StepDims &dims) {
-    SmallVector<StepGroup> groups;
+  static SmallVector<StepGroup, 0> findGroups(Block &block, const StepDims &dims) {
+    SmallVector<StepGroup, 0> groups;
     StepGroup group(dims);
     auto finish = [&] {
       if (group.isWorthBlocks())

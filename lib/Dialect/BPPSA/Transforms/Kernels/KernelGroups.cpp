@@ -18,6 +18,22 @@ bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 
+void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
+  SmallVector<Operation *> others;
+  for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())
+    if (!llvm::is_contained(ops, op))
+      others.push_back(op);
+  Operation *last = ops.back();
+  for (Operation *op : others) {
+    if (!isa<memref::DeallocOp>(op)) {
+      op->moveBefore(ops.front());
+      continue;
+    }
+    op->moveAfter(last);
+    last = op;
+  }
+}
+
 /// Moves the operations of a group to the last of them, and what is freed between them behind it.
 static void gather(ArrayRef<Operation *> group) {
   Operation *last = group.back();

@@ -15,6 +15,10 @@ namespace bppsa {
 /// Whether `op` allocates, frees or views memory or has no effects: groups may reach over it.
 bool isMemoryOrView(mlir::Operation *op);
 
+/// Moves what stands between `ops`, which groups may reach over, in front of them, and what frees
+/// memory behind them.
+void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);
+
 // Each of these moves bufferized operations of `block` that can be one kernel together, and returns
 // those that follow another one.
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepDims.h"
+#include "RowOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -18,10 +19,14 @@ StepDims::StepDims(Block &block) {
     std::optional<OfOperands> dims = find(&op);
     if (!dims)
       continue;
-    Value first;
-    for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), *dims))
-      if (dim)
-        join(first ? first : (first = operand), operand);
+    std::optional<std::pair<Value, int64_t>> first;
+    for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), *dims)) {
+      if (!dim)
+        continue;
+      if (!first)
+        first = {operand, *dim};
+      join(first->first, first->second, operand, *dim);
+    }
     if (auto loop = dyn_cast<RecurrenceOp>(op))
       joinTrajectories(loop);
   }
@@ -50,7 +55,7 @@ void StepDims::joinTrajectories(RecurrenceOp loop) {
           !isOneMore(slots, view.getMixedSizes()[1]))
         continue;
       statesBehind.insert(view);
-      join(loop.getSequences().front(), view);
+      join(loop.getSequences().front(), /*dim=*/1, view, /*dimOfB=*/1);
     }
   }
 }
@@ -80,6 +85,11 @@ std::optional<StepDims::OfOperands> StepDims::find(Operation *op) const {
     dims.emplace(op->getNumOperands());
     dims->front() = packs ? 0 : 1;
     dims->back() = packs ? 1 : 0;
+  } else if (auto rows = dyn_cast<linalg::LinalgOp>(op); rows && countRowLoops(rows) >= kRowDims) {
+    dims.emplace(op->getNumOperands());
+    for (auto [dim, operand] : llvm::zip_equal(*dims, op->getOpOperands()))
+      if (hasRows(operand))
+        dim = 0;
   }
   return dims;
 }

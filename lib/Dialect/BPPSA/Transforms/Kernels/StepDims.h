@@ -17,6 +17,10 @@ inline mlir::ValueRange getTrajectories(RecurrenceOp loop) {
   return loop.getDestinations().take_front(loop.getInitial().size());
 }
 
+/// The dimensions that count the rows of what graph operations treat step by step: time and
+/// samples.
+inline constexpr unsigned kRowDims = 2;
+
 /// Which dimension of the arrays of a block of operations has the steps.
 class StepDims {
 public:
@@ -28,21 +32,22 @@ public:
   using OfOperands = llvm::SmallVector<std::optional<int64_t>>;
   std::optional<OfOperands> find(mlir::Operation *op) const;
 
-  /// Whether arrays have as many steps.
-  bool haveSameSteps(mlir::Value a, mlir::Value b) const {
-    return steps.isEquivalent(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  /// Whether dimensions of arrays have the same steps.
+  bool haveSameSteps(mlir::Value a, int64_t dim, mlir::Value b, int64_t dimOfB) const {
+    return steps.isEquivalent({a.getAsOpaquePointer(), dim}, {b.getAsOpaquePointer(), dimOfB});
   }
   /// Whether `array` is a trajectory without the initial state: the states behind each step.
   bool isStatesBehind(mlir::Value array) const { return statesBehind.contains(array); }
 
 private:
   std::optional<OfOperands> findOfLoop(RecurrenceOp loop) const;
-  void join(mlir::Value a, mlir::Value b) {
-    steps.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  void join(mlir::Value a, int64_t dim, mlir::Value b, int64_t dimOfB) {
+    steps.unionSets({a.getAsOpaquePointer(), dim}, {b.getAsOpaquePointer(), dimOfB});
   }
   void joinTrajectories(RecurrenceOp loop);
 
-  llvm::EquivalenceClasses<void *> steps;
+  /// Arrays with a dimension.
+  llvm::EquivalenceClasses<std::pair<void *, int64_t>> steps;
   llvm::DenseSet<mlir::Value> statesBehind;
   /// Whether another loop goes the other way: both run side by side.
   bool hasDirections = false;

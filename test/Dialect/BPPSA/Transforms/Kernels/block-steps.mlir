@@ -86,3 +86,63 @@ func.func @others(%x: memref<?x?x20x16xf32>, %z: memref<?x?x20x16xf32>, %h0: mem
   bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20xf32> : memref<?x?x20x16xf32>
   return
 }
+
+// -----
+
+#row = affine_map<(t, b, n) -> (t, b)>
+#all = affine_map<(t, b, n) -> (t, b, n)>
+
+// What goes through the outputs of every step does so in blocks: on rows, of which a block has as many as its steps have
+// samples.
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME:    %[[X:[a-z0-9]*]]: memref<?x?x10x16xf32>, %[[Y:[a-z0-9]*]]: memref<?x?x10xf32>, %[[M:[a-z0-9]*]]: memref<?x?xf32>,
+// CHECK:         scf.for %[[FIRST:.*]] = %{{.*}} to %{{.*}} step
+// CHECK:           %[[COUNT:.*]] = arith.minui
+// CHECK-DAG:       %[[ROWS:.*]] = memref.collapse_shape %[[Y]] {{\[}}[0, 1], [2]]
+// CHECK-DAG:       %[[MAXIMA:.*]] = memref.collapse_shape %[[M]] {{\[}}[0, 1]]
+// CHECK-DAG:       %[[ROW:.*]] = arith.muli %[[FIRST]], %[[SAMPLES:.*]] :
+// CHECK-DAG:       arith.muli %[[COUNT]], %[[SAMPLES]] :
+// CHECK:           bppsa.unpack_lanes 16
+// CHECK:           linalg.generic {indexing_maps = {{.*}}, iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : memref<?x10xf32, strided<[10, 1], offset: ?>>)
+func.func @rows(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %most: memref<?x?xf32>, %n: index) {
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%y : memref<?x?x10xf32>) outs(%most : memref<?x?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#packed = affine_map<(b, t, n, l) -> (b, t, n, l)>
+
+// The first dimension of packed arrays is no time: what is done to them stays as it is.
+// CHECK-LABEL: func.func @packed(
+// CHECK-NOT:     scf.for
+// CHECK:         return
+func.func @packed(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %z: memref<?x?x10x16xf32>, %n: index) {
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  linalg.exp ins(%x : memref<?x?x10x16xf32>) outs(%z : memref<?x?x10x16xf32>)
+  linalg.exp ins(%z : memref<?x?x10x16xf32>) outs(%x : memref<?x?x10x16xf32>)
+  return
+}
+
+// -----
+
+// Arrays of indices have no size in bytes.
+// CHECK-LABEL: func.func @indices(
+// CHECK-NOT:     scf.for
+// CHECK:         return
+func.func @indices(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %i: memref<?x?x10xindex>, %n: index) {
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  linalg.map ins(%y : memref<?x?x10xf32>) outs(%i : memref<?x?x10xindex>)
+    (%in: f32, %out: index) {
+      %0 = arith.fptosi %in : f32 to i64
+      %1 = arith.index_cast %0 : i64 to index
+      linalg.yield %1 : index
+    }
+  return
+}

@@ -44,12 +44,45 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
+  let summary = "runs graph operations on rows block by block";
+  let description = [{
+    On memory. Operations behind each other that do something on each row of the same arrays, such
+    as the passes of a loss through the scores of all steps, become the body of one parallel loop
+    over blocks of rows. Leading dimensions of all arrays, such as time and samples, count rows
+    together. A block has as many rows, a multiple of 64, as take `bytes`, and rows that 64 of
+    would take more are not short: their operations stay as they are, and so do matrix products.
+    Arrays that nobody else uses become buffers of one block.
+
+    ```mlir
+    linalg.generic ["parallel", "parallel", "reduction"] ins(%scores : memref<?x?x10xf32>) outs(%most : memref<?x?xf32>) ...
+    linalg.generic ["parallel", "parallel", "reduction"] ins(%scores, %most : ...) outs(%sum : memref<?x?xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %rows = memref.collapse_shape %scores [[0, 1], [2]]
+    ...
+    scf.forall (%block) in (%blocks) {
+      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count]) outs(%mostRows[%first : %count]) ...
+      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count], %mostRows[%first : %count]) outs(...) ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"65536",
+           "What blocks of all arrays take of the caches of a core">,
+  ];
+  let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
   let summary = "runs loops over time and changes of layout block by block of steps";
   let description = [{
-    On packed memory. Recurrences, loops without states and changes of layout that stand behind each
-    other, such as products of inputs, the layers of a stack and a classifier of every step, become
-    the body of one loop over blocks of steps, in which each reads from a cache what the one before
+    On packed memory. Recurrences, loops without states, changes of layout and graph operations on
+    rows that stand behind each other, such as products of inputs, the layers of a stack, a
+    classifier of every step and its loss, become the body of one loop over blocks of steps, in which each reads from a cache what the one before
     has written. A block has as many steps, a multiple of 32, as its parts of all arrays take
     `bytes`. Arrays that nobody else uses become buffers of one block; a recurrence goes on from the
     slot of its trajectory that the block before has written last. Where a loop goes from the last
