@@ -49,6 +49,16 @@ def descriptor(array):
     return made
 
 
+def allocate(shape, skipped):
+    """NaNs that begin so many bytes behind a multiple of 64."""
+    size = 4 * int(np.prod(shape))
+    memory = np.empty(size + 128, np.uint8)
+    first = -memory.ctypes.data % 64 + skipped
+    array = memory[first : first + size].view(np.float32).reshape(shape)
+    array.fill(np.nan)
+    return array
+
+
 class Kernels:
     """The functions of a module."""
 
@@ -69,10 +79,10 @@ class Kernels:
         self.lowered = lowered.read_text()
         self.library = ctypes.CDLL(str(library))
 
-    def bind(self, function, inputs, result_shapes):
+    def bind(self, function, inputs, result_shapes, skipped=0):
         """(function without arguments, its results): the arrays are given once for many calls."""
         arrays = [np.ascontiguousarray(array, np.float32) for array in inputs]
-        results = [np.full(shape, np.nan, np.float32) for shape in result_shapes]
+        results = [allocate(shape, skipped) for shape in result_shapes]
         entry = getattr(self.library, f"_mlir_ciface_{function}")
         descriptors = [descriptor(array) for array in (*arrays, *results)]
 
@@ -82,10 +92,10 @@ class Kernels:
         run.arrays = arrays, results  # to which the descriptors point
         return run, results
 
-    def call(self, function, inputs, result_shapes, threads=1, segment_steps=1):
+    def call(self, function, inputs, result_shapes, threads=1, segment_steps=1, skipped=0):
         """Results as float32 arrays, which hold NaN where the function writes nothing."""
         ctypes.c_int.in_dll(self.library, "test_segment_steps").value = segment_steps
         ctypes.c_int.in_dll(self.library, "test_threads").value = threads
-        run, results = self.bind(function, inputs, result_shapes)
+        run, results = self.bind(function, inputs, result_shapes, skipped)
         run()
         return results

@@ -146,12 +146,13 @@ def test_diagonals(tmp_path, plan):
 
 
 class OuterSum:
-    """Random weights of 70 that are left, each of which is up to nine entries of a Jacobian."""
+    """Random weights that are left, each of which is up to nine entries of a Jacobian."""
 
-    SIZES, NUM_WEIGHTS = (11, 9), 70
+    SIZES = 11, 9
 
-    def __init__(self, random):
-        self.positions = np.flatnonzero(random.random(self.NUM_WEIGHTS) < 0.6)
+    def __init__(self, random, num_weights, share):
+        self.num_weights = num_weights
+        self.positions = np.flatnonzero(random.random(num_weights) < share)
         counts = random.integers(0, 10, self.positions.size)
         self.starts = np.concatenate([[0], np.cumsum(counts)])
         self.rows = [random.integers(0, size, counts.sum()) for size in self.SIZES]
@@ -161,7 +162,7 @@ class OuterSum:
         lists += [("positions", self.positions)]
         types = {name: f"tensor<{len(values)}xi32>" for name, values in lists}
         left, right = (f"tensor<{size}x?xf32>" for size in self.SIZES)
-        result = f"tensor<{self.NUM_WEIGHTS}xf32>"
+        result = f"tensor<{self.num_weights}xf32>"
         constants = [
             f"%{name} = arith.constant dense<{values.tolist()}> : {types[name]}"
             for name, values in lists
@@ -177,18 +178,22 @@ class OuterSum:
 
     def compute(self, left, right):
         products = np.sum(left[self.rows[0]] * right[self.rows[1]], axis=1)
-        sums = np.zeros(self.NUM_WEIGHTS)
+        sums = np.zeros(self.num_weights)
         np.add.at(sums, np.repeat(self.positions, np.diff(self.starts)), products)
         return sums
 
 
-def test_gradients_of_pruned_weights(tmp_path):
+# Zeros of a mebibyte and more do not go through the caches where memory begins with a line of them.
+@pytest.mark.parametrize("num_weights, share", [(70, 0.6), (1 << 18, 1e-3), ((1 << 18) + 1, 1e-3)])
+@pytest.mark.parametrize("skipped", [0, 16])
+def test_gradients_of_pruned_weights(tmp_path, num_weights, share, skipped):
     random = np.random.default_rng(3)
-    outer = OuterSum(random)
+    outer = OuterSum(random, num_weights, share)
     kernels = Kernels(tmp_path, outer.write())
     for batch in BATCHES:
         inputs = [random.uniform(-1, 1, (size, batch)) for size in outer.SIZES]
-        shapes = [(outer.NUM_WEIGHTS,)]
-        (once,) = kernels.call("sum", inputs, shapes)
+        shapes = [(outer.num_weights,)]
+        (once,) = kernels.call("sum", inputs, shapes, skipped=skipped)
         np.testing.assert_allclose(once, outer.compute(*inputs), **TOLERANCE)
-        np.testing.assert_array_equal(once, kernels.call("sum", inputs, shapes, threads=3)[0])
+        (again,) = kernels.call("sum", inputs, shapes, threads=3, skipped=skipped)
+        np.testing.assert_array_equal(once, again)

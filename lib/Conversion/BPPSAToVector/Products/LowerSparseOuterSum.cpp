@@ -39,16 +39,53 @@ static Value emitRangeSum(OpBuilder &builder, SparseOuterSumOp op, Value begin, 
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
 }
 
-/// Writes zero to every element of `array` `[N]`.
-static void emitClear(OpBuilder &builder, Location loc, Value array) {
+/// Writes zero to the elements of `array` `[N]` by vectors of `width`, past the caches where
+/// `isStreamed`: then each begins at a multiple of its size.
+static void emitClear(OpBuilder &builder, Location loc, Value array, int64_t width,
+                      bool isStreamed) {
   auto type = cast<MemRefType>(array.getType());
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
-  emitRowTasks(builder, loc, type.getDimSize(0), /*mostTasks=*/16,
+  Type element = type.getElementType(), vector = VectorType::get(width, element);
+  Value zeros = arith::ConstantOp::create(builder, loc,
+                                          builder.getZeroAttr(width == 1 ? element : vector));
+  llvm::MaybeAlign alignment;
+  if (isStreamed)
+    alignment = llvm::Align(width * type.getElementTypeBitWidth() / 8);
+  emitRowTasks(builder, loc, type.getDimSize(0) / width, /*mostTasks=*/16,
                [&](OpBuilder &inTask, Value begin, Value end) {
                  emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value i) {
-                   memref::StoreOp::create(nested, loc, zero, array, i);
+                   Value first = mulIndex(nested, loc, i, getIndex(nested, loc, width));
+                   if (width == 1)
+                     memref::StoreOp::create(nested, loc, zeros, array, first);
+                   else
+                     vector::StoreOp::create(nested, loc, zeros, array, first, isStreamed,
+                                             alignment);
                  });
                });
+}
+
+/// Writes zero to every element of `array` `[N]`. A large one, of which few lines are written
+/// again, would only drive other arrays out of the caches, and a line that is written as a whole
+/// need not be read before.
+static void emitClear(OpBuilder &builder, Location loc, Value array) {
+  constexpr int64_t kWidth = 16, kStreamedBytes = 1 << 20, kLineBytes = 64;
+  auto type = cast<MemRefType>(array.getType());
+  int64_t size = type.getDimSize(0), bytes = size * type.getElementTypeBitWidth() / 8;
+  if (bytes < kStreamedBytes || size % kWidth != 0)
+    return emitClear(builder, loc, array, /*width=*/1, /*isStreamed=*/false);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, array);
+  Value rest = arith::RemUIOp::create(builder, loc, address, getIndex(builder, loc, kLineBytes));
+  Value isAligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
+                                          getIndex(builder, loc, 0));
+  scf::IfOp::create(
+      builder, loc, isAligned,
+      [&](OpBuilder &then, Location) {
+        emitClear(then, loc, array, kWidth, /*isStreamed=*/true);
+        scf::YieldOp::create(then, loc);
+      },
+      [&](OpBuilder &otherwise, Location) {
+        emitClear(otherwise, loc, array, kWidth, /*isStreamed=*/false);
+        scf::YieldOp::create(otherwise, loc);
+      });
 }
 
 void bppsa::lowerSparseOuterSum(SparseOuterSumOp op) {
