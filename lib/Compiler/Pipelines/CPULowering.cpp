@@ -48,6 +48,8 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createJoinEmitted());
   pm.addNestedPass<func::FuncOp>(createBlockSteps());
   pm.addNestedPass<func::FuncOp>(createBlockRows());
+  if (!options.keepsGradientOrder && options.exchangedSteps.empty())
+    pm.addNestedPass<func::FuncOp>(createBlockChains());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
   addOutlining(pm,

@@ -45,8 +45,8 @@ static void emitClear(OpBuilder &builder, Location loc, Value array, int64_t wid
                       bool isStreamed) {
   auto type = cast<MemRefType>(array.getType());
   Type element = type.getElementType(), vector = VectorType::get(width, element);
-  Value zeros = arith::ConstantOp::create(builder, loc,
-                                          builder.getZeroAttr(width == 1 ? element : vector));
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(width == 1 ? element : vector));
   llvm::MaybeAlign alignment;
   if (isStreamed)
     alignment = llvm::Align(width * type.getElementTypeBitWidth() / 8);

@@ -179,9 +179,8 @@ Value RowGroup::emitBuffer(OpBuilder &builder, Location loc, Value array, Value 
   auto type = cast<MemRefType>(array.getType());
   SmallVector<int64_t> shape = {blockRows};
   llvm::append_range(shape, type.getShape().drop_front(rowDims));
-  Value buffer =
-      memref::AllocaOp::create(builder, loc, MemRefType::get(shape, type.getElementType()),
-                               builder.getI64IntegerAttr(64));
+  Value buffer = memref::AllocaOp::create(
+      builder, loc, MemRefType::get(shape, type.getElementType()), builder.getI64IntegerAttr(64));
   return emitSlice(builder, loc, buffer, /*dim=*/0, builder.getIndexAttr(0), count);
 }
 
@@ -203,8 +202,8 @@ void RowGroup::emitBlock(OpBuilder &builder, Value first, Value count,
 void RowGroup::emit() {
   moveOthersAway(ops);
   OpBuilder builder(ops.front());
-  Location loc = builder.getFusedLoc(
-      llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
+  Location loc =
+      builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
   llvm::MapVector<Value, Value> rows;
   SmallVector<Value> locals;
   for (Value array : arrays) {

@@ -155,13 +155,6 @@ bool StepGroup::isLocal(Value array) const {
   return false;
 }
 
-/// The size of `array` along `dim`; of memory that may be freed here, what it was allocated with.
-static Value getSize(OpBuilder &builder, Location loc, Value array, int64_t dim) {
-  if (auto memory = array.getDefiningOp<memref::AllocOp>())
-    return getValueOrCreateConstantIndexOp(builder, loc, memory.getMixedSizes()[dim]);
-  return getDim(builder, loc, array, dim);
-}
-
 /// How many steps of all arrays take `bytes`: as many as whole tasks of loops without states have.
 Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
   Value ofStep = getIndex(builder, loc, 1);

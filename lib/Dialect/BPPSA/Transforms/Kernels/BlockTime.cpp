@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelGroups.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
@@ -30,29 +31,6 @@ static ValueRange getEmitted(ChainOp chain) {
   return chain.getDestinations().drop_front(chain.getSeeds().size());
 }
 
-/// Whether `op` can be moved with what uses its result.
-static bool isMovable(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
-
-/// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
-/// uses, or uses what the sum writes. The destination is the last operand.
-static bool staysInFrontOf(Operation *sum, Operation *op) {
-  if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
-    return false;
-  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!interface)
-    return true;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
-  SmallVector<Value> used = llvm::map_to_vector(sum->getOperands(), getViewRoot);
-  return llvm::any_of(effects, [&](const MemoryEffects::EffectInstance &effect) {
-    if (!effect.getValue())
-      return true;
-    Value root = getViewRoot(effect.getValue());
-    return root == used.back() ||
-           (!isa<MemoryEffects::Read>(effect.getEffect()) && llvm::is_contained(used, root));
-  });
-}
-
 /// The sums of what `chain` emits or reads that can be made right behind it, once their operands
 /// are there.
 static SmallVector<Operation *> findSums(ChainOp chain) {
@@ -65,20 +43,6 @@ static SmallVector<Operation *> findSums(ChainOp chain) {
       others.push_back(op);
   }
   return sums;
-}
-
-/// Moves `value`, and what it is computed from, in front of `op`; false where that has effects.
-static bool moveInFrontOf(Operation *op, Value value) {
-  Operation *definition = value.getDefiningOp();
-  if (!definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op))
-    return true;
-  if (!isMovable(definition))
-    return false;
-  for (Value operand : definition->getOperands())
-    if (!moveInFrontOf(op, operand))
-      return false;
-  definition->moveBefore(op);
-  return true;
 }
 
 /// Moves what running sums begin with, which nothing uses before, in front of `chain`.

@@ -18,6 +18,40 @@ bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 
+bool bppsa::staysInFrontOf(Operation *sum, Operation *op) {
+  if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
+    return false;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
+    return true;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  SmallVector<Value> used = llvm::map_to_vector(sum->getOperands(), getViewRoot);
+  return llvm::any_of(effects, [&](const MemoryEffects::EffectInstance &effect) {
+    if (!effect.getValue())
+      return true;
+    Value root = getViewRoot(effect.getValue());
+    return root == used.back() ||
+           (!isa<MemoryEffects::Read>(effect.getEffect()) && llvm::is_contained(used, root));
+  });
+}
+
+/// Whether `op` can be moved with what uses its result.
+static bool isMovable(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
+
+bool bppsa::moveInFrontOf(Operation *op, Value value) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op))
+    return true;
+  if (!isMovable(definition))
+    return false;
+  for (Value operand : definition->getOperands())
+    if (!moveInFrontOf(op, operand))
+      return false;
+  definition->moveBefore(op);
+  return true;
+}
+
 void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
   SmallVector<Operation *> others;
   for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())

@@ -15,6 +15,13 @@ namespace bppsa {
 /// Whether `op` allocates, frees or views memory or has no effects: groups may reach over it.
 bool isMemoryOrView(mlir::Operation *op);
 
+/// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
+/// uses, or uses what the sum writes. The destination is the last operand.
+bool staysInFrontOf(mlir::Operation *sum, mlir::Operation *op);
+
+/// Moves `value`, and what it is computed from, in front of `op`; false where that has effects.
+bool moveInFrontOf(mlir::Operation *op, mlir::Value value);
+
 /// Moves what stands between `ops`, which groups may reach over, in front of them, and what frees
 /// memory behind them.
 void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);

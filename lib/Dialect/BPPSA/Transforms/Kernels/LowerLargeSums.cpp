@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LargeSums.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
@@ -69,29 +70,33 @@ static void emitProducts(OpBuilder &builder, Location loc, Value lhs, Value rhs,
   setProductForm(product, ProductForm::PackedRhs);
 }
 
-static void lowerSum(OuterSumOp sum) {
-  OpBuilder builder(sum);
+void bppsa::emitZeros(OpBuilder &builder, Location loc, Value array) {
+  auto zero = builder.getZeroAttr(getElementTypeOrSelf(array.getType()));
+  linalg::FillOp::create(builder, loc, arith::ConstantOp::create(builder, loc, zero).getResult(),
+                         array);
+}
+
+void bppsa::addProducts(OpBuilder &builder, OuterSumOp sum, Value lhs, Value rhs) {
   Location loc = sum.getLoc();
   Value result = sum.getDestination();
-  auto zero = builder.getZeroAttr(getElementTypeOrSelf(result.getType()));
-  linalg::FillOp::create(builder, loc, arith::ConstantOp::create(builder, loc, zero).getResult(),
-                         result);
   auto add = [&](const BatchBlocks &blocks) {
-    emitProducts(builder, loc, emitView(builder, loc, sum.getLhs(), blocks),
-                 emitView(builder, loc, sum.getRhs(), blocks), result);
+    emitProducts(builder, loc, emitView(builder, loc, lhs, blocks),
+                 emitView(builder, loc, rhs, blocks), result);
   };
-  if (!sum.getBatch()) {
-    emitProducts(builder, loc, sum.getLhs(), sum.getRhs(), result);
-  } else {
-    Value lanes = getIndex(builder, loc, *sum.getLanes());
-    Value whole = arith::DivUIOp::create(builder, loc, sum.getBatch(), lanes);
-    Value rest = arith::RemUIOp::create(builder, loc, sum.getBatch(), lanes);
-    Value last = addIndex(builder, loc, getDim(builder, loc, sum.getLhs(), 0), -1);
-    add({builder.getIndexAttr(0), whole, builder.getIndexAttr(*sum.getLanes())});
-    // Without a rest, none of its lanes.
-    add({last, builder.getIndexAttr(1), rest});
-  }
-  sum.erase();
+  if (!sum.getBatch())
+    return emitProducts(builder, loc, lhs, rhs, result);
+  Value lanes = getIndex(builder, loc, *sum.getLanes());
+  Value whole = arith::DivUIOp::create(builder, loc, sum.getBatch(), lanes);
+  Value rest = arith::RemUIOp::create(builder, loc, sum.getBatch(), lanes);
+  Value last = addIndex(builder, loc, getDim(builder, loc, lhs, 0), -1);
+  add({builder.getIndexAttr(0), whole, builder.getIndexAttr(*sum.getLanes())});
+  // Without a rest, none of its lanes.
+  add({last, builder.getIndexAttr(1), rest});
+}
+
+bool bppsa::isLargeSum(OuterSumOp sum, int64_t leastBytes) {
+  return sum->getNumResults() == 0 && sum.getLanes().value_or(1) > 1 && !isInTimeBlocks(sum) &&
+         getRunningSumBytes(sum) >= leastBytes;
 }
 
 namespace {
@@ -101,11 +106,15 @@ struct LowerLargeSums : public bppsa::impl::LowerLargeSumsBase<LowerLargeSums> {
   void runOnOperation() override {
     SmallVector<OuterSumOp> sums;
     getOperation().walk([&](OuterSumOp sum) {
-      if (sum->getNumResults() == 0 && sum.getLanes().value_or(1) > 1 && !isInTimeBlocks(sum) &&
-          getRunningSumBytes(sum) >= leastBytes)
+      if (isLargeSum(sum, leastBytes))
         sums.push_back(sum);
     });
-    llvm::for_each(sums, lowerSum);
+    for (OuterSumOp sum : sums) {
+      OpBuilder builder(sum);
+      emitZeros(builder, sum.getLoc(), sum.getDestination());
+      addProducts(builder, sum, sum.getLhs(), sum.getRhs());
+      sum.erase();
+    }
   }
 };
 } // namespace

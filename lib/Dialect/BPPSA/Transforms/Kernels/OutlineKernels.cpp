@@ -49,13 +49,15 @@ static bool isLoop(Operation &op) {
 }
 
 /// Whether `op` is a loop around operations each of which is a kernel: a scan, or a loop over time
-/// of graph operations, which are many and often alike.
+/// of graph operations, which are many and often alike; or a choice between such operations.
 static bool holdsLoopOps(Operation &op) {
-  if (!isa<LoopLikeOpInterface>(op))
+  bool isChoice = isa<scf::IfOp>(op) && op.getNumResults() == 0;
+  if (!isa<LoopLikeOpInterface>(op) && !isChoice)
     return false;
   auto isKernel = [&](Operation *nested) {
-    return isBufferized(*nested) && (isa<BPPSADialect>(nested->getDialect()) ||
-                                     (isa<scf::ForOp>(op) && isa<linalg::GenericOp>(nested)));
+    return isBufferized(*nested) &&
+           (isa<BPPSADialect>(nested->getDialect()) ||
+            (isa<scf::ForOp, scf::IfOp>(op) && isa<linalg::GenericOp>(nested)));
   };
   return op
       .walk([&](Operation *nested) {
@@ -232,7 +234,8 @@ private:
         kernels.push_back({&op});
       else if (holdsLoopOps(op))
         for (Region &region : op.getRegions())
-          collectKernels(region.front());
+          for (Block &nested : region)
+            collectKernels(nested);
       else if (isLoop(op))
         kernels.push_back({&op});
     }

@@ -139,8 +139,8 @@ class Overlapper {
 public:
   Overlapper(ModuleOp module, int64_t leastWork, bool takesSums)
       : symbols(module), leastWork(leastWork), takesSums(takesSums) {}
-  /// Returns the number of groups of `function`.
-  unsigned run(func::FuncOp function);
+  /// Returns the number of groups of `block`.
+  unsigned run(Block &block);
 
 private:
   const Kernel *lookUp(Operation *op);
@@ -316,16 +316,16 @@ scf::IfOp Overlapper::overlap(const Group &group) {
   return choice;
 }
 
-unsigned Overlapper::run(func::FuncOp function) {
+unsigned Overlapper::run(Block &block) {
   unsigned count = 0;
-  for (Operation *op = &function.front().front(); op; op = op->getNextNode()) {
+  for (Operation *op = block.empty() ? nullptr : &block.front(); op; op = op->getNextNode()) {
     if (!isTimeLoop(op) && getSumWork(op) == 0)
       continue;
     Group group = findGroup(op);
     if (group.loops.size() < 2)
       continue;
-    LDBG() << function.getName() << ": " << group.loops.size() << " loops side by side, "
-           << group.loops.front().getCallee() << " among them";
+    LDBG() << group.loops.size() << " loops side by side, " << group.loops.front().getCallee()
+           << " among them";
     op = overlap(group);
     ++count;
   }
@@ -339,8 +339,12 @@ struct OverlapTimeLoopsPass : bppsa::impl::OverlapTimeLoopsBase<OverlapTimeLoops
   void runOnOperation() override {
     Overlapper overlapper(getOperation(), leastWork, sums);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && !function.isPrivate())
-        numGroups += overlapper.run(function);
+      if (!function.isExternal() && !function.isPrivate()) {
+        SmallVector<Block *> blocks;
+        function.walk([&](Block *block) { blocks.push_back(block); });
+        for (Block *block : blocks)
+          numGroups += overlapper.run(*block);
+      }
   }
 };
 } // namespace

@@ -13,7 +13,8 @@ using namespace bppsa;
 /// How many results of `map` from the first on are the loops from the outermost on.
 static unsigned countLeadingLoops(AffineMap map) {
   unsigned count = 0;
-  while (count < map.getNumResults() && map.getResult(count) == getAffineDimExpr(count, map.getContext()))
+  while (count < map.getNumResults() &&
+         map.getResult(count) == getAffineDimExpr(count, map.getContext()))
     ++count;
   return count;
 }
@@ -86,9 +87,9 @@ void bppsa::emitOnRows(OpBuilder &builder, linalg::LinalgOp op, unsigned rowDims
   auto mapped = [&](ValueRange values) {
     return llvm::map_to_vector(values, [&](Value v) { return mapping.lookupOrDefault(v); });
   };
-  auto generic = linalg::GenericOp::create(
-      builder, op.getLoc(), mapped(op.getDpsInputs()), mapped(op.getDpsInits()), maps,
-      ArrayRef(op.getIteratorTypesArray()).drop_front(fewer));
+  auto generic = linalg::GenericOp::create(builder, op.getLoc(), mapped(op.getDpsInputs()),
+                                           mapped(op.getDpsInits()), maps,
+                                           ArrayRef(op.getIteratorTypesArray()).drop_front(fewer));
   Region &body = generic.getRegion();
   op->getRegion(0).cloneInto(&body, body.begin(), inBody);
   body.walk([&](linalg::IndexOp index) { index.setDim(index.getDim() - fewer); });

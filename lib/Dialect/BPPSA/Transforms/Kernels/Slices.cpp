@@ -5,9 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Slices.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
 using namespace bppsa;
+
+Value bppsa::getSize(OpBuilder &builder, Location loc, Value array, int64_t dim) {
+  if (auto memory = array.getDefiningOp<memref::AllocOp>())
+    return getValueOrCreateConstantIndexOp(builder, loc, memory.getMixedSizes()[dim]);
+  return getDim(builder, loc, array, dim);
+}
 
 memref::SubViewOp bppsa::emitSlice(OpBuilder &builder, Location loc, Value array, int64_t dim,
                                    OpFoldResult first, OpFoldResult count) {

@@ -11,6 +11,9 @@
 
 namespace bppsa {
 
+/// The size of `array` along `dim`; of memory that is allocated here, what it is allocated with.
+mlir::Value getSize(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array, int64_t dim);
+
 /// Elements [first, first + count) of `array`, a memref, along `dim`.
 mlir::memref::SubViewOp emitSlice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                                   int64_t dim, mlir::OpFoldResult first, mlir::OpFoldResult count);

@@ -142,6 +142,55 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
+  let summary = "runs chains and the large sums of what they emit block by block of steps";
+  let description = [{
+    On packed memory, behind `bppsa-join-emitted`. A chain over samples in lanes that emits what an
+    outer sum of `least-bytes` of running sums reads, or one over units with outer sums of 256
+    elements and more, becomes the body of a loop over blocks of steps, with all sums of what it
+    emits behind it: large ones as products (`bppsa-lower-large-sums`) that go on from those of the
+    block before, others by themselves, added to what was. A block has as many steps, from 4 to 256,
+    as what sums read of them takes `bytes`, over units twice as many; the blocks depend on the
+    numbers of steps and samples alone. Up to twice as many steps are one block. Arrays that nobody
+    else uses become buffers.
+
+    The chain of a block starts from the cotangents that the one before has ended with. Where these
+    are zero and nothing is injected, nothing that is emitted differs from zero, and the block has no
+    sums. Functions with chains in both directions stay as they are: these run side by side.
+
+    ```mlir
+    bppsa.chain lanes 16 ... seeds(%s : ...) ... into(%g, %d : memref<?x128x16xf32>, memref<?x?x384x16xf32>) ...
+    bppsa.outer_sum lanes 16 %d, %h into %w : memref<384x128xf32> : ...
+    ```
+    becomes
+    ```mlir
+    scf.if %areFew {
+      ... as before
+    } else {
+      memref.copy %s, %g
+      linalg.fill ins(%zero : f32) outs(%w : memref<384x128xf32>)
+      scf.for %done = %c0 to %steps step %length {
+        memref.copy %g, %seeds
+        bppsa.chain lanes 16 ... seeds(%seeds : ...) ... into(%g, %buffer : ...) ...
+        scf.if %isActive {
+          linalg.generic ins(%buffer, %h[%first : %count]) outs(%w : memref<384x128xf32>) ...
+        }
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+           "Running sums from which on none are kept in all lanes">,
+    Option<"bytes", "bytes", "int64_t", /*default=*/"1048576",
+           "What sums read of a block, in the second-level cache">,
+  ];
+  let statistics = [Statistic<"numChains", "chains", "chains in blocks with their sums">];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
   let summary = "makes large outer sums over samples in lanes matrix products";
   let description = [{
