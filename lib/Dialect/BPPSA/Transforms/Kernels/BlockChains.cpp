@@ -63,9 +63,7 @@ public:
   void emit();
 
 private:
-  ValueRange getEmitted() {
-    return chain.getDestinations().drop_front(chain.getSeeds().size());
-  }
+  ValueRange getEmitted() { return chain.getDestinations().drop_front(chain.getSeeds().size()); }
   bool isLarge(Operation *sum) const {
     auto outer = dyn_cast<OuterSumOp>(sum);
     return outer && isLargeSum(outer, leastBytes);
@@ -95,14 +93,14 @@ private:
 } // namespace
 
 /// The sums behind `chain` of what is in `roots` that can be made right behind it.
-static SmallVector<Operation *> findSums(ChainOp chain, const llvm::MapVector<Value, Value> &roots) {
+static SmallVector<Operation *> findSums(ChainOp chain,
+                                         const llvm::MapVector<Value, Value> &roots) {
   SmallVector<Operation *> sums, others;
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
     bool isSum = isa<OuterSumOp, StepSumOp>(op) && llvm::any_of(getSummed(op), [&](Value array) {
                    return roots.contains(getViewRoot(array));
                  });
-    if (isSum &&
-        llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
+    if (isSum && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
       sums.push_back(op);
     else
       others.push_back(op);
@@ -209,11 +207,11 @@ Value ChainBlocks::emitIsActive(OpBuilder &builder, ValueRange seeds) const {
     linalg::GenericOp::create(builder, loc, seed, memory, maps, kinds,
                               [](OpBuilder &nested, Location at, ValueRange values) {
                                 Value size = math::AbsFOp::create(nested, at, values[0]);
-                                Value most =
-                                    arith::MaximumFOp::create(nested, at, size, values[1]);
+                                Value most = arith::MaximumFOp::create(nested, at, size, values[1]);
                                 linalg::YieldOp::create(nested, at, most);
                               });
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
     Value found = memref::LoadOp::create(builder, loc, memory);
     memref::DeallocOp::create(builder, loc, memory);
     // Of NaN, too.
@@ -300,17 +298,16 @@ void ChainBlocks::emitBlocks(OpBuilder &builder, Value steps, Value length) {
     if (!isLarge(sum))
       parts[sum] = allocateLike(builder, result);
   }
-  scf::ForOp::create(
-      builder, loc, getIndex(builder, loc, 0), steps, length, ValueRange(),
-      [&](OpBuilder &nested, Location, Value done, ValueRange) {
-        Value left = arith::SubIOp::create(nested, loc, steps, done);
-        Value count = minIndex(nested, loc, left, length);
-        Value first = done;
-        if (!chain.getReverse())
-          first = arith::SubIOp::create(nested, loc, left, count);
-        emitBlock(nested, seeds, first, count);
-        scf::YieldOp::create(nested, loc);
-      });
+  scf::ForOp::create(builder, loc, getIndex(builder, loc, 0), steps, length, ValueRange(),
+                     [&](OpBuilder &nested, Location, Value done, ValueRange) {
+                       Value left = arith::SubIOp::create(nested, loc, steps, done);
+                       Value count = minIndex(nested, loc, left, length);
+                       Value first = done;
+                       if (!chain.getReverse())
+                         first = arith::SubIOp::create(nested, loc, left, count);
+                       emitBlock(nested, seeds, first, count);
+                       scf::YieldOp::create(nested, loc);
+                     });
   for (Value seed : seeds)
     memref::DeallocOp::create(builder, loc, seed);
   for (Operation *sum : sums)

@@ -234,6 +234,10 @@ IRMapping StepGroup::emitRows(OpBuilder &builder, Location loc, Value first, Val
 void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const {
   IRMapping mapping;
   for (auto [array, dim] : arrays) {
+    if (llvm::all_of(ops, [array = array](Operation *op) {
+          return isa<linalg::LinalgOp>(op) || !llvm::is_contained(op->getOperands(), array);
+        }))
+      continue;
     Value buffer = buffers.lookup(array);
     OpFoldResult begin = first;
     if (buffer)

@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Whether the running sums of `sum`, on memory and with samples in lanes, take `leastBytes`: then it
-/// is a matrix product.
+/// Whether the running sums of `sum`, on memory and with samples in lanes, take `leastBytes`: then
+/// it is a matrix product.
 bool isLargeSum(OuterSumOp sum, int64_t leastBytes);
 
 /// Fills `array` with zeros.
