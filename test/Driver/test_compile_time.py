@@ -33,10 +33,11 @@ def test_length_does_not_matter(tmp_path, cell):
 
 
 def test_code_of_one_layer(tmp_path):
-    """Most of the compile time goes into machine code, whose size is the same on every machine: 207 kB when
-    this was written, 15 of them for rows of the loss side by side; whole descriptors of arrays made 100 more."""
+    """Most of the compile time goes into machine code, whose size is the same on every machine: 231 kB when
+    this was written, 15 of them for rows of the loss side by side and 24 for chains and sums in blocks of steps, or
+    all at once where there are few; whole descriptors of arrays made 100 more."""
     output = tmp_path / "object"
     command = [harness.require_tool("bppsa-compile"), harness.ROOT / "examples" / "irmas_gru.onnx"]
     command += ["--loss=cross-entropy", "--mcpu=x86-64-v3", "--emit=obj", "-o", output]
     harness.check_succeeded(harness.run(*command))
-    assert output.stat().st_size < 215_000
+    assert output.stat().st_size < 240_000
