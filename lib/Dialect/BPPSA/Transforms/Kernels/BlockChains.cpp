@@ -38,9 +38,11 @@ using namespace bppsa;
 /// The dimension of packed arrays that counts steps.
 static constexpr int64_t kStepDim = 1;
 
-/// The least steps of a block: products of fewer terms would read and write their result too often.
-/// And the most, as all steps of one are summed where some cotangents are not zero.
-static constexpr int64_t kLeastSteps = 4, kMostSteps = 256;
+/// The most steps of a block, as all steps of one are summed where some cotangents are not zero.
+static constexpr int64_t kMostSteps = 256;
+
+/// The least terms of a product: those of fewer would read and write their result too often.
+static constexpr int64_t kLeastTerms = 512;
 
 /// The least elements of a sum over units that is worth a loop over blocks.
 static constexpr int64_t kLeastElements = 256;
@@ -159,7 +161,7 @@ Value ChainBlocks::emitWindow(OpBuilder &builder, Value array, Value first, Valu
   return emitSlice(builder, loc, buffer, kStepDim, builder.getIndexAttr(0), count);
 }
 
-/// How many steps of what sums read take `bytes`.
+/// How many steps of what sums read take `bytes`, or have terms enough.
 Value ChainBlocks::emitLength(OpBuilder &builder) {
   SetVector<Value> arrays;
   for (Operation *sum : sums)
@@ -177,8 +179,12 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
   // Over units, each block adds all sums to what they were.
   int64_t most = chain.getLanes() == 1 ? 2 * bytes : bytes;
   Value length = arith::DivUIOp::create(builder, loc, getIndex(builder, loc, most), ofStep);
-  length = minIndex(builder, loc, length, getIndex(builder, loc, kMostSteps));
-  return arith::MaxUIOp::create(builder, loc, length, getIndex(builder, loc, kLeastSteps));
+  int64_t lanes = *chain.getLanes();
+  Value rows = getSize(builder, loc, chain.getSaved().front(), 0);
+  Value least =
+      arith::CeilDivUIOp::create(builder, loc, getIndex(builder, loc, kLeastTerms / lanes), rows);
+  length = arith::MaxUIOp::create(builder, loc, length, least);
+  return minIndex(builder, loc, length, getIndex(builder, loc, kMostSteps));
 }
 
 //===----------------------------------------------------------------------===//

@@ -149,9 +149,9 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     outer sum of `least-bytes` of running sums reads, or one over units with outer sums of 256
     elements and more, becomes the body of a loop over blocks of steps, with all sums of what it
     emits behind it: large ones as products (`bppsa-lower-large-sums`) that go on from those of the
-    block before, others by themselves, added to what was. A block has as many steps, from 4 to 256,
-    as what sums read of them takes `bytes`, over units twice as many; the blocks depend on the
-    numbers of steps and samples alone. Up to twice as many steps are one block. Arrays that nobody
+    block before, others by themselves, added to what was. A block has as many steps, up to 256, as what
+    sums read of them takes `bytes`, over units twice as many, or as make 512 terms of a sum; the
+    blocks depend on the numbers of steps and samples alone. Up to twice as many steps are one block. Arrays that nobody
     else uses become buffers.
 
     The chain of a block starts from the cotangents that the one before has ended with. Where these
