@@ -69,3 +69,9 @@ def test_no_whitespace_at_line_ends_and_a_newline_at_the_end():
         if lines or (text and not text.endswith("\n")):
             bad.append(f"{path.relative_to(ROOT)}:{lines[0] if lines else 'end'}")
     assert not bad
+
+
+def test_scripts_can_be_run():
+    scripts = [path for path, text in text_files() if text.startswith("#!")]
+    assert scripts
+    assert not [path for path in scripts if not path.stat().st_mode & 0o100]
