@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
 """Whole training steps of streams and ragged batches beside PyTorch, on one thread.
 
