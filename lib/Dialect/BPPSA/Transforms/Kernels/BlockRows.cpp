@@ -234,33 +234,14 @@ struct BlockRows : public bppsa::impl::BlockRowsBase<BlockRows> {
   using BlockRowsBase::BlockRowsBase;
 
   void runOnOperation() override {
-    SmallVector<RowGroup> groups;
+    SmallVector<RowGroup, 0> groups;
     getOperation().walk([&](Block *block) {
       if (isa<func::FuncOp, scf::ForOp>(block->getParentOp()))
-        llvm::append_range(groups, findGroups(*block));
+        llvm::append_range(groups, findGroups(*block, RowGroup(bytes)));
     });
     for (RowGroup &group : groups)
       group.emit();
     numGroups += groups.size();
-  }
-
-private:
-  SmallVector<RowGroup> findGroups(Block &block) {
-    SmallVector<RowGroup> groups;
-    RowGroup group(bytes);
-    auto finish = [&] {
-      if (group.isWorthBlocks())
-        groups.push_back(group);
-      group = RowGroup(bytes);
-    };
-    for (Operation &op : block) {
-      if (group.add(&op) || isMemoryOrView(&op))
-        continue;
-      finish();
-      group.add(&op);
-    }
-    finish();
-    return groups;
   }
 };
 } // namespace

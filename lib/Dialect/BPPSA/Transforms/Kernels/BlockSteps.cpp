@@ -297,28 +297,9 @@ struct BlockSteps : public bppsa::impl::BlockStepsBase<BlockSteps> {
   void runOnOperation() override {
     for (Block &block : getOperation().getBody()) {
       StepDims dims(block);
-      for (StepGroup &group : findGroups(block, dims))
+      for (StepGroup &group : findGroups(block, StepGroup(dims)))
         group.emit(bytes);
     }
-  }
-
-private:
-  static SmallVector<StepGroup, 0> findGroups(Block &block, const StepDims &dims) {
-    SmallVector<StepGroup, 0> groups;
-    StepGroup group(dims);
-    auto finish = [&] {
-      if (group.isWorthBlocks())
-        groups.push_back(group);
-      group = StepGroup(dims);
-    };
-    for (Operation &op : block) {
-      if (group.add(&op) || isMemoryOrView(&op))
-        continue;
-      finish();
-      group.add(&op);
-    }
-    finish();
-    return groups;
   }
 };
 } // namespace

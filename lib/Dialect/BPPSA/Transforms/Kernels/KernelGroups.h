@@ -15,6 +15,27 @@ namespace bppsa {
 /// Whether `op` allocates, frees or views memory or has no effects: groups may reach over it.
 bool isMemoryOrView(mlir::Operation *op);
 
+/// Groups of operations of `block` that begin as `none` and take each what they can `add` behind
+/// the others; those that are worth a loop over blocks.
+template <typename Group>
+llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
+  llvm::SmallVector<Group, 0> groups;
+  Group group = none;
+  auto finish = [&] {
+    if (group.isWorthBlocks())
+      groups.push_back(group);
+    group = none;
+  };
+  for (mlir::Operation &op : block) {
+    if (group.add(&op) || isMemoryOrView(&op))
+      continue;
+    finish();
+    group.add(&op);
+  }
+  finish();
+  return groups;
+}
+
 /// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
 /// uses, or uses what the sum writes. The destination is the last operand.
 bool staysInFrontOf(mlir::Operation *sum, mlir::Operation *op);
