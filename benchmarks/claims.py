@@ -4,7 +4,7 @@
 
   benchmarks/claims.py --out claims.json [--markdown docs/Benchmarks.md] [--only WORD]
                        [--pytorch-python PYTHON] [--rounds 5] [--seconds 0.3]
-  benchmarks/claims.py --render claims.json
+  benchmarks/claims.py --render claims.json [--markdown docs/Benchmarks.md]
 
 A claim is a ratio of two times that were measured in turns: of a peer and this project, of one thread
 and two, of a long sequence and a short one, of what operations take at the core's peak and the step.
@@ -320,10 +320,16 @@ def _parser():
     return parser
 
 
+def write(results, options):
+    if options.markdown:
+        report.write_into(options.markdown, markdown(results), BEGIN, END)
+    print(markdown(results), end="")
+
+
 def main():
     options = _parser().parse_args()
     if options.render:
-        print(markdown(json.loads(options.render.read_text())), end="")
+        write(json.loads(options.render.read_text()), options)
         return 0
     options.work.mkdir(parents=True, exist_ok=True)
     claims = [claim for claim in CLAIMS if options.only in claim.case]
@@ -349,9 +355,7 @@ def main():
         "claims": rows,
     }
     _save(results, options.out or options.work / "claims.json")
-    if options.markdown:
-        report.write_into(options.markdown, markdown(results), BEGIN, END)
-    print(markdown(results), end="")
+    write(results, options)
     return 1 if any(row["verdict"] == "FAIL" for row in rows) else 0
 
 
