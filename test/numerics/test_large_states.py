@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 import references
+from test_mappings import check_on_threads
 
 LOSS = "cross-entropy"
 MODELS = {
@@ -26,12 +27,7 @@ def test_gradients(name, mapping):
     program = harness.compile_model(model, f"--loss={LOSS}", "--backward=sequential")
     sizes = ((1, 17), (2, 5), (67, 20), (150, 33)) if mapping == "lanes" else ((1, 3), (700, 2), (1100, 1))
     for time, batch in sizes:
-        arrays = models.data(model, {"T": time, "B": batch}, LOSS)
-        exact, single = references.gradients(model, arrays, LOSS)
-        found = program.grad(arrays, f"--mapping={mapping}", "--threads", 1)
-        harness.check_gradients(found, exact, single, f"T={time} B={batch}")
-        again = program.grad(arrays, f"--mapping={mapping}", "--threads", 2)
-        assert all(np.array_equal(found[key], again[key]) for key in found)
+        check_on_threads(model, program, time, batch, f"--mapping={mapping}")
 
 
 @pytest.mark.parametrize("mapping, batch, time", [("lanes", 18, 400), ("units", 1, 2000)])

@@ -48,6 +48,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createJoinEmitted());
   pm.addNestedPass<func::FuncOp>(createBlockSteps());
   pm.addNestedPass<func::FuncOp>(createBlockRows());
+  // Gradients of a block are no gradients that ranks may have yet.
   if (!options.keepsGradientOrder && options.exchangedSteps.empty())
     pm.addNestedPass<func::FuncOp>(createBlockChains());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());

@@ -192,28 +192,26 @@ static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, T
   return vector::BroadcastOp::create(b, type, correction);
 }
 
-/// The type of the numbers of blocks that are not pruned; none where no parameter is, and where
-/// elements are threads.
-static SmallVector<Type, 1> getBlocksType(ModuleOp module, int64_t lanes) {
-  bool isPruned = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+/// Whether an argument of a function has elements that stay zero.
+static bool isPruned(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
     return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
       return static_cast<bool>(attrs::Nonzeros::ofArgument(function, i));
     });
   });
-  if (!isPruned || lanes == 1)
-    return {};
-  return {MemRefType::get({ShapedType::kDynamic}, IntegerType::get(module.getContext(), 32))};
 }
 
+/// `blocksType` is that of the numbers of the blocks that are not pruned, null without such.
 static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer,
-                         int64_t lanes) {
+                         int64_t lanes, Type blocksType) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
   Type hyperType = MemRefType::get({8}, b.getF32Type());
   SmallVector<Type> types = {array, array, array, array, hyperType};
-  types.append(getBlocksType(module, lanes));
+  if (blocksType)
+    types.push_back(blocksType);
   func::FuncOp function = createFunction(b, module, "update", types);
-  Value blocks = types.size() > 5 ? function.getArgument(5) : Value();
+  Value blocks = blocksType ? function.getArguments().back() : Value();
   ValueRange arrays = function.getArguments().take_front(4);
   SmallVector<Value> scalars;
   for (int64_t i = 0; i < 7; ++i)
@@ -289,12 +287,14 @@ static void createReduction(ImplicitLocOpBuilder &b, Value array, Value result) 
                             });
 }
 
-static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module, int64_t lanes) {
+static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module, int64_t lanes,
+                               Type blocksType) {
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
   SmallVector<Type> types = {array, MemRefType::get({}, b.getF64Type())};
-  types.append(getBlocksType(module, lanes));
+  if (blocksType)
+    types.push_back(blocksType);
   func::FuncOp function = createFunction(b, module, "sumsq", types);
-  Value blocks = types.size() > 2 ? function.getArgument(2) : Value();
+  Value blocks = blocksType ? function.getArguments().back() : Value();
   if (lanes == 1)
     createReduction(b, function.getArgument(0), function.getArgument(1));
   else
@@ -317,8 +317,12 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
     }
     auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);
     ImplicitLocOpBuilder b(NameLoc::get(name, module.getLoc()), &getContext());
-    createUpdate(b, module, *found, lanes);
-    createSumOfSquares(b, module, lanes);
+    // Where elements are threads, these leave none out.
+    Type blocksType;
+    if (lanes > 1 && isPruned(module))
+      blocksType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());
+    createUpdate(b, module, *found, lanes, blocksType);
+    createSumOfSquares(b, module, lanes, blocksType);
   }
 };
 } // namespace

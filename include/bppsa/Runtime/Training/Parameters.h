@@ -91,9 +91,9 @@ public:
 private:
   /// Where the values of a parameter are.
   SharedFloats &arrayOf(const ParameterInfo &info);
+  const SharedFloats &arrayOf(const ParameterInfo &info) const;
   void findLiveBlocks();
   void addLiveBlocks(ViewTable &views, int64_t start, int64_t size);
-  const SharedFloats &arrayOf(const ParameterInfo &info) const;
 
   const Model &model;
   const unsigned char *onnx;

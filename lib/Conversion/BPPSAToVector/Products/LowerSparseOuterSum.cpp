@@ -39,39 +39,46 @@ static Value emitRangeSum(OpBuilder &builder, SparseOuterSumOp op, Value begin, 
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
 }
 
-/// Writes zero to the elements of `array` `[N]` by vectors of `width`, past the caches where
-/// `isStreamed`: then each begins at a multiple of its size.
-static void emitClear(OpBuilder &builder, Location loc, Value array, int64_t width,
-                      bool isStreamed) {
+/// Calls `emit(i)` for each of `count` numbers, in tasks.
+static void emitStores(OpBuilder &builder, Location loc, int64_t count,
+                       function_ref<void(OpBuilder &, Value)> emit) {
+  emitRowTasks(
+      builder, loc, count, /*mostTasks=*/16, [&](OpBuilder &inTask, Value begin, Value end) {
+        emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value i) { emit(nested, i); });
+      });
+}
+
+/// Writes zero to every element of `array` `[N]`.
+static void emitClear(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
-  Type element = type.getElementType(), vector = VectorType::get(width, element);
-  Value zeros =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(width == 1 ? element : vector));
-  llvm::MaybeAlign alignment;
-  if (isStreamed)
-    alignment = llvm::Align(width * type.getElementTypeBitWidth() / 8);
-  emitRowTasks(builder, loc, type.getDimSize(0) / width, /*mostTasks=*/16,
-               [&](OpBuilder &inTask, Value begin, Value end) {
-                 emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value i) {
-                   Value first = mulIndex(nested, loc, i, getIndex(nested, loc, width));
-                   if (width == 1)
-                     memref::StoreOp::create(nested, loc, zeros, array, first);
-                   else
-                     vector::StoreOp::create(nested, loc, zeros, array, first, isStreamed,
-                                             alignment);
-                 });
-               });
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  emitStores(builder, loc, type.getDimSize(0), [&](OpBuilder &nested, Value i) {
+    memref::StoreOp::create(nested, loc, zero, array, i);
+  });
+}
+
+/// The same past the caches, line by line: `array` begins with one.
+static void emitStreamedClear(OpBuilder &builder, Location loc, Value array, int64_t lineBytes) {
+  auto type = cast<MemRefType>(array.getType());
+  int64_t width = 8 * lineBytes / type.getElementTypeBitWidth();
+  auto line = VectorType::get(width, type.getElementType());
+  Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(line));
+  emitStores(builder, loc, type.getDimSize(0) / width, [&](OpBuilder &nested, Value i) {
+    Value first = mulIndex(nested, loc, i, getIndex(nested, loc, width));
+    vector::StoreOp::create(nested, loc, zeros, array, first, /*nontemporal=*/true,
+                            llvm::MaybeAlign(lineBytes));
+  });
 }
 
 /// Writes zero to every element of `array` `[N]`. A large one, of which few lines are written
 /// again, would only drive other arrays out of the caches, and a line that is written as a whole
 /// need not be read before.
-static void emitClear(OpBuilder &builder, Location loc, Value array) {
-  constexpr int64_t kWidth = 16, kStreamedBytes = 1 << 20, kLineBytes = 64;
+static void emitZeros(OpBuilder &builder, Location loc, Value array) {
+  constexpr int64_t kStreamedBytes = 1 << 20, kLineBytes = 64;
   auto type = cast<MemRefType>(array.getType());
-  int64_t size = type.getDimSize(0), bytes = size * type.getElementTypeBitWidth() / 8;
-  if (bytes < kStreamedBytes || size % kWidth != 0)
-    return emitClear(builder, loc, array, /*width=*/1, /*isStreamed=*/false);
+  int64_t bytes = type.getDimSize(0) * type.getElementTypeBitWidth() / 8;
+  if (bytes < kStreamedBytes || bytes % kLineBytes != 0)
+    return emitClear(builder, loc, array);
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, array);
   Value rest = arith::RemUIOp::create(builder, loc, address, getIndex(builder, loc, kLineBytes));
   Value isAligned = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
@@ -79,11 +86,11 @@ static void emitClear(OpBuilder &builder, Location loc, Value array) {
   scf::IfOp::create(
       builder, loc, isAligned,
       [&](OpBuilder &then, Location) {
-        emitClear(then, loc, array, kWidth, /*isStreamed=*/true);
+        emitStreamedClear(then, loc, array, kLineBytes);
         scf::YieldOp::create(then, loc);
       },
       [&](OpBuilder &otherwise, Location) {
-        emitClear(otherwise, loc, array, kWidth, /*isStreamed=*/false);
+        emitClear(otherwise, loc, array);
         scf::YieldOp::create(otherwise, loc);
       });
 }
@@ -93,7 +100,7 @@ void bppsa::lowerSparseOuterSum(SparseOuterSumOp op) {
   Location loc = op.getLoc();
   Value destination = op.getDestination();
   Value numSamples = getDim(builder, loc, op.getLhs(), 1);
-  emitClear(builder, loc, destination);
+  emitZeros(builder, loc, destination);
   int64_t count = cast<MemRefType>(op.getPositions().getType()).getDimSize(0);
   emitRowTasks(
       builder, loc, count, /*mostTasks=*/64, [&](OpBuilder &inTask, Value begin, Value end) {

@@ -15,6 +15,9 @@ namespace bppsa {
 /// slab by slab while the chain goes on: more of them would leave the second-level cache each time.
 inline constexpr int64_t kMostRunningSumBytes = 512 * 1024;
 
+/// The running sums from which on a sum behind its chain is a matrix product.
+inline constexpr int64_t kLeastLargeSumBytes = 256 * 1024;
+
 /// The running sums of `sum`, an `outer_sum`, `step_sum` or `add_to_sums` with lanes, for the
 /// samples of one vector, in bytes.
 int64_t getRunningSumBytes(mlir::Operation *sum);

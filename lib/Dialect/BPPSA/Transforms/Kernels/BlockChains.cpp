@@ -70,12 +70,10 @@ private:
     auto outer = dyn_cast<OuterSumOp>(sum);
     return outer && isLargeSum(outer, leastBytes);
   }
-  bool isWindow(Value view) const;
   bool isLocal(Value root) const;
   bool endsWithZero();
   Value emitLength(OpBuilder &builder);
   Value emitWindow(OpBuilder &builder, Value array, Value first, Value count) const;
-  Value allocateLike(OpBuilder &builder, Value array, Value numSteps = {}) const;
   Value emitIsActive(OpBuilder &builder, ValueRange seeds) const;
   void emitChain(OpBuilder &builder, ValueRange seeds, Value first, Value count);
   void emitSum(OpBuilder &builder, Operation *sum, Value first, Value count, bool goesOn) const;
@@ -122,7 +120,7 @@ ChainBlocks::ChainBlocks(ChainOp chain, int64_t leastBytes, int64_t bytes)
 //===----------------------------------------------------------------------===//
 
 /// Whether `view` has all steps of the array that it is a part of.
-bool ChainBlocks::isWindow(Value view) const {
+static bool isWindow(Value view) {
   auto slice = view.getDefiningOp<memref::SubViewOp>();
   return slice && slice.hasUnitStride() && slice.getType().getRank() == 4 &&
          slice.getSourceType().getRank() == 4 &&
@@ -168,14 +166,8 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
     for (Value array : getSummed(sum))
       arrays.insert(buffers.contains(getViewRoot(array)) ? getViewRoot(array) : array);
   Value ofStep = getIndex(builder, loc, 1);
-  for (Value array : arrays) {
-    auto type = cast<MemRefType>(array.getType());
-    Value size = getIndex(builder, loc, type.getElementTypeBitWidth() / 8);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (dim != kStepDim)
-        size = mulIndex(builder, loc, size, getSize(builder, loc, array, dim));
-    ofStep = addIndex(builder, loc, ofStep, size);
-  }
+  for (Value array : arrays)
+    ofStep = addIndex(builder, loc, ofStep, emitStepBytes(builder, loc, array, kStepDim));
   // Over units, each block adds all sums to what they were.
   int64_t most = chain.getLanes() == 1 ? 2 * bytes : bytes;
   Value length = arith::DivUIOp::create(builder, loc, getIndex(builder, loc, most), ofStep);
@@ -279,30 +271,22 @@ void ChainBlocks::emitBlock(OpBuilder &builder, ValueRange seeds, Value first, V
     emitSums(builder, loc);
 }
 
-/// Memory of the type of `array`, without gaps; of `numSteps`, if given.
-Value ChainBlocks::allocateLike(OpBuilder &builder, Value array, Value numSteps) const {
-  auto type = cast<MemRefType>(array.getType());
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(numSteps && dim == kStepDim ? numSteps : getSize(builder, loc, array, dim));
-  return memref::AllocOp::create(builder, loc,
-                                 MemRefType::get(type.getShape(), type.getElementType()), sizes,
-                                 builder.getI64IntegerAttr(64));
-}
-
 void ChainBlocks::emitBlocks(OpBuilder &builder, Value steps, Value length) {
   SmallVector<Value> seeds;
   ValueRange cotangents = chain.getDestinations().take_front(chain.getSeeds().size());
   for (auto [seed, cotangent] : llvm::zip_equal(chain.getSeeds(), cotangents)) {
-    seeds.push_back(allocateLike(builder, cotangent));
+    seeds.push_back(
+        allocateLike(builder, loc, cotangent, /*dim=*/0, getSize(builder, loc, cotangent, 0)));
     memref::CopyOp::create(builder, loc, seed, cotangent);
   }
   for (Operation *sum : sums) {
     Value result = sum->getOperands().back();
+    auto type = cast<MemRefType>(result.getType());
     emitZeros(builder, loc, result);
     if (!isLarge(sum))
-      parts[sum] = allocateLike(builder, result);
+      parts[sum] = memref::AllocOp::create(builder, loc,
+                                           MemRefType::get(type.getShape(), type.getElementType()),
+                                           builder.getI64IntegerAttr(64));
   }
   scf::ForOp::create(builder, loc, getIndex(builder, loc, 0), steps, length, ValueRange(),
                      [&](OpBuilder &nested, Location, Value done, ValueRange) {
@@ -329,13 +313,6 @@ void ChainBlocks::emitWhole(OpBuilder &builder, Value steps) {
     emitSum(builder, sum, first, steps, /*goesOn=*/false);
 }
 
-/// Erases the memory `root`, which has no other users than views and what frees it.
-static void eraseMemory(Operation *memory) {
-  for (Operation *user : llvm::make_early_inc_range(memory->getUsers()))
-    eraseMemory(user);
-  memory->erase();
-}
-
 void ChainBlocks::emit() {
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
@@ -350,7 +327,7 @@ void ChainBlocks::emit() {
   for (auto &[root, buffer] : buffers)
     if (isLocal(root)) {
       locals.push_back(root);
-      buffer = allocateLike(builder, root, minIndex(builder, loc, most, steps));
+      buffer = allocateLike(builder, loc, root, kStepDim, minIndex(builder, loc, most, steps));
     }
   Value isShort = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, steps, most);
   scf::IfOp::create(

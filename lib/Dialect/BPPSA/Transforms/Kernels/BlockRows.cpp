@@ -162,10 +162,7 @@ bool RowGroup::isWorthBlocks() const {
 
 /// Whether nobody else uses `array`, which the operations write before they read it.
 bool RowGroup::isLocal(Value array) const {
-  auto memory = array.getDefiningOp<memref::AllocOp>();
-  if (!memory || !llvm::all_of(memory->getUsers(), [&](Operation *user) {
-        return isa<memref::DeallocOp>(user) || llvm::is_contained(ops, user);
-      }))
+  if (!isUsedOnlyBy(array, ops))
     return false;
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
@@ -222,11 +219,8 @@ void RowGroup::emit() {
   Value left = arith::SubIOp::create(builder, loc, all, first);
   emitBlock(builder, first, minIndex(builder, loc, left, length), rows);
   llvm::for_each(ops, [](Operation *op) { op->erase(); });
-  for (Value array : locals) {
-    for (Operation *free : llvm::make_early_inc_range(array.getUsers()))
-      free->erase();
-    array.getDefiningOp()->erase();
-  }
+  for (Value array : locals)
+    eraseMemory(array.getDefiningOp());
 }
 
 namespace {

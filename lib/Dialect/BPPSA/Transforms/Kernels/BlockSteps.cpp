@@ -140,11 +140,7 @@ bool StepGroup::isWorthBlocks() const {
 
 /// Whether nobody else uses `array`, which each block writes before it reads it.
 bool StepGroup::isLocal(Value array) const {
-  auto memory = array.getDefiningOp<memref::AllocOp>();
-  if (!memory || memory->getBlock() != ops.front()->getBlock() ||
-      !llvm::all_of(memory->getUsers(), [&](Operation *user) {
-        return isa<memref::DeallocOp>(user) || llvm::is_contained(ops, user);
-      }))
+  if (!isUsedOnlyBy(array, ops) || array.getDefiningOp()->getBlock() != ops.front()->getBlock())
     return false;
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands())
@@ -158,14 +154,8 @@ bool StepGroup::isLocal(Value array) const {
 /// How many steps of all arrays take `bytes`: as many as whole tasks of loops without states have.
 Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
   Value ofStep = getIndex(builder, loc, 1);
-  for (auto [array, stepDim] : arrays) {
-    auto type = cast<MemRefType>(array.getType());
-    Value size = getIndex(builder, loc, std::max(1u, type.getElementTypeBitWidth() / 8));
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (dim != stepDim)
-        size = builder.createOrFold<arith::MulIOp>(loc, size, getSize(builder, loc, array, dim));
-    ofStep = builder.createOrFold<arith::AddIOp>(loc, ofStep, size);
-  }
+  for (auto [array, stepDim] : arrays)
+    ofStep = addIndex(builder, loc, ofStep, emitStepBytes(builder, loc, array, stepDim));
   Value tasks =
       arith::DivUIOp::create(builder, loc, getIndex(builder, loc, bytes / kStepsPerTask), ofStep);
   tasks = arith::MaxUIOp::create(builder, loc, tasks, getIndex(builder, loc, 1));
@@ -174,20 +164,9 @@ Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) con
 
 /// Allocates buffers of `length` steps for arrays that nobody else uses.
 void StepGroup::shrinkLocals(OpBuilder &builder, Location loc, Value length) {
-  for (auto [array, stepDim] : arrays) {
-    if (!isLocal(array))
-      continue;
-    auto memory = array.getDefiningOp<memref::AllocOp>();
-    SmallVector<int64_t> shape(memory.getType().getShape());
-    shape[stepDim] = ShapedType::kDynamic;
-    SmallVector<Value> sizes;
-    for (int64_t dim = 0, e = shape.size(); dim < e; ++dim)
-      if (ShapedType::isDynamic(shape[dim]))
-        sizes.push_back(dim == stepDim ? length : getSize(builder, loc, array, dim));
-    buffers[array] = memref::AllocOp::create(
-        builder, loc, MemRefType::get(shape, memory.getType().getElementType()), sizes,
-        memory.getAlignmentAttr());
-  }
+  for (auto [array, stepDim] : arrays)
+    if (isLocal(array))
+      buffers[array] = allocateLike(builder, loc, array, stepDim, length);
 }
 
 /// Slot `slot` of a trajectory.
@@ -283,11 +262,8 @@ void StepGroup::emit(int64_t bytes) {
   for (auto [array, buffer] : buffers)
     memref::DeallocOp::create(builder, loc, buffer);
   llvm::for_each(ops, [](Operation *op) { op->erase(); });
-  for (auto [array, buffer] : buffers) {
-    for (Operation *free : llvm::make_early_inc_range(array.getUsers()))
-      free->erase();
-    array.getDefiningOp()->erase();
-  }
+  for (auto [array, buffer] : buffers)
+    eraseMemory(array.getDefiningOp());
 }
 
 namespace {

@@ -52,6 +52,19 @@ bool bppsa::moveInFrontOf(Operation *op, Value value) {
   return true;
 }
 
+bool bppsa::isUsedOnlyBy(Value array, ArrayRef<Operation *> ops) {
+  auto memory = array.getDefiningOp<memref::AllocOp>();
+  return memory && llvm::all_of(memory->getUsers(), [&](Operation *user) {
+           return isa<memref::DeallocOp>(user) || llvm::is_contained(ops, user);
+         });
+}
+
+void bppsa::eraseMemory(Operation *memory) {
+  for (Operation *user : llvm::make_early_inc_range(memory->getUsers()))
+    eraseMemory(user);
+  memory->erase();
+}
+
 void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
   SmallVector<Operation *> others;
   for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())

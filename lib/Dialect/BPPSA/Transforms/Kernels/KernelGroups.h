@@ -43,6 +43,12 @@ bool staysInFrontOf(mlir::Operation *sum, mlir::Operation *op);
 /// Moves `value`, and what it is computed from, in front of `op`; false where that has effects.
 bool moveInFrontOf(mlir::Operation *op, mlir::Value value);
 
+/// Whether `array` is memory that `ops`, and what frees it, alone use.
+bool isUsedOnlyBy(mlir::Value array, llvm::ArrayRef<mlir::Operation *> ops);
+
+/// Erases `memory`, with the views of it and what frees it, where nothing else uses it.
+void eraseMemory(mlir::Operation *memory);
+
 /// Moves what stands between `ops`, which groups may reach over, in front of them, and what frees
 /// memory behind them.
 void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);

@@ -32,7 +32,7 @@
 // CHECK:         memref.dealloc %[[BUFFER]]
 func.func @chain(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %r: memref<8x8xf32>, %g: memref<?x8x16xf32>,
     %w: memref<8x8xf32>, %b: memref<8xf32>, %n: index, %blocks: index, %steps: index) {
-  %d = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
+  %d = memref.alloc(%blocks, %steps) {alignment = 64 : i64} : memref<?x?x8x16xf32>
   bppsa.chain lanes 16 saved(%h : memref<?x?x8x16xf32>) seeds(%s : memref<?x8x16xf32>) inject_into []
       captures(%r : memref<8x8xf32>) into(%g, %d : memref<?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%ht: vector<8xf32>, %gt: vector<8xf32>, %rc: vector<8x8xf32>):

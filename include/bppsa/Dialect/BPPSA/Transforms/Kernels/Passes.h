@@ -7,6 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_KERNELS_PASSES_H
 #define BPPSA_DIALECT_BPPSA_TRANSFORMS_KERNELS_PASSES_H
 
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "mlir/Pass/Pass.h"
 
 namespace bppsa {

@@ -38,7 +38,7 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"524288",
+    Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"::bppsa::kMostRunningSumBytes",
            "Most running sums of one chain and the samples of one vector">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
@@ -136,7 +136,7 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
            "Running sums of a sum from which on it is a matrix product">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
@@ -180,7 +180,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
            "Running sums from which on none are kept in all lanes">,
     Option<"bytes", "bytes", "int64_t", /*default=*/"1048576",
            "What sums read of a block, in the second-level cache">,
@@ -215,7 +215,7 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
+    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
            "Running sums from which on none are kept in all lanes">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
