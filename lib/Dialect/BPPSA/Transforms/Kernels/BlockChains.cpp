@@ -92,27 +92,15 @@ private:
 };
 } // namespace
 
-/// The sums behind `chain` of what is in `roots` that can be made right behind it.
-static SmallVector<Operation *> findSums(ChainOp chain,
-                                         const llvm::MapVector<Value, Value> &roots) {
-  SmallVector<Operation *> sums, others;
-  for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    bool isSum = isa<OuterSumOp, StepSumOp>(op) && llvm::any_of(getSummed(op), [&](Value array) {
-                   return roots.contains(getViewRoot(array));
-                 });
-    if (isSum && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
-      sums.push_back(op);
-    else
-      others.push_back(op);
-  }
-  return sums;
-}
-
 ChainBlocks::ChainBlocks(ChainOp chain, int64_t leastBytes, int64_t bytes)
     : chain(chain), loc(chain.getLoc()), leastBytes(leastBytes), bytes(bytes) {
   for (Value emitted : getEmitted())
     buffers.insert({getViewRoot(emitted), Value()});
-  sums = findSums(chain, buffers);
+  sums = findSumsBehind(chain, [&](Operation *op) {
+    return isa<OuterSumOp, StepSumOp>(op) && llvm::any_of(getSummed(op), [&](Value array) {
+             return buffers.contains(getViewRoot(array));
+           });
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,20 +31,6 @@ static ValueRange getEmitted(ChainOp chain) {
   return chain.getDestinations().drop_front(chain.getSeeds().size());
 }
 
-/// The sums of what `chain` emits or reads that can be made right behind it, once their operands
-/// are there.
-static SmallVector<Operation *> findSums(ChainOp chain) {
-  SmallVector<Operation *> sums, others;
-  for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    if (sumsSequenceOf(op, chain) &&
-        llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
-      sums.push_back(op);
-    else
-      others.push_back(op);
-  }
-  return sums;
-}
-
 /// Moves what running sums begin with, which nothing uses before, in front of `chain`.
 static void moveFillsInFrontOf(ChainOp chain) {
   SmallVector<linalg::FillOp> fills;
@@ -87,7 +73,8 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
 static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
   moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = chooseSums(
-      findSums(chain), [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, mostBytes);
+      findSumsBehind(chain, [&](Operation *op) { return sumsSequenceOf(op, chain); }),
+      [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, mostBytes);
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
                          [&](Value value) { return moveInFrontOf(chain, value); });

@@ -18,7 +18,9 @@ bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 
-bool bppsa::staysInFrontOf(Operation *sum, Operation *op) {
+/// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
+/// uses, or uses what the sum writes.
+static bool staysInFrontOf(Operation *sum, Operation *op) {
   if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
     return false;
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
@@ -34,6 +36,19 @@ bool bppsa::staysInFrontOf(Operation *sum, Operation *op) {
     return root == used.back() ||
            (!isa<MemoryEffects::Read>(effect.getEffect()) && llvm::is_contained(used, root));
   });
+}
+
+SmallVector<Operation *> bppsa::findSumsBehind(Operation *op,
+                                               function_ref<bool(Operation *)> isSum) {
+  SmallVector<Operation *> sums, others;
+  for (op = op->getNextNode(); op; op = op->getNextNode()) {
+    if (isSum(op) &&
+        llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
+      sums.push_back(op);
+    else
+      others.push_back(op);
+  }
+  return sums;
 }
 
 /// Whether `op` can be moved with what uses its result.

@@ -36,9 +36,10 @@ llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
   return groups;
 }
 
-/// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
-/// uses, or uses what the sum writes. The destination is the last operand.
-bool staysInFrontOf(mlir::Operation *sum, mlir::Operation *op);
+/// The operations behind `op` that `isSum` says to be wanted sums and that can be made right behind
+/// it, once their operands are there. Their destination is the last operand.
+llvm::SmallVector<mlir::Operation *>
+findSumsBehind(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> isSum);
 
 /// Moves `value`, and what it is computed from, in front of `op`; false where that has effects.
 bool moveInFrontOf(mlir::Operation *op, mlir::Value value);
