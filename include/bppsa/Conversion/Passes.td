@@ -202,8 +202,8 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = [
     "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
   let statistics = [Statistic<"numConverted", "converted", "sums and loops that became kernels">];
 }

@@ -83,9 +83,21 @@ static LogicalResult sinkTiles(bgpu::KernelOp kernel) {
   return success();
 }
 
+/// Where blocks are many, theirs are barriers of a warp from here on: blocks with others get all
+/// registers (convert-device-to-nvvm).
+static void narrowBarriers(bgpu::KernelOp kernel) {
+  kernel.walk([](gpu::BarrierOp barrier) {
+    OpBuilder builder(barrier);
+    emitWarpBarrier(builder, barrier.getLoc());
+    barrier.erase();
+  });
+}
+
 static void launchKernel(bgpu::KernelOp kernel) {
   OpBuilder builder(kernel);
   resolveSlots(kernel);
+  if (kernel.getManyBlocks())
+    narrowBarriers(kernel);
   SmallVector<memref::AllocOp> arrays;
   kernel.getBody().walk([&](memref::AllocOp array) {
     if (isShared(array))

@@ -11,10 +11,12 @@
 #include "TimeLoops/Chains.h"
 #include "TimeLoops/Recurrence.h"
 #include "Totals.h"
+#include "Transitions/Transitions.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -73,8 +75,8 @@ static bool isBlockPerRow(Operation *op) {
   return getMapping(op) && getMapping(op).is(GPUKernel::BlockPerRow);
 }
 
-/// Whether this pass has kernels for `op`. Outer products in tiles, loops that several blocks run,
-/// and transitions are left to `convert-bppsa-to-gpu`.
+/// Whether this pass has kernels for `op`. Outer products in tiles and loops that several blocks
+/// run are left to `convert-bppsa-to-gpu`.
 static bool becomesKernel(Operation &op) {
   if (auto sum = dyn_cast<OuterSumOp>(op))
     return getMapping(sum) && getMapping(sum).is(GPUKernel::ThreadPerElement);
@@ -83,14 +85,16 @@ static bool becomesKernel(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return loop.getNumResults() == 0 && !holds<TransitionOp>(loop);
+    return loop.getNumResults() == 0;
   return isa<StepSumOp, ReduceSumsOp>(op);
 }
 
 /// Emits the kernels of `op` in front of it.
 static LogicalResult convert(Operation &op) {
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return holds<ChainOp>(loop) ? convertChains(loop) : convertRowLoop(loop);
+    return holds<TransitionOp>(loop) ? convertTransitions(loop)
+           : holds<ChainOp>(loop)    ? convertChains(loop)
+                                     : convertRowLoop(loop);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return convertRowLoop(loop);
   if (failed(verifyReady(&op)))

@@ -63,10 +63,6 @@ static LogicalResult launchRecurrence(RecurrenceOp op) {
                                              : launchCooperatively(op, mapping);
 }
 
-template <typename OpTy> static bool holds(Operation *loop) {
-  return loop->walk([](OpTy) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 /// Emits the launches of an operation, or of several that are launched together.
 static LogicalResult launchOps(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
@@ -82,7 +78,6 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
         return launchOuterSums(sums);
       })
-      .Case([&](scf::ForallOp loop) { return launchTransitions(loop); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
       });
@@ -99,8 +94,6 @@ static bool becomesLaunch(Operation &op) {
     return getMapping(sum).is(GPUKernel::TiledProduct);
   if (isa<RecurrenceOp, ChainOp>(op))
     return !getMapping(&op).is(GPUKernel::BlockPerRow);
-  if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return holds<TransitionOp>(loop);
   return isa<PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 

@@ -38,10 +38,6 @@ llvm::LogicalResult launchProducts(RecurrenceOp op, TensorPrecision precision);
 /// Whether a recurrence has nothing but such products, which are worth tiles of tensor cores.
 bool areLargeProducts(RecurrenceOp op);
 
-/// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
-/// where cotangents are injected, as `bppsa-expand-scan` writes them.
-llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);
-
 } // namespace bppsa
 
 #endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H

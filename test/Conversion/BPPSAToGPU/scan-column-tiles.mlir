@@ -1,6 +1,6 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=tf32 --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=TF32
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=bf16 --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=BF16
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=tf32 --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=TF32
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=bf16 --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=BF16
 
 // 24 columns are a column tile of three tiles, and 24 rows are two tiles: one for each warp,
 // which keeps its part of the matrix in registers, in two numbers for each element. A row

@@ -9,6 +9,15 @@ func.func @threads(%n: index) {
 
 // -----
 
+func.func @many_large_blocks(%n: index) {
+  // expected-error @below {{has many_blocks, which are of 32 threads each, but has 64}}
+  bgpu.kernel blocks(%block in %n) threads(64) {
+  } {many_blocks}
+  return
+}
+
+// -----
+
 func.func @large_tile(%n: index) {
   // expected-error @below {{has 32 threads, but a tile of type 'tensor<8x8xf32>'; each element needs a thread of its own}}
   bgpu.kernel blocks(%block in %n) threads(32) {

@@ -126,6 +126,9 @@ static Type findLargeTile(KernelOp kernel) {
 LogicalResult KernelOp::verifyRegions() {
   if (getThreads() < 1 || getThreads() > kMostThreads)
     return emitOpError("has ") << getThreads() << " threads; a block has 1 to " << kMostThreads;
+  if (getManyBlocks() && getThreads() != kThreadsOfWarp)
+    return emitOpError("has many_blocks, which are of ")
+           << kThreadsOfWarp << " threads each, but has " << getThreads();
   if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
     return emitOpError("needs one argument of type index in its body, the number of the block");
   if (Type tile = findLargeTile(*this))

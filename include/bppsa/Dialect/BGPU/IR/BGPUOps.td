@@ -70,7 +70,8 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
     }
     ```
   }];
-  let arguments = (ins Index:$num_blocks, I64Attr:$threads, UnitAttr:$repeat_last);
+  let arguments = (ins Index:$num_blocks, I64Attr:$threads, UnitAttr:$repeat_last,
+                       UnitAttr:$many_blocks);
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::mlir::Value":$numBlocks, "int64_t":$threads,
       "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Value)>":$emitBody)>];

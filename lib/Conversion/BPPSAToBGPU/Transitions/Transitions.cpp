@@ -1,28 +1,29 @@
-//===- LaunchTransitions.cpp - transitions of runs of links ---------------===//
+//===- Transitions.cpp - transitions of runs of links ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // The iterations of a parallel loop make the transitions of runs of links, which are
-// windows of the same sequences: all of them are run by one launch.
+// windows of the same sequences: all of them are run by one kernel.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../GPULaunches/ParallelLoops.h"
-#include "BPPSAToGPU.h"
-#include "TimeLoops/AffineMaps.h"
+#include "Transitions.h"
+#include "../../GPULaunches/Launch.h"
+#include "../../GPULaunches/ParallelLoops.h"
+#include "TransitionLoops.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 namespace {
-class TransitionLaunch {
+class TransitionSweep {
 public:
-  TransitionLaunch(scf::ForallOp parallel, TransitionOp op)
+  TransitionSweep(scf::ForallOp parallel, TransitionOp op)
       : parallel(parallel), op(op), window(op) {}
   // The loops refer to the sequences that are kept here.
-  TransitionLaunch(const TransitionLaunch &) = delete;
+  TransitionSweep(const TransitionSweep &) = delete;
 
   /// Fails after a diagnostic where the transitions are not of runs of all rows of the same
   /// sequences.
@@ -43,7 +44,7 @@ private:
 };
 } // namespace
 
-LogicalResult TransitionLaunch::findWindows() {
+LogicalResult TransitionSweep::findWindows() {
   if (failed(window.add(op.getSaved(), saved)) || failed(window.add(op.getInjected(), injected)))
     return failure();
   FailureOr<ArrayPart> part = getArrayPart(op, op.getDestination());
@@ -56,20 +57,20 @@ LogicalResult TransitionLaunch::findWindows() {
   return success();
 }
 
-CotangentLoop TransitionLaunch::getLoop() const {
+CotangentLoop TransitionSweep::getLoop() const {
   CotangentLoop loop = getCotangentLoop(op);
   loop.saved = saved;
   loop.injected = injected;
   return loop;
 }
 
-TransitionLoops::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteration) {
+TransitionLoops::Run TransitionSweep::getRun(OpBuilder &builder, Value iteration) {
   IterationValues values(builder, parallel, iteration);
   auto [first, last] = window.getPositions(builder, getLoop(), values);
   return {first, last, values.get(builder, result.firstSlot)};
 }
 
-LogicalResult TransitionLaunch::launch() {
+LogicalResult TransitionSweep::launch() {
   FailureOr<TransitionLoops> transitions = TransitionLoops::create(getLoop(), getMapping(op));
   if (failed(transitions))
     return failure();
@@ -80,6 +81,6 @@ LogicalResult TransitionLaunch::launch() {
   return success();
 }
 
-LogicalResult bppsa::launchTransitions(scf::ForallOp loop) {
-  return launchOnlyOps<TransitionOp, TransitionLaunch>(loop);
+LogicalResult bppsa::convertTransitions(scf::ForallOp loop) {
+  return launchOnlyOps<TransitionOp, TransitionSweep>(loop);
 }

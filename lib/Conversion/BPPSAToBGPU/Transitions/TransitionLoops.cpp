@@ -1,10 +1,10 @@
-//===- AffineMaps.cpp - maps g -> A g + s in device memory ----------------===//
+//===- TransitionLoops.cpp - loops that make maps g -> A g + s ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "AffineMaps.h"
+#include "TransitionLoops.h"
 #include "../../GPULaunches/LinkSteps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -117,37 +117,33 @@ void TransitionLoops::launchBlocks(OpBuilder &builder, LinkLoop &links, const Ru
 void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                                     const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numColumns = countLoops(builder, runs, columns.count);
-  steps.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
-    Loop own = getLoopAt(nested, runs, columns.count, number);
-    SmallVector<Value> start;
-    SmallVector<BlockCyclicLayout::Element> rows = steps.getRows(nested);
-    for (const BlockCyclicLayout::Element &row : rows)
-      start.push_back(columns.start(nested, row.index, own.column));
-    Run run = runs.get(nested, own.run);
-    auto at = [&](OpBuilder &inside, Value number) -> std::pair<Value, Value> {
-      SmallVector<Value> digits = splitIndex(inside, loc, number, {Value(), runs.count});
-      return {digits[0], runs.get(inside, digits[1]).first};
-    };
-    auto stepAt = [&](OpBuilder &inside, Value position) {
-      return getStep(inside, loop, position);
-    };
-    Value numRuns = mulIndex(nested, loc, countSamples(nested, loop), runs.count);
-    Value length = arith::SubIOp::create(nested, loc, run.last, run.first);
-    SmallVector<Value> end =
-        steps.run(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
-    emitIf(nested, loc, exists, [&](OpBuilder &inside) {
-      for (auto [row, value] : llvm::zip_equal(rows, end)) {
-        auto store = [&, row = row, value = value](OpBuilder &b) {
-          runs.maps.store(b, loc, value, own.sample, run.map, own.column, row.index);
-        };
-        if (row.exists)
-          emitIf(inside, loc, row.exists, store);
-        else
-          store(inside);
-      }
+  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
+  auto getLoop = [&](OpBuilder &inThread, Value number) {
+    return getLoopAt(inThread, runs, columns.count, number);
+  };
+  auto at = [&](OpBuilder &inside, Value number) -> std::pair<Value, Value> {
+    SmallVector<Value> digits = splitIndex(inside, loc, number, {Value(), runs.count});
+    return {digits[0], runs.get(inside, digits[1]).first};
+  };
+  auto stepAt = [&](OpBuilder &inside, Value position) { return getStep(inside, loop, position); };
+  auto emitBlock = [&](OpBuilder &nested, Value block) {
+    DeviceMaps maps = runs.maps;
+    maps.memref = steps.begin(nested, block, maps.memref);
+    Value start = steps.makeRows(nested, [&](OpBuilder &inThread, Value number, Value row) {
+      return columns.start(inThread, row, getLoop(inThread, number).column);
     });
-  });
+    Run first = runs.get(nested, getIndex(nested, loc, 0));
+    Value length = arith::SubIOp::create(nested, loc, first.last, first.first);
+    Value end = steps.run(nested, {columns.count, numRuns, length, at, stepAt}, start);
+    steps.forEachRow(nested, end, [&](OpBuilder &inThread, Value number) -> ColumnLoop::StoreRow {
+      Loop own = getLoop(inThread, number);
+      Value map = runs.get(inThread, own.run).map;
+      return [&, own, map](OpBuilder &b, Value row, Value value) {
+        maps.store(b, loc, value, own.sample, map, own.column, row);
+      };
+    });
+  };
+  steps.emitKernel(builder, countLoops(builder, runs, columns.count), emitBlock);
 }
 
 /// A block for each sample, run and column tile.

@@ -1,16 +1,16 @@
-//===- AffineMaps.h - maps g -> A g + s in device memory --------*- C++ -*-===//
+//===- TransitionLoops.h - loops that make maps g -> A g + s ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_TRANSITIONLOOPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_TRANSITIONLOOPS_H
 
-#include "../../BPPSAToBGPU/DeviceMaps.h"
-#include "../../BPPSAToBGPU/TimeLoops/LinkLoop.h"
+#include "../../BPPSAToGPU/TimeLoops/ColumnTileLoop.h"
+#include "../DeviceMaps.h"
+#include "../TimeLoops/LinkLoop.h"
 #include "ColumnLoop.h"
-#include "ColumnTileLoop.h"
 
 namespace bppsa {
 
@@ -78,4 +78,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_TRANSITIONLOOPS_H
