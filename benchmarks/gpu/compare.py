@@ -38,7 +38,7 @@ def normalise(text):
         return names.setdefault(match.group(0), f"{kind}#{len(names)}")
 
     text = re.sub(r"^\s*//.*|^\s*\.loc .*", "", text, flags=re.M)
-    return re.sub(r"%[a-z]+\d+|\$\w+|\b\w+_kernel_\d+\w*|\b__\w+_\d+\b", rename, text)
+    return re.sub(r"%[a-z]+\d+|\$\w+|\b\w+_kernel_\d+\w*|\b__\w*\d+\b", rename, text)
 
 
 class Kernel:
