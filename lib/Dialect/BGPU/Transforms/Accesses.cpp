@@ -144,6 +144,7 @@ public:
 
 private:
   void add(Value view, ValueRange indices, bool writes);
+  void addCopy(nvgpu::DeviceAsyncCopyOp copy);
 
   Operation *op;
   /// The tile whose elements the body is run for, and their indices in it.
@@ -178,10 +179,25 @@ void AccessCollector::add(Value view, ValueRange indices, bool writes) {
     accesses.push_back(access);
 }
 
+/// What copies read no block writes.
+void AccessCollector::addCopy(nvgpu::DeviceAsyncCopyOp copy) {
+  Access access = {Value(), /*writes=*/true, {}};
+  bool keeps = false;
+  access.array = getArray(copy.getDst(), 0, keeps, access);
+  if (access.array == copy.getDst() && copy.getDstIndices().size() > 1)
+    access.slot = parseSlot(copy.getDstIndices()[0]);
+  access.isCopy = true;
+  if (!llvm::is_contained(accesses, access))
+    accesses.push_back(access);
+}
+
 LogicalResult AccessCollector::visit(Operation *inner) {
-  // Copies are ordered by what waits for them, and what they read no block writes.
-  if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(inner))
+  if (isa<nvgpu::DeviceAsyncCreateGroupOp>(inner))
     return success();
+  if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(inner)) {
+    addCopy(copy);
+    return success();
+  }
   if (auto get = dyn_cast<GetOp>(inner)) {
     accesses.push_back(getRows(get.getBuffer(), get.getType(), get.getFirst(), /*writes=*/false));
   } else if (auto put = dyn_cast<PutOp>(inner)) {

@@ -44,10 +44,13 @@ struct Access {
   std::optional<Slot> slot = std::nullopt;
   /// The results of `memref.distinct_objects` that it is a part of.
   llvm::SmallVector<mlir::Value, 2> objects = {};
+  /// Whether it is an asynchronous copy, for which a `bgpu.wait` waits: it may not begin before
+  /// what it overwrites is read, but nothing behind it waits for the copy itself.
+  bool isCopy = false;
 
   bool operator==(const Access &other) const {
     return array == other.array && writes == other.writes && owners == other.owners &&
-           slot == other.slot && objects == other.objects;
+           slot == other.slot && objects == other.objects && isCopy == other.isCopy;
   }
   /// Whether threads may touch an element that another thread touches in `other`, where one of them
   /// writes.

@@ -80,7 +80,8 @@ LogicalResult BarrierPlacement::visit(Operation *op) {
     }
   auto addOpen = [&](ArrayRef<Access> own) {
     for (const Access &access : own)
-      leaveOpen(Open{access, /*age=*/0});
+      if (!access.isCopy)
+        leaveOpen(Open{access, /*age=*/0});
   };
   if (waits && isTrying) {
     open.clear();

@@ -100,7 +100,9 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
     it waits for at the end of that, and what the first would wait for stands in front of the loop.
     Slots of an array by the lowest bits of the iteration's number plus a constant are apart from each
-    other, those of an iteration and those of it and the next one. Barriers that are there are used.
+    other, those of an iteration and those of it and the next one. An asynchronous copy
+    (`nvgpu.device_async_copy`) waits for what has been read of its slot before, and for a `bgpu.wait` for copies
+    to it; what reads the slot waits for the `bgpu.wait` that completes the copy. Barriers that are there are used.
     Remarks of the category `barriers` name their number in a kernel.
 
     ```mlir
