@@ -55,7 +55,7 @@ static LogicalResult verifyDistributable(Block &block) {
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
     bool isTileOp = isa<bgpu::GetOp, bgpu::PutOp, bgpu::ForEachOp, bgpu::ReduceAcrossOp,
-                        bgpu::AccumulateOp, tensor::GenerateOp, scf::YieldOp>(op) ||
+                        bgpu::MmaOp, bgpu::AccumulateOp, tensor::GenerateOp, scf::YieldOp>(op) ||
                     (constant ? isa<SplatElementsAttr>(constant.getValue())
                               : OpTrait::hasElementwiseMappableTraits(&op));
     if (getTile(&op) ? !isTileOp : op.getNumRegions() != 0)

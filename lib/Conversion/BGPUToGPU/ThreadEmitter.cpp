@@ -267,6 +267,8 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
       values.map(output, values.lookupOrDefault(element));
   } else if (auto reduce = dyn_cast<bgpu::ReduceAcrossOp>(op)) {
     emitShuffles(builder, reduce);
+  } else if (auto product = dyn_cast<bgpu::MmaOp>(op)) {
+    emitProduct(builder, product);
   } else if (auto accumulate = dyn_cast<bgpu::AccumulateOp>(op)) {
     emitAccumulate(builder, accumulate);
   } else {

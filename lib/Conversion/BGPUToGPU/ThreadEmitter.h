@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BGPUTOGPU_THREADEMITTER_H
 #define BPPSA_LIB_CONVERSION_BGPUTOGPU_THREADEMITTER_H
 
+#include "MultiplyTiles.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -54,6 +55,9 @@ private:
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitShuffles(mlir::OpBuilder &builder, bgpu::ReduceAcrossOp op);
+  void emitProduct(mlir::OpBuilder &builder, bgpu::MmaOp op);
+  RoundedFragment round(mlir::OpBuilder &builder, const TileMultiplication &tiles,
+                        mlir::ValueRange numbers);
   void emitAccumulate(mlir::OpBuilder &builder, bgpu::AccumulateOp op);
   void emitLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
   void emitBranches(mlir::OpBuilder &builder, mlir::scf::IfOp branch);
@@ -81,6 +85,8 @@ private:
   /// Whether threads beyond the last row of a tile have elements of that at what is emitted.
   bool isRepeating = false;
   mlir::IRMapping values;
+  /// What products have rounded, by precision and the numbers that a register has.
+  llvm::DenseMap<std::tuple<unsigned, mlir::Value, mlir::Value>, RoundedFragment> rounded;
 };
 
 } // namespace bppsa

@@ -104,3 +104,21 @@ func.func @accumulated(%n: index, %zeros: tensor<8x4xvector<3xf32>>, %rows: tens
   }
   return
 }
+
+// Warps add products of tiles to sums; which threads of them have what, the shape of a tile says or not.
+
+// CHECK-LABEL: func @products(
+// CHECK-SAME:      %[[N:[^:]*]]: index, %[[A:[^:]*]]: tensor<4x32xvector<4xf32>>, %[[B:[^:]*]]: tensor<4x32xvector<2xf32>>, %[[C:[^:]*]]: tensor<2x2x8x4xvector<8xf32>>, %[[D:[^:]*]]: tensor<2x2x8x4xvector<4xf32>>)
+// CHECK:           %[[SUMS:.*]] = bgpu.mma %[[A]], %[[B]], %[[A]] precision(fp32) : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
+// CHECK:           bgpu.mma %[[A]], %[[B]], %[[SUMS]] precision(tf32)
+// CHECK:           bgpu.mma %[[C]], %[[D]], %[[D]] precision(bf16) : tensor<2x2x8x4xvector<8xf32>>, tensor<2x2x8x4xvector<4xf32>>, tensor<2x2x8x4xvector<4xf32>>
+func.func @products(%n: index, %a: tensor<4x32xvector<4xf32>>, %b: tensor<4x32xvector<2xf32>>,
+    %c: tensor<2x2x8x4xvector<8xf32>>, %d: tensor<2x2x8x4xvector<4xf32>>) {
+  bgpu.kernel blocks(%block in %n) threads(128) {
+    %sums = bgpu.mma %a, %b, %a precision(fp32) : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
+    %more = bgpu.mma %a, %b, %sums precision(tf32) : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
+    %others = bgpu.mma %c, %d, %d precision(bf16)
+        : tensor<2x2x8x4xvector<8xf32>>, tensor<2x2x8x4xvector<4xf32>>, tensor<2x2x8x4xvector<4xf32>>
+  }
+  return
+}

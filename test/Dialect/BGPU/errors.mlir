@@ -271,3 +271,44 @@ func.func @accumulates_too_many_columns(%tile: tensor<8x4xvector<4xf32>>, %sums:
   bgpu.accumulate %tile, %sums : tensor<8x4xvector<4xf32>>, memref<10x8xf32>
   return
 }
+
+// -----
+
+func.func @product_of_half_a_warp(%a: tensor<4x4xvector<4xf32>>, %b: tensor<4x4xvector<2xf32>>) {
+  // expected-error @below {{needs tiles with an element for each thread of whole warps, but has 'tensor<4x4xvector<4xf32>>'; give them a multiple of 32 elements}}
+  %0 = bgpu.mma %a, %b, %a precision(fp32) : tensor<4x4xvector<4xf32>>, tensor<4x4xvector<2xf32>>, tensor<4x4xvector<4xf32>>
+  return
+}
+
+// -----
+
+func.func @product_of_replicas(%a: tensor<32xvector<4xf32>, #bgpu.replicated<2>>) {
+  // expected-error @below {{needs tiles with an element for each thread of whole warps, but has 'tensor<32xvector<4xf32>, #bgpu.replicated<2>>'; give them a multiple of 32 elements}}
+  %0 = bgpu.mma %a, %a, %a precision(fp32)
+      : tensor<32xvector<4xf32>, #bgpu.replicated<2>>, tensor<32xvector<4xf32>, #bgpu.replicated<2>>, tensor<32xvector<4xf32>, #bgpu.replicated<2>>
+  return
+}
+
+// -----
+
+func.func @product_of_other_warps(%a: tensor<2x32xvector<4xf32>>, %b: tensor<4x32xvector<2xf32>>) {
+  // expected-error @below {{needs a tile of type 'tensor<2x32xvector<2xf32>>' for B with precision 'tf32', but has 'tensor<4x32xvector<2xf32>>'}}
+  %0 = bgpu.mma %a, %b, %a precision(tf32) : tensor<2x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<2x32xvector<4xf32>>
+  return
+}
+
+// -----
+
+func.func @product_of_less_depth(%a: tensor<32xvector<4xf32>>, %b: tensor<32xvector<2xf32>>) {
+  // expected-error @below {{needs a tile of type 'tensor<32xvector<8xf32>>' for A with precision 'bf16', but has 'tensor<32xvector<4xf32>>'}}
+  %0 = bgpu.mma %a, %b, %a precision(bf16) : tensor<32xvector<4xf32>>, tensor<32xvector<2xf32>>, tensor<32xvector<4xf32>>
+  return
+}
+
+// -----
+
+func.func @product_of_doubles(%a: tensor<32xvector<4xf32>>, %b: tensor<32xvector<2xf32>>, %c: tensor<32xvector<4xf64>>) {
+  // expected-error @below {{needs a tile of type 'tensor<32xvector<4xf32>>' for C with precision 'fp32', but has 'tensor<32xvector<4xf64>>'}}
+  %0 = bgpu.mma %a, %b, %c precision(fp32) : tensor<32xvector<4xf32>>, tensor<32xvector<2xf32>>, tensor<32xvector<4xf64>>
+  return
+}

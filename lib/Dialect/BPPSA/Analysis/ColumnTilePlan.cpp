@@ -86,10 +86,6 @@ int64_t ColumnTilePlan::getNumSlots(int64_t rows) const {
   return llvm::divideCeil(getNumTiles(rows), numWarps);
 }
 
-int64_t bppsa::getTileDepth(TensorPrecision precision) {
-  return precision == TensorPrecision::BF16 ? 16 : cost::tileDepth;
-}
-
 int64_t bppsa::getNumFactorRegisters(TensorPrecision precision) {
   return precision == TensorPrecision::FP32 ? 8 : 4;
 }

@@ -7,6 +7,7 @@
 #ifndef BPPSA_DIALECT_BGPU_IR_BGPU_H
 #define BPPSA_DIALECT_BGPU_IR_BGPU_H
 
+#include "bppsa/Support/TensorPrecision.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"

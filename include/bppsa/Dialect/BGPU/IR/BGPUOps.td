@@ -7,6 +7,7 @@
 #ifndef BPPSA_DIALECT_BGPU_IR_BGPUOPS
 #define BPPSA_DIALECT_BGPU_IR_BGPUOPS
 
+include "bppsa/Support/TensorPrecision.td"
 include "mlir/Dialect/Vector/IR/VectorAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
@@ -110,6 +111,44 @@ def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
   let arguments = (ins Vector_CombiningKindAttr:$kind, BGPU_Tile:$tile);
   let results = (outs BGPU_Tile:$result);
   let assemblyFormat = "$kind $tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def BGPU_MmaOp : BGPU_Op<"mma", [
+    Pure, TypesMatchWith<"the sums that it adds to", "c", "result", "$_self">
+  ]> {
+  let summary = "multiplies tiles of matrices on tensor cores";
+  let description = [{
+    Each warp adds the product of a tile of 16 x D elements, A, and one of D x 8, B, to one of 16 x 8, C.
+    Each of its threads has some elements of the three, its fragments: `a` has those of A, and so on. They
+    are float32, in the order in which `mma.sync` has them in registers. With `precision(fp32)` and `tf32` D
+    is 8; thread 4 g + t of a warp has
+
+    | of | elements `[row, column]` |
+    |---|---|
+    | A | [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4] |
+    | B | [t, g], [t + 4, g] |
+    | C | [g, 2 t], [g, 2 t + 1], [g + 8, 2 t], [g + 8, 2 t + 1] |
+
+    and with `bf16` D is 16: a thread has two neighbours, 2 t and 2 t + 1, in place of t, and 2 t + 8 and
+    2 t + 9 in place of t + 4.
+
+    `fp32` is nearly as exact as float32 (3xTF32): a number is the sum of two of 11 bits, and a sum over D in
+    float32 is added to that of C. `tf32` multiplies numbers of 11 bits, `bf16` those of 8.
+
+    Tiles have an element for each thread of whole warps: `[4, 32]` says which warp and which thread of it,
+    `[2, 2, 8, 4]` where four warps are in rows and columns of tiles, and g and t.
+
+    ```mlir
+    %next = bgpu.mma %a, %b, %sums precision(fp32)
+        : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
+    ```
+  }];
+  let arguments = (ins BGPU_Tile:$a, BGPU_Tile:$b, BGPU_Tile:$c, BPPSA_TensorPrecision:$precision);
+  let results = (outs BGPU_Tile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $c `precision` `(` $precision `)` attr-dict `:` type($a) `,` type($b) `,` type($c)
+  }];
   let hasVerifier = 1;
 }
 

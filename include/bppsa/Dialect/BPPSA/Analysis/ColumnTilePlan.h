@@ -63,7 +63,6 @@ private:
 
 /// Rows that products of tensor cores add up at a time, and registers that a thread needs for its
 /// part of a left factor.
-int64_t getTileDepth(TensorPrecision precision);
 int64_t getNumFactorRegisters(TensorPrecision precision);
 
 } // namespace bppsa

@@ -9,6 +9,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/CellOps.h"
 #include "bppsa/Sparse/SparsityPattern.h"
+#include "bppsa/Support/TensorPrecision.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

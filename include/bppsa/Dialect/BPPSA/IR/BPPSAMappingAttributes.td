@@ -31,14 +31,6 @@ def BPPSA_Residence : I32EnumAttr<"Residence", "where the threads of a kernel ha
   let genSpecializedAttr = 0;
 }
 
-def BPPSA_TensorPrecision : I32EnumAttr<"TensorPrecision", "of products on tensor cores", [
-    I32EnumAttrCase<"FP32", 0, "fp32">,
-    I32EnumAttrCase<"TF32", 1, "tf32">,
-    I32EnumAttrCase<"BF16", 2, "bf16">]> {
-  let cppNamespace = "::bppsa";
-  let genSpecializedAttr = 0;
-}
-
 def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   let mnemonic = "gpu_mapping";
   let summary = "how a GPU runs a loop, a transition or a sum";

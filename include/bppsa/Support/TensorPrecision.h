@@ -1,0 +1,21 @@
+//===- TensorPrecision.h - what tensor cores multiply -----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_SUPPORT_TENSORPRECISION_H
+#define BPPSA_SUPPORT_TENSORPRECISION_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include "bppsa/Support/TensorPrecision.h.inc"
+
+namespace bppsa {
+
+/// Terms of the sums of one product of tiles.
+int64_t getTileDepth(TensorPrecision precision);
+
+} // namespace bppsa
+
+#endif // BPPSA_SUPPORT_TENSORPRECISION_H
