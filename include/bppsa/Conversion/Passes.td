@@ -114,35 +114,37 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: transitions, loops that several blocks run and products in tiles turn into `gpu.launch`,
+    that launch: transitions and loops that several blocks run turn into `gpu.launch`,
     on arrays in device memory; `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
     transitions and outer sums become, and how threads share their work, is what
     `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
 
-    Products of sequences with large matrices are for all steps at a time, on tensor cores. Where one
+    Where one
     block has not the registers for the weights of a loop, several share their rows and run a group of
     samples together, in cooperative launches. A parallel loop of transitions, as `bppsa-expand-scan`
     writes the leaves of trees and the first sweep over chunks, is one (two where cotangents are injected),
     whose blocks take the iterations. Transitions are made column by column: by a thread
     each where states are small, in column tiles by blocks that multiply on tensor cores
-    otherwise, and by a block each, a `bgpu.kernel`, where these cannot. Sums of outer products
-    of larger vectors are two launches, on tensor cores.
+    otherwise, and by a block each, a `bgpu.kernel`, where these cannot.
 
     ```mlir
-    func.func private @outer_sum_kernel_0(%d: memref<?x?x64xf32>, %h: memref<?x?x64xf32>, ...) {
-      bppsa.outer_sum %d, %h into %dw : ...
+    func.func private @forall_kernel_0(%a: memref<?x?x64xf32>, %w: memref<64x64xf32>, ...) {
+      scf.forall (%chunk, %row) in (%chunks, %rows) {
+        ...
+        bppsa.transition states [64] saved(%steps : ...) inject_into [] captures(%w : ...) into(%map : ...)
+      }
       return
     }
     ```
     becomes
     ```mlir
     gpu.launch blocks(%tile, ...) in (%x = %tiles, ...) threads(%thread, ...) in (%x = %c128, ...)
-        workgroup(...) module(@device) function(@outer_sum_kernel_0) {
-      scf.for %chunk = %c0 to %chunks step %c1 {
-        ... asks for the chunk three ahead, and multiplies 16 rows of this one by nvvm.mma.sync
+        workgroup(...) module(@device) function(@forall_kernel_0) {
+      scf.for %step = %first to %last step %c1 {
+        ... asks for what the step three ahead reads, and multiplies columns of the map by nvvm.mma.sync
         gpu.barrier
       }
-      ... stores the part of this slab
+      ... stores columns of the map
     }
     ```
   }];
@@ -155,7 +157,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized recurrences, chains, sums, and loops of products of transitions, to block-level kernels";
+  let summary = "lowers bufferized recurrences, chains, sums, and products, to block-level kernels";
   let description = [{
     For the functions that `bppsa-outline-kernels` makes. A `bppsa.recurrence` that is mapped to
     `block_per_row` is one kernel for all steps, with a block for each sample: its loop carries states as
@@ -168,12 +170,18 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     them to those of the block in memory after each 512 steps. Other loops are left to
     `convert-bppsa-to-gpu`.
 
+    A `bppsa.recurrence` that is mapped to `tiled_product` multiplies all its steps at a time: results that
+    multiply the same sequences are one kernel, whose blocks have a tile of up to 64 x 64 elements. Its
+    loop goes through chunks of 16 of the depth, which asynchronous copies bring to shared memory three chunks
+    ahead, and carries sums as tiles of fragments, to which `bgpu.mma` adds products on tensor cores.
+
     `bppsa.step_sum` becomes a parallel loop
     over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
     `bppsa.reduce_sums` is such a kernel alone. `bppsa.outer_sum` that is mapped to
     `thread_per_element` is two kernels, of which the first has the products of each slab, a tile of
-    16 x 16 elements a block. Orders of additions depend on sizes alone. Outer products in tiles are
-    left to `convert-bppsa-to-gpu`.
+    16 x 16 elements a block; mapped to `tiled_product`, that is such a product of matrices, with the rows of a
+    slab as its depth, and one for all sums that follow each other with the same right factor. Orders of
+    additions depend on sizes alone.
 
     A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and copies of vectors, as
     `bppsa-expand-scan` writes the levels of trees, is a kernel with a block for each row and, for a
@@ -217,7 +225,8 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
     as follow each other with the same number. In kernels with `repeat_last` other threads compute the last
     row again, and in branches is only what reads and writes memory. Arrays in shared memory are workgroup attributions
     of the launch. Elements that several threads have are evaluated by all of them, but one writes to
-    shared memory. Nothing is decided here: reductions have shared memory by
+    shared memory. A `bgpu.mma` is one or three `nvvm.mma.sync`, with the roundings that its precision asks
+    for. Nothing is decided here: reductions have shared memory by
     `bgpu-allocate-shared`, and barriers are there by `bgpu-insert-barriers`.
 
     For example,

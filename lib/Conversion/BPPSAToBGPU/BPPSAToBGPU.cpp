@@ -6,6 +6,8 @@
 
 #include "../GPULaunches/Launch.h"
 #include "OuterSums.h"
+#include "Products/SequenceProducts.h"
+#include "Products/TiledSums.h"
 #include "RowLoops.h"
 #include "Slabs.h"
 #include "TimeLoops/Chains.h"
@@ -14,6 +16,7 @@
 #include "Transitions/Transitions.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -71,17 +74,15 @@ template <typename... OpTys> static bool holds(Operation *loop) {
       .wasInterrupted();
 }
 
-static bool isBlockPerRow(Operation *op) {
-  return getMapping(op) && getMapping(op).is(GPUKernel::BlockPerRow);
+static bool isMappedTo(Operation *op, GPUKernel kernel) {
+  return getMapping(op) && getMapping(op).is(kernel);
 }
 
-/// Whether this pass has kernels for `op`. Outer products in tiles and loops that several blocks
-/// run are left to `convert-bppsa-to-gpu`.
+/// Whether this pass has kernels for `op`. Loops that several blocks run are left to
+/// `convert-bppsa-to-gpu`.
 static bool becomesKernel(Operation &op) {
-  if (auto sum = dyn_cast<OuterSumOp>(op))
-    return getMapping(sum) && getMapping(sum).is(GPUKernel::ThreadPerElement);
-  if (isa<RecurrenceOp, ChainOp>(op))
-    return isBlockPerRow(&op);
+  if (isa<OuterSumOp, RecurrenceOp, ChainOp>(op))
+    return getMapping(&op) && !isMappedTo(&op, GPUKernel::Cooperative);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
@@ -89,24 +90,37 @@ static bool becomesKernel(Operation &op) {
   return isa<StepSumOp, ReduceSumsOp>(op);
 }
 
-/// Emits the kernels of `op` in front of it.
-static LogicalResult convert(Operation &op) {
+static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
+  if (isMappedTo(sums[0], GPUKernel::TiledProduct))
+    return convertTiledSums(sums);
+  for (OuterSumOp sum : sums)
+    convertOuterSum(sum);
+  return success();
+}
+
+/// Emits the kernels of operations in front of them: of one, or of sums that kernels have together.
+static LogicalResult convert(ArrayRef<Operation *> ops) {
+  Operation &op = *ops[0];
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return holds<TransitionOp>(loop) ? convertTransitions(loop)
            : holds<ChainOp>(loop)    ? convertChains(loop)
                                      : convertRowLoop(loop);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return convertRowLoop(loop);
-  if (failed(verifyReady(&op)))
-    return failure();
+  for (Operation *other : ops)
+    if (failed(verifyReady(other)))
+      return failure();
   if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return convertRecurrence(loop);
+    return isMappedTo(loop, GPUKernel::TiledProduct) ? convertSequenceProducts(loop)
+                                                     : convertRecurrence(loop);
   if (auto loop = dyn_cast<ChainOp>(op))
     return convertChain(loop);
+  if (isa<OuterSumOp>(op))
+    return convertOuterSums(
+        llvm::map_to_vector(ops, [](Operation *sum) { return cast<OuterSumOp>(sum); }));
   llvm::TypeSwitch<Operation &>(op)
       .Case([](StepSumOp sum) { convertStepSum(sum); })
-      .Case([](ReduceSumsOp sum) { convertReduceSums(sum); })
-      .Case([](OuterSumOp sum) { convertOuterSum(sum); });
+      .Case([](ReduceSumsOp sum) { convertReduceSums(sum); });
   return success();
 }
 
@@ -118,13 +132,18 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
     func::FuncOp function = getOperation();
     if (function.isExternal() || !function.isPrivate())
       return;
-    for (Operation &op : llvm::make_early_inc_range(function.getOps())) {
-      if (!becomesKernel(op))
-        continue;
-      if (failed(convert(op)))
+    SmallVector<Operation *> ops;
+    for (Operation &op : function.getOps())
+      if (becomesKernel(op))
+        ops.push_back(&op);
+    for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
+      ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
+      if (failed(convert(together)))
         return signalPassFailure();
-      op.erase();
-      ++numConverted;
+      for (Operation *op : together)
+        op->erase();
+      numConverted += together.size();
+      rest = rest.drop_front(together.size());
     }
   }
 };

@@ -27,17 +27,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
-  auto first = dyn_cast<OuterSumOp>(ops[0]);
-  size_t count = 1;
-  for (; first && count < ops.size(); ++count) {
-    auto next = dyn_cast<OuterSumOp>(ops[count]);
-    if (!next || next.getRhs() != first.getRhs() || next->getPrevNode() != ops[count - 1])
-      break;
-  }
-  return count;
-}
-
 /// The first of `op`, and of what it holds, that has to be mapped to a kernel and is not; null
 /// without one.
 static Operation *findUnmapped(Operation *op) {
@@ -57,26 +46,14 @@ static LogicalResult verifyMapped(Operation *op) {
   return success();
 }
 
-static LogicalResult launchRecurrence(RecurrenceOp op) {
-  GPUMappingAttr mapping = getMapping(op);
-  return mapping.is(GPUKernel::TiledProduct) ? launchProducts(op, mapping.getPrecision())
-                                             : launchCooperatively(op, mapping);
-}
-
-/// Emits the launches of an operation, or of several that are launched together.
-static LogicalResult launchOps(ArrayRef<Operation *> ops) {
-  for (Operation *op : ops)
-    if ((!isa<scf::ForOp, scf::ForallOp>(op) && failed(verifyReady(op))) ||
-        failed(verifyMapped(op)))
-      return failure();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
-      .Case([&](RecurrenceOp loop) { return launchRecurrence(loop); })
-      .Case([&](ChainOp loop) {
+/// Emits the launches of an operation in front of it.
+static LogicalResult launch(Operation *op) {
+  if ((!isa<scf::ForOp, scf::ForallOp>(op) && failed(verifyReady(op))) || failed(verifyMapped(op)))
+    return failure();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](RecurrenceOp loop) { return launchCooperatively(loop, getMapping(loop)); })
+      .Case([](ChainOp loop) {
         return launchCooperatively(getCotangentLoop(loop), getMapping(loop));
-      })
-      .Case([&](OuterSumOp) {
-        auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
-        return launchOuterSums(sums);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
@@ -90,26 +67,19 @@ static bool becomesLaunch(Operation &op) {
     return false;
   if (findUnmapped(&op))
     return true;
-  if (auto sum = dyn_cast<OuterSumOp>(op))
-    return getMapping(sum).is(GPUKernel::TiledProduct);
   if (isa<RecurrenceOp, ChainOp>(op))
-    return !getMapping(&op).is(GPUKernel::BlockPerRow);
+    return getMapping(&op).is(GPUKernel::Cooperative);
   return isa<PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 
 /// Gives `function` launches for what it holds.
 static LogicalResult lowerKernel(func::FuncOp function) {
-  SmallVector<Operation *> ops;
-  for (Operation &op : function.getOps())
-    if (becomesLaunch(op))
-      ops.push_back(&op);
-  for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
-    ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
-    if (failed(launchOps(together)))
+  for (Operation &op : llvm::make_early_inc_range(function.getOps())) {
+    if (!becomesLaunch(op))
+      continue;
+    if (failed(launch(&op)))
       return failure();
-    for (Operation *op : together)
-      op->erase();
-    rest = rest.drop_front(together.size());
+    op.erase();
   }
   return success();
 }

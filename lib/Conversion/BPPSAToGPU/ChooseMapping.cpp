@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../GPULaunches/Launch.h"
-#include "BPPSAToGPU.h"
+#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 

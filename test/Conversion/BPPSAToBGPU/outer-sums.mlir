@@ -47,12 +47,3 @@ func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out
   bppsa.outer_sum %l, %r into %out : memref<40x3xf32> : memref<?x?x40xf32>, memref<?x?x3xf32>
   return
 }
-
-// Those in tiles are left to convert-bppsa-to-gpu.
-
-// CHECK-LABEL: func private @tiles(
-// CHECK:         bppsa.outer_sum
-func.func private @tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x32xf32>, %out: memref<40x32xf32>) {
-  bppsa.outer_sum %l, %r into %out : memref<40x32xf32> : memref<?x?x40xf32>, memref<?x?x32xf32>
-  return
-}

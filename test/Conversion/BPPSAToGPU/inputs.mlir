@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
 // Two threads would share a row of 64 + 72 entries, and one has a row of 64: the products of the
 // input are computed for all steps before, with the bias, and read in place of the input.
@@ -8,11 +8,11 @@
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
 // CHECK:         %[[PRODUCTS:.*]] = memref.alloc(%[[T]], %[[SAMPLES]]) {alignment = 64 : i64} : memref<?x?x64xf32>
-// CHECK:         gpu.launch {{.*}} function(@wide_input)
+// CHECK:         bgpu.kernel {{.*}} threads(128)
 // CHECK:           memref.load %[[B]]
 // CHECK:           nvgpu.device_async_copy %[[X]]
 // CHECK:           nvgpu.device_async_copy %[[W]]
-// CHECK:           nvvm.mma.sync
+// CHECK:           bgpu.mma
 // CHECK:           memref.store %{{.*}}, %[[PRODUCTS]]
 // CHECK:         bgpu.kernel {{.*}} threads(64)
 // CHECK-NOT:       %[[X]]
@@ -38,9 +38,8 @@ func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w:
 
 // CHECK-LABEL: func private @narrow_input(
 // CHECK-NOT:     memref.alloc
-// CHECK-NOT:     gpu.launch
 // CHECK:         bgpu.kernel
-// CHECK-NOT:     gpu.launch
+// CHECK-NOT:     bgpu.kernel
 // CHECK:         return
 func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %w: memref<64x64xf32>,
     %r: memref<64x64xf32>, %h: memref<?x?x64xf32>) {
@@ -59,7 +58,7 @@ func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %
 // CHECK-LABEL: func private @other_use(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x128xf32>, %{{.*}}: memref<?x128xf32>
 // CHECK:         %[[PRODUCTS:.*]] = memref.alloc
-// CHECK:         gpu.launch {{.*}} function(@other_use)
+// CHECK:         bgpu.kernel {{.*}} threads(128)
 // CHECK:         bgpu.kernel {{.*}} threads(128)
 // CHECK:           %[[VECTORS_X:.*]] = memref.collapse_shape %[[X]]
 // CHECK:           %[[VECTORS:.*]] = memref.collapse_shape %[[PRODUCTS]]
@@ -80,14 +79,14 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
   return
 }
 
-// The products of both gates are one launch, with what they add that is the same in all steps; of a sum
+// The products of both gates are one kernel, with what they add that is the same in all steps; of a sum
 // with something else, that stays in the step.
 
 // CHECK-LABEL: func private @gates(
 // CHECK-SAME:      %[[V:[^:]*]]: memref<64x72xf32>, %[[W:[^:]*]]: memref<64x72xf32>, %{{[^:]*}}: memref<64x64xf32>, %[[B:[^:]*]]: memref<64xf32>, %[[C:[^:]*]]: memref<64xf32>,
 // CHECK:         %[[FIRST:.*]] = memref.alloc
 // CHECK:         %[[SECOND:.*]] = memref.alloc
-// CHECK:         gpu.launch {{.*}} function(@gates)
+// CHECK:         bgpu.kernel {{.*}} threads(128)
 // CHECK:           arith.select %{{.*}}, %[[B]], %[[C]] : memref<64xf32>
 // CHECK:           arith.select %{{.*}}, %[[V]], %[[W]] : memref<64x72xf32>
 // CHECK:           arith.select %{{.*}}, %[[FIRST]], %[[SECOND]] : memref<?x?x64xf32>
@@ -100,7 +99,7 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
 // CHECK:           bgpu.fetch %[[VECTORS_SECOND]]
 // CHECK-COUNT-64:  math.fma
 // CHECK-NOT:       math.fma
-// CHECK-NOT:     gpu.launch
+// CHECK-NOT:     bgpu.kernel
 func.func private @gates(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %v: memref<64x72xf32>, %w: memref<64x72xf32>,
     %r: memref<64x64xf32>, %b: memref<64xf32>, %c: memref<64xf32>, %h: memref<?x?x64xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x72xf32>) initial(%h0 : memref<?x64xf32>)

@@ -26,19 +26,6 @@ func.func private @unmapped_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>, %
 
 // -----
 
-func.func private @more_than_products(%x: memref<?x?x16xf32>, %y: memref<?x?x16xf32>) {
-  // expected-error @below {{cannot be mapped to 'tiled_product', which needs products of its sequences with captured matrices alone; use block_per_row}}
-  bppsa.recurrence sequences(%x : memref<?x?x16xf32>) into(%y : memref<?x?x16xf32>)
-      attributes {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} {
-  ^bb0(%xt: vector<16xf32>):
-    %0 = math.tanh %xt : vector<16xf32>
-    bppsa.yield %0 : vector<16xf32>
-  }
-  return
-}
-
-// -----
-
 func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %w: memref<4x4xf32>, %h: memref<?x?x4xf32>) {
   // expected-error @below {{cannot be mapped to 'cooperative', which needs products of states and of what steps compute alone; use block_per_row}}
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
@@ -84,13 +71,5 @@ func.func private @slices_of_columns(%a: memref<8x3x4xf32>, %w: memref<2x4xf32>,
       bppsa.yield %1 : vector<4xf32>
     }
   }
-  return
-}
-
-// -----
-
-func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: memref<16x16xf32>) {
-  // expected-error @below {{cannot be mapped to 'tiled_product', which needs sequences of f32 whose rows lie in one piece; use thread_per_element}}
-  bppsa.outer_sum %a, %a into %s : memref<16x16xf32> {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>>
   return
 }

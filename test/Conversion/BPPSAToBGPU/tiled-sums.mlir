@@ -1,45 +1,55 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-insert-barriers --canonicalize --cse | FileCheck %s
 
 // Outer products that are worth tiles go to tensor cores: four warps have 64 x 64 elements, and 16 rows at a time are copied
 // to shared memory, three such chunks ahead. 40 columns are copied by fours, 33 one by one; rows and
-// columns that do not exist are zeros.
+// columns that do not exist are zeros. The loop carries step and sample of the rows that threads copy next.
 
 // CHECK-LABEL: func private @outer_sum_in_tiles(
 // CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %[[OUT:.*]]: memref<40x33xf32>)
 // CHECK:         %[[ROWS:.*]] = arith.muli
 // CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
 // CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x1320xf32>
-// CHECK:         gpu.launch blocks({{.*}}) in (%{{[^ ]*}} = %[[SLABS]], {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128,
-// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<4x16x72xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<4x16x72xf32, #gpu.address_space<workgroup>>)
-// CHECK:           %[[FIRST:.*]] = arith.muli %{{.*}}, %c1024
+// CHECK:         bgpu.kernel blocks(%[[BLOCK:.*]] in %[[SLABS]]) threads(128) {
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c1024
 // CHECK:           %[[LAST:.*]] = arith.minui %{{.*}}, %[[ROWS]]
-// CHECK:           %[[ROW:.*]] = arith.addi %[[FIRST]]
-// CHECK-DAG:       %[[SAMPLES:.*]] = memref.dim %[[R]], %c1
-// CHECK-DAG:       %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
-// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %[[LAST]]
-// CHECK:           %[[AT:.*]] = arith.select %[[EXISTS]], %[[STEP]], %c0
-// CHECK:           %[[HAS_COLUMN:.*]] = arith.cmpi ult, %[[COLUMN:.*]], %c40
-// CHECK:           %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[HAS_COLUMN]]
-// CHECK:           %[[COUNT:.*]] = arith.select %[[BOTH]], %c4, %c0
-// CHECK:           %[[READ:.*]] = arith.minui %[[COLUMN]], %c36
-// CHECK:           nvgpu.device_async_copy %[[L]][%[[AT]], %{{.*}}, %[[READ]]], %[[LEFT]][%c0, %{{.*}}, %{{.*}}], 4, %[[COUNT]] {bypassL1}
-// CHECK:           nvgpu.device_async_copy %[[R]]{{.*}}, %[[RIGHT]]{{.*}}, 1, %{{.*}} :
-// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
-// CHECK-NEXT:      gpu.barrier
-// CHECK:           scf.for %[[CHUNK:.*]] = %c0 to
+// CHECK:           %[[LEFT:.*]] = memref.alloc() : memref<4x16x72xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT:      %[[RIGHT:.*]] = memref.alloc() : memref<4x16x72xf32, #gpu.address_space<workgroup>>
+// CHECK:           %[[SAMPLES:.*]] = memref.dim %[[R]], %c1
+// CHECK:           %[[DIGITS:.*]]:2 = bgpu.for_each [16, 8] -> tensor<16x8xindex>, tensor<16x8xindex> {
+// CHECK-NEXT:      ^bb0(%[[I:.*]]: index, %{{.*}}: index):
+// CHECK:             %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
+// CHECK-DAG:         arith.divui %[[ROW]],
+// CHECK-DAG:         arith.remui %[[ROW]],
+// CHECK:           bgpu.for_each [16, 8] %[[DIGITS]]#0, %[[DIGITS]]#1 : tensor<16x8xindex>, tensor<16x8xindex> {
+// CHECK-NEXT:      ^bb0(%[[I:.*]]: index, %{{.*}}: index, %[[STEP:.*]]: index, %[[SAMPLE:.*]]: index):
+// CHECK:             %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
+// CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %[[LAST]]
+// CHECK:             %[[AT:.*]] = arith.select %[[EXISTS]], %[[STEP]], %c0
+// CHECK:             %[[HAS_COLUMN:.*]] = arith.cmpi ult, %[[COLUMN:.*]], %c40
+// CHECK:             %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[HAS_COLUMN]]
+// CHECK:             %[[COUNT:.*]] = arith.select %[[BOTH]], %c4, %c0
+// CHECK:             %[[READ:.*]] = arith.minui %[[COLUMN]], %c36
+// CHECK:             nvgpu.device_async_copy %[[L]][%[[AT]], %[[SAMPLE]], %[[READ]]], %[[LEFT]][%c0, %[[I]], %{{.*}}], 4, %[[COUNT]] {bypassL1}
+// CHECK:             nvgpu.device_async_copy %[[R]]{{.*}}, %[[RIGHT]]{{.*}}, 1, %{{.*}} :
+// CHECK:           bgpu.for_each [16, 8] %[[DIGITS]]#0, %[[DIGITS]]#1 : tensor<16x8xindex>, tensor<16x8xindex> -> tensor<16x8xindex>, tensor<16x8xindex> {
+// CHECK:             arith.cmpi ult, %{{.*}}, %[[SAMPLES]]
+// CHECK:           bgpu.wait %{{.*}}, %{{.*}} groups(2)
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      %{{.*}} = scf.for %[[CHUNK:.*]] = %c0 to %{{.*}} -> (tensor<16x8xindex>, tensor<16x8xindex>, tensor<2x2x8x4xvector<4xf32>>,
 // CHECK:             %[[AHEAD:.*]] = arith.addi %[[CHUNK]], %c3
 // CHECK:             nvgpu.device_async_copy %[[L]]
 // CHECK:             %[[SLOT:.*]] = arith.andi %[[CHUNK]], %c3
-// CHECK:             memref.load %[[RIGHT]][%[[SLOT]],
-// CHECK:             memref.load %[[LEFT]][%[[SLOT]],
-// CHECK-COUNT-48:    nvvm.mma.sync
-// CHECK-NOT:         nvvm.mma.sync
-// CHECK:             nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+// CHECK-DAG:         memref.subview %[[RIGHT]][%[[SLOT]],
+// CHECK-DAG:         memref.subview %[[LEFT]][%[[SLOT]],
+// CHECK-COUNT-16:    bgpu.mma {{.*}} precision(fp32)
+// CHECK-NOT:         bgpu.mma
+// CHECK:             bgpu.wait %{{.*}}, %{{.*}} groups(2)
 // CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:        scf.yield
-// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
-// CHECK-COUNT-32:  memref.store %{{.*}}, %[[PARTS]]
-// CHECK:         gpu.launch {{.*}} function(@outer_sum_in_tiles_1)
+// CHECK:           bgpu.wait %[[LEFT]], %[[RIGHT]] groups(0)
+// CHECK-NOT:       gpu.barrier
+// CHECK-COUNT-32:  memref.store %{{.*}}, %[[PARTS]][%[[BLOCK]],
+// CHECK:         bgpu.kernel
 // CHECK:           memref.store %{{.*}}, %[[OUT]]
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %out: memref<40x33xf32>) {
@@ -53,7 +63,7 @@ func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33x
 // CHECK-LABEL: func private @outer_sums(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20xf32>, %[[B:[^:]*]]: memref<?x?x40xf32>, %[[X:[^:]*]]: memref<?x?x24xf32>, %[[V:[^:]*]]: memref<20x24xf32>, %[[W:[^:]*]]: memref<40x24xf32>)
 // CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS:.*]]) {{.*}} : memref<?x1440xf32>
-// CHECK:         gpu.launch blocks({{.*}}) in (%{{[^ ]*}} = %[[SLABS]], {{.*}} function(@outer_sums)
+// CHECK:         bgpu.kernel blocks(%{{.*}} in %[[TILES:.*]]) threads(128)
 // CHECK:           %[[A0:.*]] = memref.cast %[[A]]
 // CHECK:           arith.cmpi ult, %{{.*}}, %c20
 // CHECK:           %[[B0:.*]] = memref.cast %[[B]]
@@ -61,12 +71,12 @@ func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33x
 // CHECK:           nvgpu.device_async_copy %[[LEFT]][{{.*}}, 4, %{{.*}} {bypassL1}
 // CHECK:           nvgpu.device_async_copy %[[X]]
 // CHECK:           memref.store %{{.*}}, %[[PARTS]]
-// CHECK:         gpu.launch {{.*}} function(@outer_sums_1)
+// CHECK:         bgpu.kernel
 // CHECK:           %[[V0:.*]] = memref.cast %[[V]]
 // CHECK:           %[[W0:.*]] = memref.cast %[[W]]
 // CHECK:           %[[RESULT:.*]] = arith.select %{{.*}}, %[[V0]], %[[W0]]
 // CHECK:           memref.store %{{.*}}, %[[RESULT]]
-// CHECK-NOT:     gpu.launch
+// CHECK-NOT:     bgpu.kernel
 // CHECK:         return
 func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x: memref<?x?x24xf32>, %v: memref<20x24xf32>,
     %w: memref<40x24xf32>) {
@@ -80,7 +90,7 @@ func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x
 // CHECK-LABEL: func private @large_sum(
 // CHECK:         %[[SLABS:.*]] = arith.ceildivui %{{.*}}, %c2048
 // CHECK:         memref.alloc(%[[SLABS]]) {{.*}} : memref<?x262144xf32>
-// CHECK:         gpu.launch
+// CHECK:         bgpu.kernel
 // CHECK:           arith.muli %{{.*}}, %c2048
 // CHECK:           arith.addi %{{.*}}, %c2048
 func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %out: memref<512x512xf32>) {
@@ -88,11 +98,11 @@ func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %
   return
 }
 
-// Those whose vectors are copied element by element are launches of their own.
+// Those whose vectors are copied element by element are kernels of their own.
 
 // CHECK-LABEL: func private @odd_sums(
-// CHECK-COUNT-4: gpu.launch
-// CHECK-NOT:     gpu.launch
+// CHECK-COUNT-4: bgpu.kernel
+// CHECK-NOT:     bgpu.kernel
 // CHECK:         return
 func.func private @odd_sums(%a: memref<?x?x33xf32>, %b: memref<?x?x33xf32>, %x: memref<?x?x24xf32>, %v: memref<33x24xf32>,
     %w: memref<33x24xf32>) {
