@@ -23,7 +23,6 @@ namespace bppsa {
 llvm::LogicalResult launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping);
 llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-
 } // namespace bppsa
 
 #endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H

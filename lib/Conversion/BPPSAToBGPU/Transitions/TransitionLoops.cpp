@@ -6,7 +6,6 @@
 
 #include "TransitionLoops.h"
 #include "../../GPULaunches/LinkSteps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -45,8 +44,8 @@ FailureOr<TransitionLoops> TransitionLoops::create(const CotangentLoop &loop,
   return loops;
 }
 
-void TransitionLoops::launch(OpBuilder &builder, const DeviceMaps &maps, Value count,
-                             GetRun getRun) {
+void TransitionLoops::emitKernels(OpBuilder &builder, const DeviceMaps &maps, Value count,
+                                  GetRun getRun) {
   Location loc = loop.op->getLoc();
   Type element = loop.getElementType();
   auto constant = [&](OpBuilder &b, double value) -> Value {
@@ -63,13 +62,13 @@ void TransitionLoops::launch(OpBuilder &builder, const DeviceMaps &maps, Value c
   auto startOffset = [&](OpBuilder &b, Value, Value) { return constant(b, 0); };
   int64_t numColumns = maps.getNumMatrixColumns();
   if (byThreads)
-    launchThreads(builder, *byThreads, runs, {numColumns, 0, startMatrix});
+    emitByThreads(builder, *byThreads, runs, {numColumns, 0, startMatrix});
   else if (byColumnTiles)
-    launchColumnTiles(builder, *byColumnTiles, runs, {numColumns, 0, startMatrix});
+    emitByColumnTiles(builder, *byColumnTiles, runs, {numColumns, 0, startMatrix});
   else
-    launchBlocks(builder, *byBlocks, runs, {numColumns, 0, startMatrix});
+    emitByBlocks(builder, *byBlocks, runs, {numColumns, 0, startMatrix});
   if (injected)
-    launchBlocks(builder, *injected, runs, {1, numColumns, startOffset});
+    emitByBlocks(builder, *injected, runs, {1, numColumns, startOffset});
 }
 
 Value TransitionLoops::countLoops(OpBuilder &builder, const Runs &runs, int64_t ofRun) const {
@@ -87,7 +86,7 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
 }
 
 /// A block for each sample, run and column.
-void TransitionLoops::launchBlocks(OpBuilder &builder, LinkLoop &links, const Runs &runs,
+void TransitionLoops::emitByBlocks(OpBuilder &builder, LinkLoop &links, const Runs &runs,
                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
   SmallVector<int64_t> firstOfState = {0};
@@ -114,7 +113,7 @@ void TransitionLoops::launchBlocks(OpBuilder &builder, LinkLoop &links, const Ru
 }
 
 /// The threads of a column for each sample, run and column.
-void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
+void TransitionLoops::emitByThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                                     const Columns &columns) {
   Location loc = loop.op->getLoc();
   Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
@@ -147,32 +146,35 @@ void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &steps, const
 }
 
 /// A block for each sample, run and column tile.
-void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
+void TransitionLoops::emitByColumnTiles(OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                                         const Columns &columns) {
   Location loc = loop.op->getLoc();
   int64_t width = steps.getNumColumns(), numColumnTiles = llvm::divideCeil(columns.count, width);
-  Value numBlocks = countLoops(builder, runs, numColumnTiles);
-  steps.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    Loop own = getLoopAt(nested, runs, numColumnTiles, thread.block);
+  auto emitBlock = [&](OpBuilder &nested, Value block) {
+    DeviceMaps maps = runs.maps;
+    maps.memref = steps.begin(nested, maps.memref);
+    Loop own = getLoopAt(nested, runs, numColumnTiles, block);
     Value first = mulIndex(nested, loc, own.column, getIndex(nested, loc, width));
-    auto getColumn = [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
-      return addIndex(inside, loc, first, entry.column);
+    auto getColumn = [&](OpBuilder &inThread, const ColumnTileLoop::Entry &entry) {
+      return addIndex(inThread, loc, first, entry.column);
     };
-    Run run = runs.get(nested, own.run);
-    steps.run(
-        nested, own.sample, run.first, run.last,
-        [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
-          return columns.start(inside, entry.row, getColumn(inside, entry));
-        },
-        [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry, Value value) {
-          Value column = getColumn(inside, entry);
-          auto store = [&](OpBuilder &b) {
-            runs.maps.store(b, loc, value, own.sample, run.map, column, entry.row);
-          };
-          if (columns.count % width == 0)
-            return store(inside);
-          Value count = getIndex(inside, loc, columns.count);
-          emitIf(inside, loc, isBelow(inside, loc, column, count), store);
+    SmallVector<Value> tile =
+        steps.makeColumns(nested, [&](OpBuilder &inThread, const ColumnTileLoop::Entry &entry) {
+          return columns.start(inThread, entry.row, getColumn(inThread, entry));
         });
-  });
+    Run run = runs.get(nested, own.run);
+    tile = steps.run(nested, {own.sample, run.first, run.last}, tile);
+    auto storeEntry = [&](OpBuilder &inThread, const ColumnTileLoop::Entry &entry, Value value) {
+      Value column = getColumn(inThread, entry);
+      auto store = [&](OpBuilder &b) {
+        maps.store(b, loc, value, own.sample, run.map, column, entry.row);
+      };
+      if (columns.count % width == 0)
+        return store(inThread);
+      Value count = getIndex(inThread, loc, columns.count);
+      emitIf(inThread, loc, isBelow(inThread, loc, column, count), store);
+    };
+    steps.forEachEntry(nested, tile, storeEntry);
+  };
+  steps.emitKernel(builder, countLoops(builder, runs, numColumnTiles), emitBlock);
 }

@@ -7,10 +7,10 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_TRANSITIONLOOPS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_TRANSITIONLOOPS_H
 
-#include "../../BPPSAToGPU/TimeLoops/ColumnTileLoop.h"
 #include "../DeviceMaps.h"
 #include "../TimeLoops/LinkLoop.h"
 #include "ColumnLoop.h"
+#include "ColumnTileLoop.h"
 
 namespace bppsa {
 
@@ -35,9 +35,10 @@ public:
     mlir::Value first, last, map;
   };
   using GetRun = llvm::function_ref<Run(mlir::OpBuilder &, mlir::Value run)>;
-  /// Launches a loop for each sample, each of `count` runs and each column. All runs of a launch
-  /// have the same length.
-  void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, GetRun getRun);
+  /// Emits kernels with a loop for each sample, each of `count` runs and each column. All runs have
+  /// the same length.
+  void emitKernels(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count,
+                   GetRun getRun);
 
 private:
   struct Runs {
@@ -61,11 +62,11 @@ private:
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;
-  void launchBlocks(mlir::OpBuilder &builder, LinkLoop &steps, const Runs &runs,
+  void emitByBlocks(mlir::OpBuilder &builder, LinkLoop &steps, const Runs &runs,
                     const Columns &columns);
-  void launchThreads(mlir::OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
+  void emitByThreads(mlir::OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                      const Columns &columns);
-  void launchColumnTiles(mlir::OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
+  void emitByColumnTiles(mlir::OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                          const Columns &columns);
 
   CotangentLoop loop;

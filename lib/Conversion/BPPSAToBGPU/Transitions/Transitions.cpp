@@ -76,8 +76,8 @@ LogicalResult TransitionSweep::launch() {
     return failure();
   OpBuilder builder(parallel);
   DeviceMaps maps = {AffineMapLayout::get(getLoop()), result.array};
-  transitions->launch(builder, maps, countIterations(builder, parallel)[0],
-                      [&](OpBuilder &nested, Value run) { return getRun(nested, run); });
+  transitions->emitKernels(builder, maps, countIterations(builder, parallel)[0],
+                           [&](OpBuilder &nested, Value run) { return getRun(nested, run); });
   return success();
 }
 
