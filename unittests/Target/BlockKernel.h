@@ -3,6 +3,11 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
+//
+// Kernels of the bgpu dialect on their way to the emulator, which ends the program where a barrier
+// is missing.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef BPPSA_UNITTESTS_TARGET_BLOCKKERNEL_H
 #define BPPSA_UNITTESTS_TARGET_BLOCKKERNEL_H
@@ -21,6 +26,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
+#include <algorithm>
 #include <optional>
 #include <random>
 
@@ -62,16 +68,21 @@ public:
     library.emplace(*translated, /*optLevel=*/1);
   }
 
-  /// What the kernel makes of `values`, with threads in an order drawn from `seed`.
-  std::vector<float> run(const std::vector<float> &values, uint64_t seed) {
+  /// What the kernel makes of `values`, with threads in an order drawn from `seed`. Several blocks
+  /// have a second array, `memref<1x32xi32>` of zeros.
+  std::vector<float> run(const std::vector<float> &values, uint64_t seed, uint32_t grid = 1) {
     runtime::Emulator emulator;
     emulator.setSeed(seed);
     auto *data = static_cast<float *>(emulator.allocate(values.size() * sizeof(float)));
     std::copy(values.begin(), values.end(), data);
+    auto *counters = static_cast<int32_t *>(emulator.allocate(numColumns * sizeof(int32_t)));
+    std::fill_n(counters, numColumns, 0);
     int64_t offset = 0, rows = numRows, columns = numColumns, one = 1;
-    library->launch(emulator, "kernel", /*grid=*/1, threads,
-                    {&data, &data, &offset, &rows, &columns, &columns, &one});
+    void *arguments[] = {&data,     &data,     &offset, &rows, &columns, &columns, &one,
+                         &counters, &counters, &offset, &one,  &columns, &columns, &one};
+    library->launch(emulator, "kernel", grid, threads, arguments, /*cooperative=*/grid > 1);
     std::vector<float> result(data, data + values.size());
+    emulator.release(counters);
     emulator.release(data);
     return result;
   }
@@ -81,7 +92,6 @@ private:
   std::optional<EmulatedLibrary> library;
 };
 
-/// The values of such an array.
 inline std::vector<float> drawValues() {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);

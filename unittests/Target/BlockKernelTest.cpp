@@ -3,15 +3,8 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
-//
-// Kernels of the bgpu dialect on their way to the emulator, which ends the program where a barrier
-// is missing.
-//
-//===----------------------------------------------------------------------===//
 
 #include "BlockKernel.h"
-
-#include <algorithm>
 
 using namespace bppsa;
 

@@ -245,8 +245,9 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::ub::UBDialect"
   ];
   let statistics = [Statistic<"numKernels", "kernels", "kernels that were distributed">];
 }
@@ -383,9 +384,9 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
 
     A kernel that loads from memory with acquire semantics waits for what other blocks
     write, so that all blocks must be on the device at a time: its launches become calls
-    of `bppsa_launch_cooperative_k`.
+    of `bppsa_launch_cooperative_k`. A `bgpu.multiprocessors` is a question to the run time, too.
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }
 
 def ConvertStreamsToRuntime : Pass<"convert-streams-to-runtime", "::mlir::ModuleOp"> {

@@ -9,6 +9,7 @@
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -54,10 +55,11 @@ static LogicalResult verifyDistributable(Block &block) {
       continue;
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
-    bool isTileOp = isa<bgpu::GetOp, bgpu::PutOp, bgpu::ForEachOp, bgpu::ReduceAcrossOp,
-                        bgpu::MmaOp, bgpu::AccumulateOp, tensor::GenerateOp, scf::YieldOp>(op) ||
-                    (constant ? isa<SplatElementsAttr>(constant.getValue())
-                              : OpTrait::hasElementwiseMappableTraits(&op));
+    bool isTileOp =
+        isa<bgpu::GetOp, bgpu::PutOp, bgpu::ForEachOp, bgpu::ReduceAcrossOp, bgpu::ReduceScatterOp,
+            bgpu::MmaOp, bgpu::AccumulateOp, tensor::GenerateOp, scf::YieldOp>(op) ||
+        (constant ? isa<SplatElementsAttr>(constant.getValue())
+                  : OpTrait::hasElementwiseMappableTraits(&op));
     if (getTile(&op) ? !isTileOp : op.getNumRegions() != 0)
       return op.emitOpError("cannot be distributed to threads in a kernel; put what a thread does "
                             "for an element into tensor.generate or bgpu.for_each");

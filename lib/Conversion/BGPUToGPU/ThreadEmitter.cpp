@@ -135,7 +135,7 @@ static bool sharesBranch(Operation *op, Operation *other) {
 }
 
 bool ThreadEmitter::needsBranch(Operation *op) const {
-  if (isa<bgpu::ReduceAcrossOp>(op))
+  if (isa<bgpu::ReduceAcrossOp, bgpu::ReduceScatterOp>(op))
     return false;
   RankedTensorType tile = getTile(op);
   if (isOfFirstReplica(op))
@@ -174,6 +174,10 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
                            getNumbers(builder, yield.getLoc(), yield.getOperands()));
     else if (auto wait = dyn_cast<bgpu::WaitOp>(op))
       NVVM::CpAsyncWaitGroupOp::create(builder, wait.getLoc(), wait.getGroups());
+    else if (isa<bgpu::WarpBarrierOp>(op))
+      emitWarpBarrier(builder, op.getLoc());
+    else if (auto barrier = dyn_cast<bgpu::GridBarrierOp>(op))
+      emitGridBarrier(builder, barrier);
     else
       builder.clone(op, values);
   }
@@ -266,7 +270,9 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
          llvm::zip_equal(each.getOutputs(), body.getTerminator()->getOperands()))
       values.map(output, values.lookupOrDefault(element));
   } else if (auto reduce = dyn_cast<bgpu::ReduceAcrossOp>(op)) {
-    emitShuffles(builder, reduce);
+    emitReduceAcross(builder, reduce);
+  } else if (auto scatter = dyn_cast<bgpu::ReduceScatterOp>(op)) {
+    emitReduceScatter(builder, scatter);
   } else if (auto product = dyn_cast<bgpu::MmaOp>(op)) {
     emitProduct(builder, product);
   } else if (auto accumulate = dyn_cast<bgpu::AccumulateOp>(op)) {
@@ -274,17 +280,6 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
   } else {
     emitElementwise(builder, op);
   }
-}
-
-/// All threads of the row have the sum of each pair, then of four, and so on.
-void ThreadEmitter::emitShuffles(OpBuilder &builder, bgpu::ReduceAcrossOp op) {
-  Location loc = op.getLoc();
-  Value value = values.lookup(op.getTile());
-  int64_t rowSize = cast<RankedTensorType>(op.getTile().getType()).getShape().back();
-  for (int64_t offset = rowSize / 2; offset > 0; offset /= 2)
-    value = vector::makeArithReduction(builder, loc, op.getKind(), value,
-                                       emitButterfly(builder, loc, value, offset));
-  values.map(op.getResult(), value);
 }
 
 void ThreadEmitter::emitAccumulate(OpBuilder &builder, bgpu::AccumulateOp op) {

@@ -54,7 +54,9 @@ private:
   bool hasSpareRows(mlir::Operation *op) const;
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
-  void emitShuffles(mlir::OpBuilder &builder, bgpu::ReduceAcrossOp op);
+  void emitReduceAcross(mlir::OpBuilder &builder, bgpu::ReduceAcrossOp op);
+  void emitReduceScatter(mlir::OpBuilder &builder, bgpu::ReduceScatterOp op);
+  void emitGridBarrier(mlir::OpBuilder &builder, bgpu::GridBarrierOp op);
   void emitProduct(mlir::OpBuilder &builder, bgpu::MmaOp op);
   RoundedFragment round(mlir::OpBuilder &builder, const TileMultiplication &tiles,
                         mlir::ValueRange numbers);

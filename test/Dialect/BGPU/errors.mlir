@@ -312,3 +312,59 @@ func.func @product_of_doubles(%a: tensor<32xvector<4xf32>>, %b: tensor<32xvector
   %0 = bgpu.mma %a, %b, %c precision(fp32) : tensor<32xvector<4xf32>>, tensor<32xvector<2xf32>>, tensor<32xvector<4xf64>>
   return
 }
+
+// -----
+
+func.func @long_scattered_rows(%tile: tensor<2x64xvector<2xf32>>) {
+  // expected-error @below {{needs rows of 2 to 32 threads, a power of two, but combines those of 'tensor<2x64xvector<2xf32>>'}}
+  %0 = bgpu.reduce_scatter <add> %tile : tensor<2x64xvector<2xf32>> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @scattered_numbers(%tile: tensor<2x32xf32>) {
+  // expected-error @below {{needs vectors of a power of two of elements, up to as many as a row has threads, but combines those of 'tensor<2x32xf32>'}}
+  %0 = bgpu.reduce_scatter <add> %tile : tensor<2x32xf32> -> tensor<2x32xf32>
+  return
+}
+
+// -----
+
+func.func @long_vectors(%tile: tensor<4x8xvector<16xf32>>) {
+  // expected-error @below {{needs vectors of a power of two of elements, up to as many as a row has threads, but combines those of 'tensor<4x8xvector<16xf32>>'}}
+  %0 = bgpu.reduce_scatter <add> %tile : tensor<4x8xvector<16xf32>> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @wide_vectors(%tile: tensor<4x8xvector<4xf64>>) {
+  // expected-error @below {{cannot combine elements of 'tensor<4x8xvector<4xf64>>' by this kind; they need 32 bits}}
+  %0 = bgpu.reduce_scatter <add> %tile : tensor<4x8xvector<4xf64>> -> tensor<4x4xf64, #bgpu.replicated<2>>
+  return
+}
+
+// -----
+
+func.func @scattered_layout(%tile: tensor<4x8xvector<4xf32>>) {
+  // expected-error @below {{must give 'tensor<4x4xf32, #bgpu.replicated<2>>', but gives 'tensor<4x4xf32>'}}
+  %0 = bgpu.reduce_scatter <add> %tile : tensor<4x8xvector<4xf32>> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @shared_counters(%counters: memref<4x32xi32, #gpu.address_space<workgroup>>, %group: index, %count: i32) {
+  // expected-error @below {{needs counters in rows of static size in device memory, but has 'memref<4x32xi32, #gpu.address_space<workgroup>>'}}
+  bgpu.grid_barrier %counters[%group] until %count : memref<4x32xi32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @dynamic_counters(%counters: memref<4x?xi32>, %group: index, %count: i32) {
+  // expected-error @below {{needs counters in rows of static size in device memory, but has 'memref<4x?xi32>'}}
+  bgpu.grid_barrier %counters[%group] until %count : memref<4x?xi32>
+  return
+}

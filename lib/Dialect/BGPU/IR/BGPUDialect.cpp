@@ -40,8 +40,7 @@ void BGPUDialect::initialize() {
 // Layouts
 //===----------------------------------------------------------------------===//
 
-/// Whether so many neighbouring threads are in one warp, wherever they begin.
-static bool areInWarp(int64_t threads) {
+bool bppsa::bgpu::areInWarp(int64_t threads) {
   return threads > 1 && threads <= kThreadsOfWarp && llvm::isPowerOf2_64(threads);
 }
 
@@ -150,49 +149,6 @@ static RankedTensorType withRows(ShapedType tile, int64_t rows) {
                                tensor ? tensor.getEncoding() : Attribute());
 }
 
-static bool combines(vector::CombiningKind kind, Type element) {
-  using Kind = vector::CombiningKind;
-  switch (kind) {
-  case Kind::ADD:
-  case Kind::MUL:
-    return true;
-  case Kind::MINNUMF:
-  case Kind::MAXNUMF:
-  case Kind::MINIMUMF:
-  case Kind::MAXIMUMF:
-    return isa<FloatType>(element);
-  default:
-    return element.isIntOrIndex();
-  }
-}
-
-LogicalResult ReduceOp::verify() {
-  auto tile = cast<RankedTensorType>(getTile().getType());
-  if (tile.getRank() == 0 || !llvm::isPowerOf2_64(tile.getDimSize(0)))
-    return emitOpError("needs a power of two of rows, but combines those of ") << tile;
-  if (!combines(getKind(), tile.getElementType()))
-    return emitOpError("cannot combine elements of ") << tile << " by this kind";
-  if (getResult().getType() != withRows(tile, 1))
-    return emitOpError("must give one row of ") << tile << ", but gives " << getResult().getType();
-  return success();
-}
-
-LogicalResult ReduceAcrossOp::verify() {
-  auto tile = cast<RankedTensorType>(getTile().getType());
-  if (tile.getRank() < 2 || getReplicas(tile) != 1 || !areInWarp(tile.getShape().back()))
-    return emitOpError("needs rows of 2 to 32 elements, a power of two, each of one thread, but "
-                       "combines those of ")
-           << tile;
-  if (!combines(getKind(), tile.getElementType()) || !tile.getElementType().isIntOrFloat() ||
-      tile.getElementTypeBitWidth() != 32)
-    return emitOpError("cannot combine elements of ") << tile << " by this kind; they need 32 bits";
-  RankedTensorType result =
-      getTileType(tile.getShape().drop_back(), tile.getElementType(), tile.getShape().back());
-  if (getResult().getType() != result)
-    return emitOpError("must give ") << result << ", but gives " << getResult().getType();
-  return success();
-}
-
 /// Checks that `tile` is rows of `buffer` from row `first` on.
 static LogicalResult verifyRows(Operation *op, Type tileType, Type bufferType, int64_t first) {
   // Which threads have an element does not matter to the array.
@@ -295,6 +251,14 @@ LogicalResult FetchOp::verify() {
     return emitOpError("has ") << getStages() << " stages, which must be a power of two above 1";
   if (!isa<scf::ForOp>((*this)->getParentOp()))
     return emitOpError("must be in an scf.for, some iterations of which it reads ahead");
+  return success();
+}
+
+LogicalResult GridBarrierOp::verify() {
+  MemRefType type = getCounters().getType();
+  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) || type.isDynamicDim(1) ||
+      !type.getLayout().isIdentity())
+    return emitOpError("needs counters in rows of static size in device memory, but has ") << type;
   return success();
 }
 

@@ -5,10 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Accesses.h"
+#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -32,20 +35,21 @@ static bool areApart(ArrayRef<Value> objects, ArrayRef<Value> others) {
 
 /// Arrays in shared memory are apart from all others; arrays in device memory may be parts of the
 /// same one.
-bool Access::conflictsWith(const Access &other) const {
+Scope Access::findConflict(const Access &other) const {
   if (!writes && !other.writes)
-    return false;
+    return Scope::None;
   if (!array || !other.array)
-    return true;
+    return Scope::Block;
   if (areApart(objects, other.objects))
-    return false;
+    return Scope::None;
   if (array != other.array)
-    return !isShared(array) && !isShared(other.array);
-  if (!owners || !other.owners || owners->row != other.owners->row)
-    return true;
+    return isShared(array) || isShared(other.array) ? Scope::None : Scope::Block;
   // Where both begin at the same row, the thread is the same.
-  return owners->first != other.owners->first && owners->first < other.owners->last &&
-         other.owners->first < owners->last;
+  if (owners && other.owners && owners->row == other.owners->row &&
+      (owners->first == other.owners->first || owners->first >= other.owners->last ||
+       other.owners->first >= owners->last))
+    return Scope::None;
+  return ofWarp && other.ofWarp ? Scope::Warp : Scope::Block;
 }
 
 /// Whether the last `count` dimensions of a view are those of its array, from the first element on.
@@ -62,9 +66,11 @@ static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
 }
 
-/// The slot that `number` is: the last bits of the sum of an index and a constant, or the other one
-/// of two slots.
+/// The slot that `number` is: that of an iteration of a loop, the last bits of the sum of an index
+/// and a constant, or the other one of two slots.
 static std::optional<Access::Slot> parseSlot(Value number) {
+  if (scf::getForInductionVarOwner(number))
+    return Access::Slot{number, 0, 0};
   if (auto other = number.getDefiningOp<arith::XOrIOp>()) {
     std::optional<Access::Slot> slot = parseSlot(other.getLhs());
     if (!slot || slot->count != 2 || !isConstantIntValue(other.getRhs(), 1))
@@ -89,37 +95,69 @@ static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   return slot ? parseSlot(slot) : std::nullopt;
 }
 
-/// The array that `view` is a view of; the access gets its slot and objects. `keeps` is set to
-/// false where the last `count` dimensions are not those of the array.
-static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
+/// Gives `view` and what it is a view of, one after the other, to `visit`; returns the array.
+static Value walkViews(Value view, function_ref<void(Value)> visit) {
   while (Operation *op = view.getDefiningOp()) {
-    if (auto distinct = dyn_cast<memref::DistinctObjectsOp>(op)) {
-      access.objects.push_back(view);
-      view = distinct.getOperand(cast<OpResult>(view).getResultNumber());
-      continue;
-    }
+    auto distinct = dyn_cast<memref::DistinctObjectsOp>(op);
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
-    if (!viewLike)
+    if (!distinct && !viewLike)
       break;
-    auto subview = dyn_cast<memref::SubViewOp>(op);
-    keeps &= subview ? keepsLastDims(subview, count) : isa<memref::CastOp>(op);
-    view = viewLike.getViewSource();
-    // Of a view of a view, no slot is known.
-    bool isLast = !isa_and_nonnull<ViewLikeOpInterface>(view.getDefiningOp());
-    access.slot = subview && isLast ? getSlot(subview) : std::nullopt;
+    visit(view);
+    view = distinct ? distinct.getOperand(cast<OpResult>(view).getResultNumber())
+                    : viewLike.getViewSource();
   }
   return view;
 }
 
+/// Whether dimension `dim` of `view` is that of its array, from the first element on.
+static bool keepsDim(Value view, int64_t dim) {
+  bool keeps = true;
+  walkViews(view, [&](Value part) {
+    if (auto subview = part.getDefiningOp<memref::SubViewOp>())
+      keeps &= subview.getDroppedDims().none() &&
+               isConstantIntValue(subview.getMixedOffsets()[dim], 0) &&
+               isConstantIntValue(subview.getMixedStrides()[dim], 1);
+    else
+      keeps &= isa<memref::CastOp, memref::DistinctObjectsOp>(part.getDefiningOp());
+  });
+  return keeps;
+}
+
+/// The array that `view` is a view of; the access gets its slot and objects. `keeps` is set to
+/// false where the last `count` dimensions are not those of the array.
+static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
+  memref::SubViewOp last;
+  Value array = walkViews(view, [&](Value part) {
+    if (part.getDefiningOp<memref::DistinctObjectsOp>()) {
+      access.objects.push_back(part);
+      return;
+    }
+    last = part.getDefiningOp<memref::SubViewOp>();
+    keeps &= last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp());
+  });
+  access.slot = last ? getSlot(last) : std::nullopt;
+  return array;
+}
+
+/// Whether each row of `tile`, which `op` works on, is that of a warp. Threads beyond its elements
+/// may have those of the last row.
+static bool hasRowsOfWarps(RankedTensorType tile, Operation *op) {
+  int64_t threads = op->getParentOfType<KernelOp>().getThreads();
+  return tile.getRank() > 0 && countThreads(tile) == threads &&
+         tile.getDimSize(0) * bppsa::cost::warpThreads == threads;
+}
+
 /// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`. Of threads that have the same
 /// element one writes it and others may read it.
-static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool writes) {
+static Access getRows(Operation *op, Value buffer, RankedTensorType tile, int64_t first,
+                      bool writes) {
   bool keeps = getReplicas(tile) == 1;
   Access access = {Value(), writes, {}};
   access.array = getArray(buffer, tile.getRank(), keeps, access);
   auto row = llvm::to_vector<2>(tile.getShape().drop_front());
   if (keeps)
     access.owners = Access::Owners{row, first, first + tile.getDimSize(0)};
+  access.ofWarp = first == 0 && hasRowsOfWarps(tile, op) && keepsDim(buffer, 0);
   return access;
 }
 
@@ -143,13 +181,16 @@ public:
   SmallVector<Access> take() { return std::move(accesses); }
 
 private:
-  void add(Value view, ValueRange indices, bool writes);
+  void add(Value view, ValueRange indices, bool writes, bool isElement = true);
+  std::optional<Access::Slot> findSlot(Value view, ValueRange indices) const;
   void addCopy(nvgpu::DeviceAsyncCopyOp copy);
 
   Operation *op;
   /// The tile whose elements the body is run for, and their indices in it.
   ArrayRef<int64_t> shape;
   ValueRange position;
+  /// The number of the warp, where that is the first of these indices.
+  Value warp;
   SmallVector<Access> accesses;
 };
 } // namespace
@@ -161,11 +202,26 @@ AccessCollector::AccessCollector(Operation *op) : op(op) {
     shape = cast<RankedTensorType>(generate.getType()).getShape();
   if (!shape.empty())
     position = op->getRegion(0).front().getArguments().take_front(shape.size());
+  if (auto each = dyn_cast<ForEachOp>(op); each && hasRowsOfWarps(each.getPositions(), op))
+    warp = each.getBody().getArgument(0);
+}
+
+/// The slot that the first index that is one says, of those that are the same in all bodies.
+std::optional<Access::Slot> AccessCollector::findSlot(Value view, ValueRange indices) const {
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    std::optional<Access::Slot> slot = parseSlot(index);
+    if (!slot || op->isAncestor(slot->index.getParentRegion()->getParentOp()) ||
+        !keepsDim(view, dim))
+      continue;
+    slot->dim = dim;
+    return slot;
+  }
+  return {};
 }
 
 /// A thread has its own elements alone where the last indices are those of its position.
-void AccessCollector::add(Value view, ValueRange indices, bool writes) {
-  bool isOwn = !shape.empty() && indices.size() >= shape.size() &&
+void AccessCollector::add(Value view, ValueRange indices, bool writes, bool isElement) {
+  bool isOwn = isElement && !shape.empty() && indices.size() >= shape.size() &&
                indices.take_back(shape.size()) == position;
   Access access = {Value(), writes, {}};
   access.array = getArray(view, shape.size(), isOwn, access);
@@ -175,6 +231,9 @@ void AccessCollector::add(Value view, ValueRange indices, bool writes) {
     return;
   if (isOwn)
     access.owners = Access::Owners{llvm::to_vector<2>(shape.drop_front()), 0, shape.front()};
+  access.ofWarp = warp && !indices.empty() && indices.front() == warp && keepsDim(view, 0);
+  if (!access.slot)
+    access.slot = findSlot(view, indices);
   if (!llvm::is_contained(accesses, access))
     accesses.push_back(access);
 }
@@ -192,23 +251,29 @@ void AccessCollector::addCopy(nvgpu::DeviceAsyncCopyOp copy) {
 }
 
 LogicalResult AccessCollector::visit(Operation *inner) {
-  if (isa<nvgpu::DeviceAsyncCreateGroupOp>(inner))
+  // A fence orders accesses of its thread.
+  if (isa<nvgpu::DeviceAsyncCreateGroupOp, LLVM::FenceOp>(inner))
     return success();
   if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(inner)) {
     addCopy(copy);
     return success();
   }
   if (auto get = dyn_cast<GetOp>(inner)) {
-    accesses.push_back(getRows(get.getBuffer(), get.getType(), get.getFirst(), /*writes=*/false));
+    accesses.push_back(
+        getRows(get, get.getBuffer(), get.getType(), get.getFirst(), /*writes=*/false));
   } else if (auto put = dyn_cast<PutOp>(inner)) {
     auto tile = cast<RankedTensorType>(put.getTile().getType());
-    accesses.push_back(getRows(put.getBuffer(), tile, put.getFirst(), /*writes=*/true));
+    accesses.push_back(getRows(put, put.getBuffer(), tile, put.getFirst(), /*writes=*/true));
   } else if (auto accumulate = dyn_cast<AccumulateOp>(inner)) {
     accesses.push_back(getSums(accumulate));
   } else if (auto load = dyn_cast<memref::LoadOp>(inner)) {
     add(load.getMemRef(), load.getIndices(), /*writes=*/false);
   } else if (auto store = dyn_cast<memref::StoreOp>(inner)) {
     add(store.getMemRef(), store.getIndices(), /*writes=*/true);
+  } else if (auto load = dyn_cast<vector::LoadOp>(inner)) {
+    // Of the last dimensions, it reads more than what the indices say.
+    ValueRange indices = load.getIndices().drop_back(load.getVectorType().getRank());
+    add(load.getBase(), indices, /*writes=*/false, /*isElement=*/false);
   } else if (auto memory = dyn_cast<MemoryEffectOpInterface>(inner)) {
     SmallVector<MemoryEffects::EffectInstance> effects;
     memory.getEffects(effects);

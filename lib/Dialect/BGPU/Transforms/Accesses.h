@@ -12,6 +12,9 @@
 
 namespace bppsa::bgpu {
 
+/// Threads that have to wait for each other between two accesses.
+enum class Scope { None, Warp, Block };
+
 /// What the threads of a block read or write of an array.
 struct Access {
   /// The array of which all views are; null for any memory.
@@ -28,20 +31,27 @@ struct Access {
     }
   };
   std::optional<Owners> owners;
-  /// Which of the slots of `array`, its first dimension, that is: number `index` + `offset` of
-  /// `count` that are used by turns. None where that may be any of them.
+  /// Which of the slots of `array`, its dimension `dim`, that is: number `index` + `offset`, of
+  /// `count` that are used by turns, or of any number where that is 0. None where that may be any
+  /// of them.
   struct Slot {
     mlir::Value index;
-    int64_t offset, count;
+    int64_t offset, count, dim = 0;
     bool operator==(const Slot &other) const {
-      return index == other.index && offset == other.offset && count == other.count;
+      return index == other.index && offset == other.offset && isLike(other);
     }
     /// Whether the other slot is never the same one, where the indices are equal.
     bool differsFrom(const Slot &other) const {
-      return index == other.index && count == other.count && (offset - other.offset) % count != 0;
+      int64_t distance = offset - other.offset;
+      return index == other.index && isLike(other) && (count ? distance % count : distance) != 0;
     }
+
+  private:
+    bool isLike(const Slot &other) const { return count == other.count && dim == other.dim; }
   };
   std::optional<Slot> slot = std::nullopt;
+  /// Whether each warp has elements of its own: its number is their first index in `array`.
+  bool ofWarp = false;
   /// The results of `memref.distinct_objects` that it is a part of.
   llvm::SmallVector<mlir::Value, 2> objects = {};
   /// Whether it is an asynchronous copy, for which a `bgpu.wait` waits: it may not begin before
@@ -50,11 +60,12 @@ struct Access {
 
   bool operator==(const Access &other) const {
     return array == other.array && writes == other.writes && owners == other.owners &&
-           slot == other.slot && objects == other.objects && isCopy == other.isCopy;
+           slot == other.slot && ofWarp == other.ofWarp && objects == other.objects &&
+           isCopy == other.isCopy;
   }
-  /// Whether threads may touch an element that another thread touches in `other`, where one of them
+  /// Those of which one may touch an element that another one touches in `other`, where one of them
   /// writes.
-  bool conflictsWith(const Access &other) const;
+  Scope findConflict(const Access &other) const;
 };
 
 /// The accesses of `op`, which is in a kernel: those of its body, too. Fails after a diagnostic

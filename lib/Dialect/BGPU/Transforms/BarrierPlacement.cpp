@@ -34,20 +34,37 @@ static bool holdsBlockAccesses(Operation &op) {
 void BarrierPlacement::leaveOpen(ArrayRef<Open> accesses) {
   for (const Open &next : accesses)
     if (llvm::none_of(open, [&](const Open &other) {
-          return other.access == next.access && other.age == next.age;
+          return other.access == next.access && other.age == next.age &&
+                 other.isBeforeWarp == next.isBeforeWarp;
         }))
       open.push_back(next);
 }
 
-LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, StringRef where) {
+/// A barrier of warps separates what is of a warp alone from what is, too.
+void BarrierPlacement::close(Scope scope) {
+  if (scope == Scope::Block)
+    open.clear();
+  else if (scope == Scope::Warp)
+    for (Open &other : open)
+      other.isBeforeWarp |= other.access.ofWarp;
+}
+
+LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, Scope scope,
+                                           StringRef where) {
   if (missing == Missing::Refuse)
     return op->emitOpError("needs a barrier ")
-           << where << ", between accesses of different threads of which one writes; run "
+           << (scope == Scope::Warp ? "of its warp " : "") << where
+           << ", between accesses of different threads of which one writes; run "
            << "bgpu-insert-barriers";
   OpBuilder builder(before);
-  gpu::BarrierOp::create(builder, op->getLoc());
-  ++numBarriers;
-  open.clear();
+  if (scope == Scope::Warp) {
+    WarpBarrierOp::create(builder, op->getLoc());
+    ++numWarpBarriers;
+  } else {
+    gpu::BarrierOp::create(builder, op->getLoc());
+    ++numBarriers;
+  }
+  close(scope);
   return success();
 }
 
@@ -65,32 +82,36 @@ bool BarrierPlacement::isOtherSlot(const Access &own, const Open &other) {
   return own.slot->differsFrom(*before);
 }
 
+Scope BarrierPlacement::findConflict(const Access &own, const Open &other) {
+  Scope scope = isOtherSlot(own, other) ? Scope::None : own.findConflict(other.access);
+  return scope == Scope::Warp && other.isBeforeWarp ? Scope::None : scope;
+}
+
 LogicalResult BarrierPlacement::visit(Operation *op) {
   FailureOr<SmallVector<Access>> accesses = getAccesses(op);
   if (failed(accesses))
     return failure();
-  auto conflict = [&](const Access &own, const Open &other) {
-    return !isOtherSlot(own, other) && own.conflictsWith(other.access);
-  };
-  bool waits = false;
+  Scope waits = Scope::None;
   for (const Open &other : open)
-    if (llvm::any_of(*accesses, [&](const Access &own) { return conflict(own, other); })) {
-      waits = true;
-      waitsForBefore |= other.age > 0;
+    for (const Access &own : *accesses) {
+      Scope scope = findConflict(own, other);
+      waits = std::max(waits, scope);
+      if (other.age > 0)
+        waitsForBefore = std::max(waitsForBefore, scope);
     }
   auto addOpen = [&](ArrayRef<Access> own) {
     for (const Access &access : own)
       if (!access.isCopy)
         leaveOpen(Open{access, /*age=*/0});
   };
-  if (waits && isTrying) {
-    open.clear();
-  } else if (waits) {
+  if (waits != Scope::None && isTrying) {
+    close(waits);
+  } else if (waits != Scope::None) {
     // A read waits for writes alone: reads in front of it stand behind the barrier too.
     Operation *place = op;
     while (isa<GetOp>(op) && isa_and_nonnull<GetOp>(place->getPrevNode()))
       place = place->getPrevNode();
-    if (failed(addBarrier(place, op, "before it")))
+    if (failed(addBarrier(place, op, waits, "before it")))
       return failure();
     for (; place != op; place = place->getNextNode())
       addOpen(*getAccesses(place));
@@ -99,13 +120,14 @@ LogicalResult BarrierPlacement::visit(Operation *op) {
   return success();
 }
 
-FailureOr<bool> BarrierPlacement::tryBlock(Block &block) {
+FailureOr<Scope> BarrierPlacement::tryBlock(Block &block) {
   for (Open &access : open)
     ++access.age;
-  bool wasTrying = std::exchange(isTrying, true), waited = std::exchange(waitsForBefore, false);
+  bool wasTrying = std::exchange(isTrying, true);
+  Scope waited = std::exchange(waitsForBefore, Scope::None);
   LogicalResult result = visitBlock(block);
   isTrying = wasTrying;
-  bool waits = std::exchange(waitsForBefore, waited);
+  Scope waits = std::exchange(waitsForBefore, waited);
   for (Open &access : open)
     access.age = std::max<int64_t>(access.age - 1, 0);
   if (failed(result))
@@ -117,24 +139,24 @@ LogicalResult BarrierPlacement::visitLoop(scf::ForOp loop) {
   Block &body = *loop.getBody();
   SmallVector<Open> before = open;
   scf::ForOp outer = std::exchange(next, nullptr);
-  FailureOr<bool> first = tryBlock(body);
+  FailureOr<Scope> first = tryBlock(body);
   if (failed(first))
     return failure();
   open = before;
-  if (*first && !isTrying) {
-    if (failed(addBarrier(loop, loop, "before its first iteration")))
+  if (*first != Scope::None && !isTrying) {
+    if (failed(addBarrier(loop, loop, *first, "before its first iteration")))
       return failure();
-    before.clear();
+    before = open;
   }
   if (failed(visitBlock(body)))
     return failure();
   next = loop;
-  FailureOr<bool> again = tryBlock(body);
+  FailureOr<Scope> again = tryBlock(body);
   next = outer;
   if (failed(again))
     return failure();
-  if (*again && !isTrying &&
-      failed(addBarrier(body.getTerminator(), loop, "between its iterations")))
+  if (*again != Scope::None && !isTrying &&
+      failed(addBarrier(body.getTerminator(), loop, *again, "between its iterations")))
     return failure();
   // A loop without iterations leaves open what was open.
   leaveOpen(before);
@@ -156,8 +178,10 @@ LogicalResult BarrierPlacement::visitBranches(scf::IfOp branch) {
 LogicalResult BarrierPlacement::visitBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     LogicalResult result = success();
-    if (isa<gpu::BarrierOp>(op))
-      open.clear();
+    if (isa<gpu::BarrierOp, GridBarrierOp>(op))
+      close(Scope::Block);
+    else if (isa<WarpBarrierOp>(op))
+      close(Scope::Warp);
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       result = visitLoop(loop);
     else if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace bppsa::bgpu {
 #define GEN_PASS_DEF_INSERTBARRIERS
@@ -31,8 +32,12 @@ struct InsertBarriers : public bppsa::bgpu::impl::InsertBarriersBase<InsertBarri
       auto options = remark::RemarkOpts::name("InsertBarriers")
                          .category("barriers")
                          .function(getOperation().getSymName());
-      remark::passed(kernel.getLoc(), options)
-          << remark::add("kernel: {0} barriers", barriers.getNumBarriers());
+      int64_t ofWarps = barriers.getNumWarpBarriers();
+      numWarpBarriers += ofWarps;
+      std::string text = llvm::formatv("kernel: {0} barriers", barriers.getNumBarriers());
+      if (ofWarps > 0)
+        text += llvm::formatv(", {0} of warps alone", ofWarps);
+      remark::passed(kernel.getLoc(), options) << remark::add("{0}", text);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -83,3 +83,44 @@ func.func @complete(%n: index, %tile: tensor<4x8xf32>) {
   }
   return
 }
+
+// -----
+
+!array = memref<4x32xf32, #gpu.address_space<workgroup>>
+
+// A barrier of warps is enough for what a warp alone has, and for nothing else.
+
+// CHECK-LABEL: func @warps(
+func.func @warps(%n: index, %tile: tensor<4x32xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(128) {
+    %a = memref.alloc() : !array
+    %b = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<4x32xf32>, !array
+    bgpu.warp_barrier
+    bgpu.put %tile, %b[0] : tensor<4x32xf32>, !array
+    // expected-error @below {{needs a barrier of its warp before it, between accesses of different threads}}
+    bgpu.for_each [4, 32] {
+    ^bb0(%warp: index, %lane: index):
+      %0 = memref.load %a[%warp, %c0] : !array
+      %1 = memref.load %b[%warp, %c0] : !array
+    }
+  }
+  return
+}
+
+// -----
+
+!array = memref<4x32xf32, #gpu.address_space<workgroup>>
+
+// CHECK-LABEL: func @other_warps(
+func.func @other_warps(%n: index, %tile: tensor<4x32xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(128) {
+    %a = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<4x32xf32>, !array
+    bgpu.warp_barrier
+    // expected-error @below {{needs a barrier before it, between accesses of different threads}}
+    %last = bgpu.get %a[3] : !array -> tensor<1x32xf32>
+  }
+  return
+}

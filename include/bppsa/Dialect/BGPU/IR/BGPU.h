@@ -25,6 +25,8 @@
 
 namespace bppsa::bgpu {
 
+/// Whether so many neighbouring threads are in one warp, wherever they begin.
+bool areInWarp(int64_t threads);
 /// How many neighbouring threads have each element of a tile: 1, or what its layout says.
 int64_t getReplicas(mlir::RankedTensorType tile);
 /// A tile whose elements `replicas` neighbouring threads have.

@@ -152,6 +152,28 @@ def BGPU_MmaOp : BGPU_Op<"mma", [
   let hasVerifier = 1;
 }
 
+def BGPU_ReduceScatterOp : BGPU_Op<"reduce_scatter", [Pure]> {
+  let summary = "combines vectors of neighbouring threads, whose elements these share out";
+  let description = [{
+    The threads of a row of `tile`, its last dimension, have a vector of N elements each. These are
+    combined by `kind`, element by element, and the elements of the result are shared out to the
+    threads: the result has N elements in place of a row, each in as many neighbouring threads as there
+    are for it. Halves of the vectors go to halves of the threads, in a fixed tree, so 32 threads add up
+    32 elements by 31 shuffles, where `bgpu.reduce_across` has 5 for each. A row has 2 to 32 threads, and
+    a vector up to as many elements of 32 bits; both are powers of two.
+
+    ```mlir
+    %sums = bgpu.reduce_scatter <add> %parts : tensor<8x32xvector<32xf32>> -> tensor<8x32xf32>
+    %more = bgpu.reduce_scatter <add> %others : tensor<8x32xvector<16xf32>> -> tensor<8x16xf32, #bgpu.replicated<2>>
+    ```
+  }];
+  let arguments = (ins Vector_CombiningKindAttr:$kind, BGPU_Tile:$tile);
+  let results = (outs BGPU_Tile:$result);
+  let assemblyFormat = "$kind $tile attr-dict `:` type($tile) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::vector::CombiningKind":$kind, "::mlir::Value":$tile)>];
+  let hasVerifier = 1;
+}
+
 def BGPU_GetOp : BGPU_Op<"get"> {
   let summary = "reads rows of an array in shared memory";
   let description = [{
@@ -352,6 +374,52 @@ def BGPU_WaitOp : BGPU_Op<"wait"> {
   }];
   let arguments = (ins Arg<Variadic<BGPU_Buffer>, "", [MemWrite]>:$slots, I64Attr:$groups);
   let assemblyFormat = "$slots `groups` `(` $groups `)` attr-dict `:` type($slots)";
+}
+
+def BGPU_WarpBarrierOp : BGPU_Op<"warp_barrier"> {
+  let summary = "waits for the threads of the warp";
+  let description = [{
+    Each warp of the block waits for its own 32 threads, and what they wrote is visible to them: for
+    arrays of which a warp alone has a part. `gpu.barrier` waits for all threads of the block.
+
+    ```mlir
+    bgpu.warp_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def BGPU_GridBarrierOp : BGPU_Op<"grid_barrier"> {
+  let summary = "waits for other blocks";
+  let description = [{
+    Waits for all threads of several blocks, which must run at the same time, and makes what they wrote
+    visible: a cooperative launch. Each block adds one to `counters[group, 0]` in device memory and waits
+    until that is `count` at least. The counter begins at zero and is never reset, so behind barrier
+    number n of m blocks `count` is n * m. A group of blocks has a counter of its own, with a row of the
+    array, so that groups wait apart from each other. It is a barrier of the block, too.
+
+    ```mlir
+    %count = arith.addi %passed, %c5 : i32
+    bgpu.grid_barrier %counters[%group] until %count : memref<?x32xi32>
+    ```
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [2]>:$counters, Index:$group, I32:$count);
+  let assemblyFormat = "$counters `[` $group `]` `until` $count attr-dict `:` type($counters)";
+  let hasVerifier = 1;
+}
+
+def BGPU_MultiprocessorsOp : BGPU_Op<"multiprocessors", [Pure]> {
+  let summary = "how many multiprocessors the GPU has";
+  let description = [{
+    On the host, before a launch: a number of the GPU that the program runs on. A multiprocessor holds
+    a block at least, so as many can wait for each other at a `bgpu.grid_barrier`.
+
+    ```mlir
+    %count = bgpu.multiprocessors
+    ```
+  }];
+  let results = (outs Index:$count);
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // BPPSA_DIALECT_BGPU_IR_BGPUOPS

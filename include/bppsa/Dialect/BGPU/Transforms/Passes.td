@@ -96,11 +96,16 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     thread. Arrays in shared memory are apart from all others, arrays in device memory may be parts
     of the same one unless `memref.distinct_objects` says otherwise.
 
+    Where the first index of all accesses of an array that depend on each other is the number of the warp, as
+    in a `bgpu.for_each` of `[W, 32]`, a `bgpu.warp_barrier` stands there in place of that of the block. It
+    separates accesses of a warp's elements alone: others need a `gpu.barrier`, or a `bgpu.grid_barrier`, which
+    is one.
+
     A barrier stands before the second access, and before the reads of shared memory that directly
     precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
     it waits for at the end of that, and what the first would wait for stands in front of the loop.
-    Slots of an array by the lowest bits of the iteration's number plus a constant are apart from each
-    other, those of an iteration and those of it and the next one. An asynchronous copy
+    Slots of an array by the lowest bits of the iteration's number plus a constant, or by that number, are apart
+    from each other, those of an iteration and those of it and the next one. An asynchronous copy
     (`nvgpu.device_async_copy`) waits for what has been read of its slot before, and for a `bgpu.wait` for copies
     to it; what reads the slot waits for the `bgpu.wait` that completes the copy. Barriers that are there are used.
     Remarks of the category `barriers` name their number in a kernel.
@@ -119,7 +124,10 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::bppsa::bgpu::BGPUDialect", "::mlir::gpu::GPUDialect"];
-  let statistics = [Statistic<"numBarriers", "barriers", "barriers that were inserted">];
+  let statistics = [
+    Statistic<"numBarriers", "barriers", "barriers of the block that were inserted">,
+    Statistic<"numWarpBarriers", "warp-barriers", "barriers of warps that were inserted">,
+  ];
 }
 
 def VerifyBarriers : Pass<"bgpu-verify-barriers", "::mlir::func::FuncOp"> {
