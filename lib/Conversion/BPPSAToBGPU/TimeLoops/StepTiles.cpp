@@ -8,7 +8,6 @@
 #include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -26,9 +25,8 @@ FailureOr<StepTiles> StepTiles::create(Block &body, ValueRange captures, GPUMapp
 }
 
 StepTiles::StepTiles(BodyPlan plan, Block &body, GPUMappingAttr mapping, size_t numCaptures)
-    : plan(std::move(plan)), body(&body), firstCapture(body.getNumArguments() - numCaptures),
-      parts(mapping.getParts()), numThreads(mapping.getThreads()),
-      inRegisters(mapping.keepsMatricesInRegisters()) {}
+    : RowTiles(std::move(plan), body, numCaptures), parts(mapping.getParts()),
+      numThreads(mapping.getThreads()), inRegisters(mapping.keepsMatricesInRegisters()) {}
 
 /// Whether threads read rows of `value` that others have.
 static bool needsOtherRows(Value value) {
@@ -44,8 +42,7 @@ RankedTensorType StepTiles::getTileType(Value value) const {
 }
 
 RowProduct StepTiles::getRowProduct(MatVecOp product) const {
-  auto matrix = cast<BlockArgument>(product.getMatrix());
-  return RowProduct(product, arrays[matrix.getArgNumber() - firstCapture], parts);
+  return RowProduct(product, getArray(product.getMatrix()), parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,16 +64,25 @@ SmallVector<Value> StepTiles::forEachPart(OpBuilder &builder, Location loc, int6
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-Value StepTiles::forEachRow(OpBuilder &builder, Location loc, int64_t rows, Type element,
-                            function_ref<Value(OpBuilder &, Value)> rowBody) const {
+SmallVector<Value> StepTiles::forEachPosition(OpBuilder &builder, Location loc, int64_t rows,
+                                              ValueRange ofPositions, TypeRange elements,
+                                              RowBody rowBody) const {
   auto each = bgpu::ForEachOp::create(
-      builder, loc, rows, ValueRange(), element,
-      [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-        return SmallVector<Value>{rowBody(inThread, at[0])};
+      builder, loc, rows, ofPositions, elements,
+      [&](OpBuilder &inThread, ValueRange at, ValueRange own) {
+        return rowBody(inThread, at, at[0], own);
       },
       parts);
   each.setRepeatLast(true);
-  return each.getResult(0);
+  return llvm::to_vector_of<Value>(each.getResults());
+}
+
+Value StepTiles::forEachRow(OpBuilder &builder, Location loc, int64_t rows, Type element,
+                            function_ref<Value(OpBuilder &, Value)> rowBody) const {
+  auto emitRow = [&](OpBuilder &inThread, ValueRange, Value row, ValueRange) {
+    return SmallVector<Value>{rowBody(inThread, row)};
+  };
+  return forEachPosition(builder, loc, rows, {}, element, emitRow).front();
 }
 
 Value StepTiles::load(OpBuilder &builder, Location loc, const Place &array, int64_t rows) const {
@@ -95,11 +101,7 @@ void StepTiles::store(OpBuilder &builder, Location loc, Value tile, const Place 
 }
 
 void StepTiles::begin(OpBuilder &builder, Location loc, ValueRange captures) {
-  arrays.assign(captures.begin(), captures.end());
-  for (auto [argument, array] :
-       llvm::zip_equal(body->getArguments().drop_front(firstCapture), captures))
-    if (cast<VectorType>(argument.getType()).getRank() == 1 && !argument.use_empty())
-      captured[argument] = load(builder, loc, {array, {}}, getNumRows(argument));
+  loadCaptures(builder, loc, captures);
   if (!inRegisters)
     return;
   for (const RowUnit &unit : plan.getUnits())
@@ -168,57 +170,15 @@ void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield, ReadMore
   vectors.clear();
 }
 
-Value StepTiles::getTile(OpBuilder &builder, Value value) {
-  if (Value tile = plan.isCapture(value) ? captured.lookup(value) : tiles.lookup(value))
-    return tile;
-  Value tile;
-  if (isa<BlockArgument>(value))
-    tile = load(builder, value.getLoc(), vectors.lookup(value), getNumRows(value));
-  else if (value.getDefiningOp()->hasTrait<OpTrait::Tensorizable>())
-    tile = emitElementwise(builder, value.getDefiningOp());
-  else
-    tile = emitRows(builder, cast<CellOpInterface>(value.getDefiningOp()));
-  return tiles[value] = tile;
+Value StepTiles::loadArgument(OpBuilder &builder, BlockArgument argument) {
+  return load(builder, argument.getLoc(), vectors.lookup(argument), getNumRows(argument));
 }
 
-Value StepTiles::emitElementwise(OpBuilder &builder, Operation *op) {
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, getTile(builder, operand));
-  Operation *onTiles = builder.clone(*op, mapping);
-  onTiles->getResult(0).setType(getTileType(op->getResult(0)));
-  return onTiles->getResult(0);
-}
-
-/// Constants, and operations that take other rows of their operands.
-Value StepTiles::emitRows(OpBuilder &builder, CellOpInterface cell) {
-  Value result = cell->getResult(0);
-  DenseMap<Value, Place> others;
-  SmallVector<Value> same, ofSame;
-  for (auto [number, operand] : llvm::enumerate(cell->getOperands())) {
-    if (cell.getRowAccess(number) == RowAccess::Other) {
-      others[operand] = getVector(builder, operand);
-    } else {
-      same.push_back(operand);
-      ofSame.push_back(getTile(builder, operand));
-    }
-  }
-  Location loc = cell.getLoc();
-  Type element = getElementTypeOrSelf(result);
-  auto each = bgpu::ForEachOp::create(
-      builder, loc, getNumRows(result), ofSame, element,
-      [&](OpBuilder &inThread, ValueRange at, ValueRange elements) {
-        auto readSame = [&](Value operand) {
-          return elements[llvm::find(same, operand) - same.begin()];
-        };
-        auto readOther = [&](Value operand, Value row) {
-          return others.lookup(operand).load(inThread, loc, row);
-        };
-        return SmallVector<Value>{
-            cell.emitRow(inThread, element, {at[0], /*spansRows=*/false, readSame, readOther})};
-      },
-      parts);
-  return each.getResult(0);
+RowTiles::ReadRow StepTiles::shareRows(OpBuilder &builder, Value value) {
+  Place vector = getVector(builder, value);
+  return [vector, loc = value.getLoc()](OpBuilder &inThread, ValueRange, Value row) {
+    return vector.load(inThread, loc, row);
+  };
 }
 
 //===----------------------------------------------------------------------===//

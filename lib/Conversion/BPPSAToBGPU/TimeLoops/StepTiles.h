@@ -15,12 +15,12 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H
 
 #include "../../GPULaunches/RowProduct.h"
-#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "RowTiles.h"
 #include <optional>
 
 namespace bppsa {
 
-class StepTiles {
+class StepTiles : private RowTiles {
 public:
   /// Plans `body`, the last arguments of which stand for `captures`, for a block of `mapping`.
   /// Fails, after a diagnostic, where it has no row-wise evaluation.
@@ -81,27 +81,23 @@ private:
   size_t addProduct(mlir::OpBuilder &builder, MatVecOp product, const Place &vector,
                     mlir::Value row, mlir::Value part, mlir::ValueRange own,
                     llvm::MutableArrayRef<mlir::Value> partials) const;
-  mlir::Value emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
-  mlir::Value emitRows(mlir::OpBuilder &builder, CellOpInterface cell);
-  /// The tile of a value of this step.
-  mlir::Value getTile(mlir::OpBuilder &builder, mlir::Value value);
+  llvm::SmallVector<mlir::Value> forEachPosition(mlir::OpBuilder &builder, mlir::Location loc,
+                                                 int64_t rows, mlir::ValueRange ofPositions,
+                                                 mlir::TypeRange elements,
+                                                 RowBody rowBody) const override;
+  mlir::RankedTensorType getTileType(mlir::Value value) const override;
+  mlir::Value loadArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument) override;
+  ReadRow shareRows(mlir::OpBuilder &builder, mlir::Value value) override;
   /// Where any thread may read any row of `value`.
   Place getVector(mlir::OpBuilder &builder, mlir::Value value);
-  mlir::RankedTensorType getTileType(mlir::Value value) const;
 
-  BodyPlan plan;
-  mlir::Block *body;
-  unsigned firstCapture;
   int64_t parts, numThreads, numReserved = 0;
   bool inRegisters;
 
   // Of the kernel that is emitted.
-  llvm::SmallVector<mlir::Value> arrays;
-  llvm::DenseMap<mlir::Value, mlir::Value> captured;
   /// The part of a matrix row that each product multiplies, a tile of vectors.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrixRows;
   // Of the step.
-  llvm::DenseMap<mlir::Value, mlir::Value> tiles;
   llvm::DenseMap<mlir::Value, Place> vectors;
   /// The elements of vectors that threads multiply, as far as they are read ahead: tiles of
   /// vectors.
