@@ -167,8 +167,14 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     them up. Without states a block has 32 steps of a sample. A `bppsa.chain` that is mapped so is such a
     kernel too, and a parallel loop of chains on windows of the same steps one whose blocks have the
     iterations. The sums of a chain are tiles of vectors, which its loop carries: `bgpu.accumulate` adds
-    them to those of the block in memory after each 512 steps. Other loops are left to
-    `convert-bppsa-to-gpu`.
+    them to those of the block in memory after each 512 steps.
+
+    Where one block has not the registers for the matrices of a loop, mapped to `cooperative`, several share
+    their rows and run a group of samples together: tiles are those of 8 warps of 32 lanes, of which one has
+    a row of a sample, and parts of rows of the matrices. `bgpu.reduce_scatter` adds up what lanes have
+    multiplied, and a lane gets the sums of its row through shared memory. What products read as a whole is in
+    device memory; between its writing and reading stands a `bgpu.grid_barrier`. Products of all steps
+    are left to `convert-bppsa-to-gpu`.
 
     A `bppsa.recurrence` that is mapped to `tiled_product` multiplies all its steps at a time: results that
     multiply the same sequences are one kernel, whose blocks have a tile of up to 64 x 64 elements. Its
@@ -209,7 +215,8 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = [
-    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];

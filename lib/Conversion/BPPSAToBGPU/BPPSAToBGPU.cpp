@@ -19,6 +19,8 @@
 #include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -78,11 +80,10 @@ static bool isMappedTo(Operation *op, GPUKernel kernel) {
   return getMapping(op) && getMapping(op).is(kernel);
 }
 
-/// Whether this pass has kernels for `op`. Loops that several blocks run are left to
-/// `convert-bppsa-to-gpu`.
+/// Whether this pass has kernels for `op`.
 static bool becomesKernel(Operation &op) {
   if (isa<OuterSumOp, RecurrenceOp, ChainOp>(op))
-    return getMapping(&op) && !isMappedTo(&op, GPUKernel::Cooperative);
+    return getMapping(&op) != nullptr;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))

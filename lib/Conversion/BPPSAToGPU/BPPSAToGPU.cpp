@@ -51,10 +51,6 @@ static LogicalResult launch(Operation *op) {
   if ((!isa<scf::ForOp, scf::ForallOp>(op) && failed(verifyReady(op))) || failed(verifyMapped(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([](RecurrenceOp loop) { return launchCooperatively(loop, getMapping(loop)); })
-      .Case([](ChainOp loop) {
-        return launchCooperatively(getCotangentLoop(loop), getMapping(loop));
-      })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
       });
@@ -67,8 +63,6 @@ static bool becomesLaunch(Operation &op) {
     return false;
   if (findUnmapped(&op))
     return true;
-  if (isa<RecurrenceOp, ChainOp>(op))
-    return getMapping(&op).is(GPUKernel::Cooperative);
   return isa<PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 

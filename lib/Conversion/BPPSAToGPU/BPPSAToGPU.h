@@ -19,9 +19,6 @@ namespace bppsa {
 // Each of these emits, in front of a bufferized operation, the launches and kernels that do
 // what it does, as its mapping says. Operations that can fail have reported why.
 
-/// Loops by several blocks that share the rows of large matrices (CooperativeLoop.h).
-llvm::LogicalResult launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping);
-llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping);
 
 } // namespace bppsa
 

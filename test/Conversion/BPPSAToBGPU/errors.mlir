@@ -75,3 +75,16 @@ func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: 
   bppsa.outer_sum %a, %a into %s : memref<16x16xf32> {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>>
   return
 }
+
+// -----
+
+func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %w: memref<4x4xf32>, %h: memref<?x?x4xf32>) {
+  // expected-error @below {{cannot be mapped to 'cooperative', which needs products of states and of what steps compute alone; use block_per_row}}
+  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
+      into(%h : memref<?x?x4xf32>) attributes {bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>} {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}

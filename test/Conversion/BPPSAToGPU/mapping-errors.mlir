@@ -26,19 +26,6 @@ func.func private @unmapped_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>, %
 
 // -----
 
-func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %w: memref<4x4xf32>, %h: memref<?x?x4xf32>) {
-  // expected-error @below {{cannot be mapped to 'cooperative', which needs products of states and of what steps compute alone; use block_per_row}}
-  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
-      into(%h : memref<?x?x4xf32>) attributes {bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>} {
-  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4x4xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    bppsa.yield %0 : vector<4xf32>
-  }
-  return
-}
-
-// -----
-
 func.func private @no_products(%a: memref<8x3x4xf32>, %maps: memref<8x3x4x4xf32>) {
   scf.forall (%k) in (8) {
     %a_k = memref.subview %a[%k, 0, 0] [1, 3, 4] [1, 1, 1] : memref<8x3x4xf32> to memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>

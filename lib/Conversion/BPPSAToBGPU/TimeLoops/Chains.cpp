@@ -8,6 +8,7 @@
 #include "../../GPULaunches/Launch.h"
 #include "../../GPULaunches/LinkSteps.h"
 #include "../../GPULaunches/ParallelLoops.h"
+#include "CooperativeKernels.h"
 #include "LinkLoop.h"
 
 using namespace mlir;
@@ -42,6 +43,8 @@ LogicalResult bppsa::convertChain(ChainOp op) {
            << op.getPlan().toString() << "; run bppsa-expand-scan with whole-levels first";
   if (op.getFlatSums())
     return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
+  if (getMapping(op).is(GPUKernel::Cooperative))
+    return convertCooperatively(op);
   CotangentLoop loop = getCotangentLoop(op);
   FailureOr<LinkLoop> links = LinkLoop::create(loop, {}, getMapping(op));
   if (failed(links))

@@ -11,6 +11,7 @@
 
 #include "Recurrence.h"
 #include "../../GPULaunches/Launch.h"
+#include "CooperativeKernels.h"
 #include "StepOutputs.h"
 #include "StepSources.h"
 #include "StepTiles.h"
@@ -161,6 +162,8 @@ Value bppsa::getRecurrenceStep(OpBuilder &builder, RecurrenceOp op, Value numSte
 }
 
 LogicalResult bppsa::convertRecurrence(RecurrenceOp op) {
+  if (getMapping(op).is(GPUKernel::Cooperative))
+    return convertCooperatively(op);
   FailureOr<StepTiles> steps =
       StepTiles::create(op.getBody().front(), op.getCaptures(), getMapping(op));
   if (failed(steps))

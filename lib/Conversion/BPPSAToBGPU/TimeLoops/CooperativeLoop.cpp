@@ -1,13 +1,14 @@
-//===- CooperativeLoop.cpp - blocks that share the rows of a loop ----------------===//
+//===- CooperativeLoop.cpp - blocks that share the rows of a loop ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CooperativeLoop.h"
-#include "../Steps/BlockBarrier.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "../../GPULaunches/Launch.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -22,11 +23,9 @@ static constexpr int64_t kCounterStride = 32;
 // Planning
 //===----------------------------------------------------------------------===//
 
-CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, const LoopBody &loop, ValueRange captures,
-                                 int64_t rowsOfWarp)
-    : RowEvaluator(std::move(bodyPlan), *loop.body, captures),
-      loc(loop.body->getTerminator()->getLoc()), firstState(loop.firstState),
-      numStates(loop.numStates), rowsOfWarp(rowsOfWarp) {
+CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, const LoopBody &loop, int64_t rowsOfWarp)
+    : RowTiles(std::move(bodyPlan), *loop.body, loop.numCaptures), loc(loop.op->getLoc()),
+      firstState(loop.firstState), numStates(loop.numStates), rowsOfWarp(rowsOfWarp) {
   findExchanged();
   countEntries();
 }
@@ -43,7 +42,7 @@ bool CooperativeLoop::isSource(Value value) const {
 
 void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
-    if (exchanged.insert({value, {getNumRows(value), rowsOfVectors}}).second)
+    if (exchanged.insert({value, rowsOfVectors}).second)
       rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
   };
   for (Operation &op : body->without_terminator()) {
@@ -72,48 +71,23 @@ void CooperativeLoop::countEntries() {
 
 int64_t CooperativeLoop::getMostSamples() const { return kWarpThreads / rowsOfWarp; }
 int64_t CooperativeLoop::getRowsOfBlock() const { return cost::cooperativeWarps * rowsOfWarp; }
+int64_t CooperativeLoop::getNumBlocks() const {
+  return llvm::divideCeil(numRows, getRowsOfBlock());
+}
 
-FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, ValueRange captures,
-                                                   GPUMappingAttr mapping) {
+FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, GPUMappingAttr mapping) {
   FailureOr<BodyPlan> plan = BodyPlan::create(*loop.body, loop.numCaptures);
   if (failed(plan))
     return failure();
   if (std::string obstacle = findObstacleToSharing(loop); !obstacle.empty())
     return loop.op->emitOpError("cannot be mapped to 'cooperative', which needs ")
            << obstacle << "; use block_per_row";
-  return CooperativeLoop(std::move(*plan), loop, captures, mapping.getRows());
+  return CooperativeLoop(std::move(*plan), loop, mapping.getRows());
 }
 
 //===----------------------------------------------------------------------===//
 // The host
 //===----------------------------------------------------------------------===//
-
-static void emitZeros(OpBuilder &builder, Location loc, Value array) {
-  auto type = cast<MemRefType>(array.getType());
-  SmallVector<Value> sizes;
-  Value count = getIndex(builder, loc, 1);
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    sizes.push_back(getDim(builder, loc, array, i));
-    count = mulIndex(builder, loc, count, sizes.back());
-  }
-  emitForEachThread(builder, loc, count, [&](OpBuilder &nested, Value number) {
-    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type.getElementType()));
-    memref::StoreOp::create(nested, loc, zero, array, splitIndex(nested, loc, number, sizes));
-  });
-}
-
-static Value countMultiprocessors(OpBuilder &builder, Location loc, ModuleOp module) {
-  constexpr StringLiteral name = "bppsa_rt_multiprocessors";
-  auto function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-    function = func::FuncOp::create(atStart, module.getLoc(), name,
-                                    builder.getFunctionType({}, {builder.getI64Type()}));
-    function.setPrivate();
-  }
-  Value count = func::CallOp::create(builder, loc, function).getResult(0);
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
-}
 
 /// For the smallest groups: how much memory there is must not depend on the GPU.
 void CooperativeLoop::allocate(OpBuilder &builder) {
@@ -123,7 +97,9 @@ void CooperativeLoop::allocate(OpBuilder &builder) {
   auto allocateZeros = [&](MemRefType type, Value dynamic) -> Value {
     Value array =
         memref::AllocOp::create(builder, loc, type, dynamic, builder.getI64IntegerAttr(64));
-    emitZeros(builder, loc, array);
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+    linalg::FillOp::create(builder, loc, zero, array);
     return array;
   };
   counters = allocateZeros(
@@ -143,75 +119,93 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
 }
 
 /// Blocks of one group run at the same time, and of as many groups as can be held.
-void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &grid) {
-  loop = &grid;
-  loc = loop->op->getLoc();
+void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
+  loop = &ofLoop;
   allocate(builder);
-  Value numBlocks = getIndex(builder, loc, llvm::divideCeil(numRows, getRowsOfBlock()));
-  Value multiprocessors = countMultiprocessors(builder, loc, loop->op->getParentOfType<ModuleOp>());
+  Value numBlocks = getIndex(builder, loc, getNumBlocks());
+  Value multiprocessors = bgpu::MultiprocessorsOp::create(builder, loc, builder.getIndexType());
   Value together = arith::MaxUIOp::create(
       builder, loc, arith::DivUIOp::create(builder, loc, multiprocessors, numBlocks),
       getIndex(builder, loc, 1));
   numSamples = chooseSamples(builder, together);
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, numSamples);
   Value numLaunches = arith::CeilDivUIOp::create(builder, loc, numGroups, together);
-  auto shared =
-      MemRefType::get({cost::cooperativeWarps, mostSums * kWarpThreads}, builder.getF32Type());
   emitLoop(builder, loc, getIndex(builder, loc, 0), numLaunches, [&](OpBuilder &nested, Value i) {
     Value first = mulIndex(nested, loc, i, together);
     Value left = arith::SubIOp::create(nested, loc, numGroups, first);
     Value blocks = mulIndex(nested, loc, minIndex(nested, loc, left, together), numBlocks);
-    emitLaunch(nested, loc, blocks, cost::cooperativeWarps * kWarpThreads, shared,
-               [&](OpBuilder &inside, const LaunchedThread &thread) {
-                 emitThread(inside, thread, first);
-               });
+    bgpu::KernelOp::create(
+        nested, loc, blocks, cost::cooperativeWarps * kWarpThreads,
+        [&](OpBuilder &inKernel, Value block) { emitBlock(inKernel, block, first); });
   });
   memref::DeallocOp::create(builder, loc, counters);
   memref::DeallocOp::create(builder, loc, vectors);
 }
 
 //===----------------------------------------------------------------------===//
-// Threads
+// The kernel
 //===----------------------------------------------------------------------===//
 
-void CooperativeLoop::emitThread(OpBuilder &builder, const LaunchedThread &thread,
-                                 Value firstGroup) {
+void CooperativeLoop::emitBlock(OpBuilder &builder, Value block, Value firstGroup) {
   auto index = [&](int64_t value) { return getIndex(builder, loc, value); };
-  sums = thread.shared[0];
-  SmallVector<Value> block = splitIndex(
-      builder, loc, thread.block, {Value(), index(llvm::divideCeil(numRows, getRowsOfBlock()))});
-  SmallVector<Value> digits =
-      splitIndex(builder, loc, thread.thread, {Value(), index(kWarpThreads)});
-  group = addIndex(builder, loc, firstGroup, block[0]);
-  warp = digits[0];
-  lane = digits[1];
-  isFirst = isEqual(builder, loc, thread.thread, index(0));
-  firstRow = addIndex(builder, loc, mulIndex(builder, loc, block[1], index(getRowsOfBlock())),
-                      mulIndex(builder, loc, warp, index(rowsOfWarp)));
-  SmallVector<Value> cell = splitIndex(builder, loc, lane, {Value(), index(rowsOfWarp)});
-  row = addIndex(builder, loc, firstRow, cell[1]);
-  Value firstSlot = mulIndex(builder, loc, group, numSamples);
-  slot = addIndex(builder, loc, firstSlot, cell[0]);
-  hasSample = arith::AndIOp::create(builder, loc, isBelow(builder, loc, cell[0], numSamples),
-                                    isBelow(builder, loc, slot, loop->numSamples));
-  sample = minIndex(builder, loc, slot, addIndex(builder, loc, loop->numSamples, -1));
+  SmallVector<Value> digits = splitIndex(builder, loc, block, {Value(), index(getNumBlocks())});
+  group = addIndex(builder, loc, firstGroup, digits[0]);
+  rowOfBlock = mulIndex(builder, loc, digits[1], index(getRowsOfBlock()));
+  firstSlot = mulIndex(builder, loc, group, numSamples);
   Value left = arith::SubIOp::create(builder, loc, loop->numSamples, firstSlot);
   left = minIndex(builder, loc, left, numSamples);
   numTiles =
       arith::DivUIOp::create(builder, loc, addIndex(builder, loc, left, kTile - 1), index(kTile));
-  loadCapturedRows(builder, loc, row);
+  separate(builder);
+  allocateSums(builder);
+  loadCaptures(builder, loc, llvm::map_to_vector(loop->captures, [&](Value array) {
+                 return arrays.lookup(array);
+               }));
   loadMatrices(builder);
   SmallVector<Value> carried = start(builder);
   carried = emitFold(builder, loc, index(0), loop->numSteps, carried,
-                     [&](OpBuilder &nested, Value position, ValueRange values) {
-                       return emitStep(nested, position, values);
+                     [&](OpBuilder &nested, Value atPosition, ValueRange values) {
+                       return emitStep(nested, atPosition, values);
                      });
   finish(builder, carried);
 }
 
-Value CooperativeLoop::ownsRow(OpBuilder &builder, int64_t rows) {
-  Value exists = isBelow(builder, loc, row, getIndex(builder, loc, rows));
-  return arith::AndIOp::create(builder, loc, exists, hasSample);
+/// The arrays of a step, which writes none that it reads. Exchanged values have an array together,
+/// but each has rows of its own.
+void CooperativeLoop::separate(OpBuilder &builder) {
+  SmallVector<Value> all;
+  for (ArrayRef<Value> some : {ArrayRef(loop->sources), ArrayRef(loop->outputs),
+                               ArrayRef(loop->starts), ArrayRef(loop->ends)})
+    llvm::copy_if(some, std::back_inserter(all), [](Value array) { return array != nullptr; });
+  llvm::append_range(all, loop->captures);
+  llvm::SetVector<Value> unique(all.begin(), all.end());
+  SmallVector<Value> objects(unique.getArrayRef());
+  objects.append(exchanged.size(), vectors);
+  auto distinct = memref::DistinctObjectsOp::create(builder, loc, objects);
+  for (auto [array, inKernel] : llvm::zip(unique, distinct.getResults()))
+    arrays[array] = inKernel;
+  ValueRange copies = distinct.getResults().drop_front(unique.size());
+  for (auto [exchange, copy] : llvm::zip_equal(exchanged, copies))
+    exchangedIn[exchange.first] = copy;
+}
+
+std::optional<Place> CooperativeLoop::findExchange(Value value, Value copy) const {
+  auto found = exchanged.find(value);
+  if (found == exchanged.end())
+    return std::nullopt;
+  return Place{exchangedIn.lookup(value), {copy}, found->second};
+}
+
+void CooperativeLoop::allocateSums(OpBuilder &builder) {
+  sums.clear();
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
+  for (int64_t left = mostSums * getSumsOfTile(); left > 0; left -= kWarpThreads) {
+    int64_t numSums = std::min(kWarpThreads, left) / getSumsOfTile();
+    auto type = MemRefType::get(
+        {cost::cooperativeWarps, numSums, kWarpThreads / getSumsOfTile(), getSumsOfTile()},
+        builder.getF32Type(), MemRefLayoutAttrInterface(), space);
+    sums.push_back(memref::AllocOp::create(builder, loc, type));
+  }
 }
 
 /// What the first step begins with: rows of states, those of sources, and the count at
@@ -219,22 +213,22 @@ Value CooperativeLoop::ownsRow(OpBuilder &builder, int64_t rows) {
 SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
   SmallVector<Value> carried;
   bool isExchanged = false;
+  Value zero = getIndex(builder, loc, 0), start = loop->reverse ? loop->numSteps : zero;
   for (unsigned i = 0; i < numStates; ++i) {
     Value state = body->getArgument(firstState + i);
     int64_t rows = getNumRows(state);
-    Value at = minIndex(builder, loc, row, getIndex(builder, loc, rows - 1));
-    Value value = loop->getStart(builder, i, sample).load(builder, loc, at);
+    Value value = loadRows(builder, {arrays.lookup(loop->starts[i]), {}}, rows);
     carried.push_back(value);
-    auto exchange = exchanged.find(state);
-    isExchanged |= exchange != exchanged.end();
-    emitIf(builder, loc, ownsRow(builder, rows), [&](OpBuilder &nested) {
-      for (const Place &copy : loop->getStartCopies(nested, i, sample))
-        copy.store(nested, loc, value, row);
-      if (exchange != exchanged.end())
-        getExchange(exchange->second, getIndex(nested, loc, 0)).store(nested, loc, value, row);
-    });
+    SmallVector<Target> targets;
+    if (Value output = loop->outputs[i])
+      targets.push_back({value, {arrays.lookup(output), {start}}, /*isExchange=*/false});
+    if (std::optional<Place> place = findExchange(state, zero)) {
+      targets.push_back({value, *place, /*isExchange=*/true});
+      isExchanged = true;
+    }
+    storeRows(builder, targets, rows);
   }
-  llvm::append_range(carried, loadSources(builder, getIndex(builder, loc, 0)));
+  llvm::append_range(carried, loadSources(builder, zero));
   passed = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   if (isExchanged)
     awaitGroup(builder);
@@ -243,28 +237,21 @@ SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
 }
 
 SmallVector<Value> CooperativeLoop::loadSources(OpBuilder &builder, Value position) {
-  SmallVector<Value> rows;
-  for (Value source : sources) {
-    Value at = minIndex(builder, loc, row, getIndex(builder, loc, getNumRows(source) - 1));
-    unsigned argument = cast<BlockArgument>(source).getArgNumber();
-    rows.push_back(loop->getSource(builder, argument, position, sample).load(builder, loc, at));
-  }
-  return rows;
-}
-
-void CooperativeLoop::awaitGroup(OpBuilder &builder) {
-  int64_t numBlocks = llvm::divideCeil(numRows, getRowsOfBlock());
-  Value more = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(numBlocks));
-  passed = arith::AddIOp::create(builder, loc, passed, more);
-  emitBlockBarrier(builder, loc, isFirst, counters, group, passed);
+  Value step = loop->getStep(builder, position);
+  return llvm::map_to_vector(sources, [&](BlockArgument source) {
+    Value array = arrays.lookup(loop->sources[source.getArgNumber()]);
+    return loadRows(builder, {array, {step}}, getNumRows(source));
+  });
 }
 
 void CooperativeLoop::finish(OpBuilder &builder, ValueRange carried) {
-  for (unsigned i = 0; i < numStates; ++i) {
-    int64_t rows = getNumRows(body->getArgument(firstState + i));
-    emitIf(builder, loc, ownsRow(builder, rows), [&](OpBuilder &nested) {
-      for (const Place &end : loop->getEnds(nested, i, sample))
-        end.store(nested, loc, carried[i], row);
-    });
-  }
+  for (auto [i, end] : llvm::enumerate(loop->ends))
+    storeRows(builder, Target{carried[i], {arrays.lookup(end), {}}, /*isExchange=*/false},
+              getNumRows(body->getArgument(firstState + i)));
+}
+
+void CooperativeLoop::awaitGroup(OpBuilder &builder) {
+  Value more = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(getNumBlocks()));
+  passed = arith::AddIOp::create(builder, loc, passed, more);
+  bgpu::GridBarrierOp::create(builder, loc, counters, group, passed);
 }

@@ -1,0 +1,22 @@
+//===- CooperativeKernels.h - loops that several blocks run -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVEKERNELS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVEKERNELS_H
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+
+namespace bppsa {
+
+/// Replaces a bufferized loop over all steps that is mapped to `cooperative` by kernels in front of
+/// it, whose blocks share the rows of large matrices. Fails after a diagnostic where these cannot
+/// run it.
+llvm::LogicalResult convertCooperatively(RecurrenceOp op);
+llvm::LogicalResult convertCooperatively(ChainOp op);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVEKERNELS_H

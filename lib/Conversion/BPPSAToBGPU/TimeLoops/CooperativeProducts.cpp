@@ -1,0 +1,215 @@
+//===- CooperativeProducts.cpp - products of blocks that share rows -------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../GPULaunches/Launch.h"
+#include "../../GPULaunches/RowProduct.h"
+#include "CooperativeLoop.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Parts of vectors whose loads may be under way at a time: a register for each of 16 entries
+/// of a part.
+static constexpr int64_t kPartsTogether = 4;
+
+/// With so many entries of matrices, a lane has registers for more loads.
+static constexpr int64_t kManyEntries = 96;
+
+void CooperativeLoop::loadMatrices(OpBuilder &builder) {
+  matrices.clear();
+  for (const RowUnit &unit : plan.getUnits())
+    for (const ProductSum &sum : unit.sums)
+      for (MatVecOp product : sum.products)
+        matrices[product] = loadMatrix(builder, product);
+}
+
+/// Of each row of the warp, entries 4 l to 4 l + 3 of each 128 for lane l; zero beyond the
+/// last column.
+Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
+  int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
+  int64_t numLoads = llvm::divideCeil(columns, cost::cooperativeColumns);
+  auto type = VectorType::get(rowsOfWarp * numLoads * kLoadedTogether, builder.getF32Type());
+  auto loadEntries = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
+    Value zero = arith::ConstantOp::create(inThread, loc, inThread.getF32FloatAttr(0));
+    Value firstRow = getFirstRow(inThread, at), end = getIndex(inThread, loc, columns - 1);
+    Value firstColumn = mulIndex(inThread, loc, at[1], getIndex(inThread, loc, kLoadedTogether));
+    SmallVector<Value> entries;
+    for (int64_t r = 0; r < rowsOfWarp; ++r) {
+      Value row = minIndex(inThread, loc, addIndex(inThread, loc, firstRow, r),
+                           getIndex(inThread, loc, rows - 1));
+      for (int64_t base = 0; base < columns; base += cost::cooperativeColumns)
+        for (int64_t k = 0; k < kLoadedTogether; ++k) {
+          Value column = addIndex(inThread, loc, firstColumn, base + k);
+          bool isWhole = base + cost::cooperativeColumns <= columns;
+          Value at = isWhole ? column : minIndex(inThread, loc, column, end);
+          Value entry =
+              loadMatrixEntry(inThread, loc, product, getArray(product.getMatrix()), row, at);
+          if (!isWhole) {
+            Value exists =
+                arith::CmpIOp::create(inThread, loc, arith::CmpIPredicate::ule, column, end);
+            entry = arith::SelectOp::create(inThread, loc, exists, entry, zero);
+          }
+          entries.push_back(entry);
+        }
+    }
+    return SmallVector<Value>{vector::FromElementsOp::create(inThread, loc, type, entries)};
+  };
+  return forEachLane(builder, {}, type, loadEntries).front();
+}
+
+/// The sums of each lane's row and sample, by way of shared memory, where the lanes that have
+/// summed up leave them.
+void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
+  if (unit.sums.empty())
+    return;
+  emitLoop(builder, loc, getIndex(builder, loc, 0), numTiles, [&](OpBuilder &nested, Value tile) {
+    Value first =
+        addIndex(nested, loc, firstSlot, mulIndex(nested, loc, tile, getIndex(nested, loc, kTile)));
+    storeSums(nested, unit, addProducts(nested, unit, first), tile);
+  });
+  Value count = mulIndex(builder, loc, numTiles, getIndex(builder, loc, getSumsOfTile()));
+  SmallVector<Type> types(unit.sums.size(), builder.getF32Type());
+  auto loadOwn = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
+    // Lanes without a sample read what is there.
+    Value own = minIndex(inThread, loc, at[1], addIndex(inThread, loc, count, -1));
+    SmallVector<Value> digits =
+        splitIndex(inThread, loc, own, {Value(), getIndex(inThread, loc, getSumsOfTile())});
+    SmallVector<Value> totals;
+    for (int64_t number = 0, e = types.size() * getSumsOfTile(); number < e;
+         number += getSumsOfTile()) {
+      Value sum = getIndex(inThread, loc, number % kWarpThreads / getSumsOfTile());
+      totals.push_back(memref::LoadOp::create(inThread, loc, sums[number / kWarpThreads],
+                                              ValueRange{at[0], sum, digits[0], digits[1]}));
+    }
+    return totals;
+  };
+  for (auto [sum, total] : llvm::zip_equal(unit.sums, forEachLane(builder, {}, types, loadOwn)))
+    tiles[sum.result] = total;
+}
+
+/// What lanes add to the sums of a tile of samples, 32 sums a vector; zeros make the last one a
+/// power of two.
+SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUnit &unit,
+                                                Value firstSample) {
+  int64_t numTotals = unit.sums.size() * getSumsOfTile();
+  SmallVector<Type> types;
+  for (int64_t left = numTotals; left > 0; left -= kWarpThreads)
+    types.push_back(
+        VectorType::get(llvm::PowerOf2Ceil(std::min(left, kWarpThreads)), builder.getF32Type()));
+  SmallVector<Value> ofProducts;
+  for (const ProductSum &sum : unit.sums)
+    for (MatVecOp product : sum.products)
+      ofProducts.push_back(matrices.lookup(product));
+  auto addUp = [&](OpBuilder &inThread, ValueRange at, ValueRange entries) {
+    SmallVector<Value> totals = accumulate(inThread, unit, firstSample, at[1], entries), parts;
+    Value zero = arith::ConstantOp::create(inThread, loc, inThread.getF32FloatAttr(0));
+    totals.resize(types.size() * kWarpThreads, zero);
+    for (auto [i, type] : llvm::enumerate(types)) {
+      ArrayRef<Value> part = ArrayRef(totals).slice(i * kWarpThreads);
+      parts.push_back(
+          vector::FromElementsOp::create(inThread, loc, cast<VectorType>(type),
+                                         part.take_front(cast<VectorType>(type).getNumElements())));
+    }
+    return parts;
+  };
+  return forEachLane(builder, ofProducts, types, addUp);
+}
+
+/// What a lane adds to each sum, sample and row, in this order. A vector is loaded once for all
+/// rows, an entry of a matrix used for all samples.
+SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit &unit,
+                                               Value firstSample, Value lane,
+                                               ValueRange ofProducts) {
+  Type element = builder.getF32Type();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  SmallVector<Value> totals(unit.sums.size() * getSumsOfTile(), zero);
+  llvm::SmallSetVector<Value, 4> factors;
+  DenseMap<Operation *, SmallVector<Value>> entries;
+  for (const ProductSum &sum : unit.sums)
+    for (MatVecOp product : sum.products) {
+      factors.insert(product.getVector());
+      auto type = cast<VectorType>(ofProducts[entries.size()].getType());
+      SmallVector<Value> own;
+      for (int64_t i = 0; i < type.getNumElements(); ++i)
+        own.push_back(vector::ExtractOp::create(builder, loc, ofProducts[entries.size()], i));
+      entries[product] = own;
+    }
+  auto type = VectorType::get(kLoadedTogether, element);
+  Value firstColumn = mulIndex(builder, loc, lane, getIndex(builder, loc, kLoadedTogether));
+  int64_t numLoaded = 0;
+  for (Value vector : factors) {
+    Place place = *findExchange(vector, current);
+    int64_t numParts = llvm::divideCeil(getNumRows(vector), cost::cooperativeColumns);
+    for (int64_t part = 0; part < numParts; ++part, ++numLoaded) {
+      // ptxas moves all loads to the begin else, to more registers than there are.
+      if (numEntries > kManyEntries && numLoaded > 0 && numLoaded % kPartsTogether == 0)
+        LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel, "block");
+      Value column =
+          addIndex(builder, loc, firstColumn, place.first + part * cost::cooperativeColumns);
+      SmallVector<Value> loaded;
+      for (int64_t s = 0; s < kTile; ++s)
+        loaded.push_back(vector::LoadOp::create(
+            builder, loc, type, place.memref,
+            ValueRange{current, addIndex(builder, loc, firstSample, s), column},
+            /*nontemporal=*/false, llvm::MaybeAlign(kLoadedTogether * sizeof(float))));
+      for (int64_t k = 0; k < kLoadedTogether; ++k)
+        for (int64_t s = 0; s < kTile; ++s) {
+          Value factor = vector::ExtractOp::create(builder, loc, loaded[s], k);
+          for (auto [i, sum] : llvm::enumerate(unit.sums))
+            for (MatVecOp product : sum.products) {
+              if (product.getVector() != vector)
+                continue;
+              ArrayRef<Value> own = entries[product];
+              for (int64_t r = 0; r < rowsOfWarp; ++r) {
+                Value &total = totals[(i * kTile + s) * rowsOfWarp + r];
+                Value entry = own[(r * numParts + part) * kLoadedTogether + k];
+                total = math::FmaOp::create(builder, loc, entry, factor, total);
+              }
+            }
+        }
+    }
+  }
+  return totals;
+}
+
+/// Leaves the sums over all lanes in shared memory: those of a sample and row side by side. Of
+/// lanes that have the same sum, the first one does.
+void CooperativeLoop::storeSums(OpBuilder &builder, const RowUnit &unit, ValueRange parts,
+                                Value tile) {
+  int64_t left = unit.sums.size() * getSumsOfTile();
+  for (auto [part, array] : llvm::zip(parts, sums)) {
+    int64_t count = std::min(left, kWarpThreads);
+    left -= count;
+    Value total = bgpu::ReduceScatterOp::create(builder, loc, vector::CombiningKind::ADD, part);
+    auto type = cast<RankedTensorType>(total.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (bgpu::getReplicas(type) > 1)
+      shape.push_back(bgpu::getReplicas(type));
+    auto store = [&, array = array](OpBuilder &inThread, ValueRange at, ValueRange own) {
+      SmallVector<Value> digits =
+          splitIndex(inThread, loc, at[1], {Value(), getIndex(inThread, loc, getSumsOfTile())});
+      auto storeOwn = [&](OpBuilder &nested) {
+        memref::StoreOp::create(nested, loc, own[0], array,
+                                ValueRange{at[0], digits[0], tile, digits[1]});
+      };
+      if (type.getDimSize(1) == kWarpThreads && count == kWarpThreads)
+        return storeOwn(inThread);
+      Value exists = isBelow(inThread, loc, at[1], getIndex(inThread, loc, count));
+      if (at.size() > 2) {
+        Value isFirst = isEqual(inThread, loc, at[2], getIndex(inThread, loc, 0));
+        exists = arith::AndIOp::create(inThread, loc, isFirst, exists);
+      }
+      emitIf(inThread, loc, exists, storeOwn);
+    };
+    bgpu::ForEachOp::create(builder, loc, shape, total, store);
+  }
+}
