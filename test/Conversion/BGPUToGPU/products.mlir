@@ -81,3 +81,45 @@ func.func @bf16(%n: index, %x: memref<4x32x4xf32>) {
   }
   return
 }
+
+// A fragment that a loop does not change is rounded in front of it, and one that it carries at its beginning.
+
+// CHECK-LABEL: func @loop(
+// CHECK:           memref.load
+// CHECK-NEXT:      %[[ROUNDED:.*]] = nvvm.convert.float.to.tf32
+// CHECK-NOT:       nvvm.convert.float.to.tf32
+// CHECK:           scf.for {{.*}} iter_args(%[[C0:[^ ]*]] =
+// CHECK-COUNT-2:     nvvm.convert.float.to.tf32
+// CHECK:             nvvm.mma.sync A[%[[ROUNDED]], %[[ROUNDED]], %[[ROUNDED]], %[[ROUNDED]]] B[{{.*}} C[%[[C0]],
+// CHECK-NOT:         nvvm.convert.float.to.tf32
+// CHECK:             scf.yield
+// CHECK:         return
+func.func @loop(%n: index, %x: memref<4x32x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(128) {
+    %a, %b = bgpu.for_each [4, 32] -> tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>> {
+    ^bb0(%warp: index, %lane: index):
+      %0 = memref.load %x[%warp, %lane, %c0] : memref<4x32x4xf32>
+      %1 = vector.broadcast %0 : f32 to vector<4xf32>
+      %2 = vector.broadcast %0 : f32 to vector<2xf32>
+      bgpu.yield %1, %2 : vector<4xf32>, vector<2xf32>
+    }
+    %sums, %last = scf.for %i = %c0 to %n step %c1 iter_args(%running = %a, %factor = %b)
+        -> (tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>) {
+      %next = bgpu.mma %a, %factor, %running precision(tf32) : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
+      %other = bgpu.for_each [4, 32] %factor : tensor<4x32xvector<2xf32>> -> tensor<4x32xvector<2xf32>> {
+      ^bb0(%warp: index, %lane: index, %own: vector<2xf32>):
+        %0 = arith.addf %own, %own : vector<2xf32>
+        bgpu.yield %0 : vector<2xf32>
+      }
+      scf.yield %next, %other : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>
+    }
+    bgpu.for_each [4, 32] %sums : tensor<4x32xvector<4xf32>> {
+    ^bb0(%warp: index, %lane: index, %own: vector<4xf32>):
+      %0 = vector.extract %own[0] : f32 from vector<4xf32>
+      memref.store %0, %x[%warp, %lane, %c1] : memref<4x32x4xf32>
+    }
+  }
+  return
+}
