@@ -11,6 +11,7 @@
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
@@ -27,6 +28,7 @@ void bppsa::registerAllPasses() {
   bgpu::registerBGPUTransformsPasses();
   registerBPPSABufferTransformsPasses();
   registerBPPSAConversionPasses();
+  registerBPPSADeviceTransformsPasses();
   registerBPPSADifferentiationPasses();
   registerBPPSAEvaluationPasses();
   registerBPPSAGraphBodyTransformsPasses();

@@ -24,6 +24,7 @@ generate BPPSADialect.md Dialect/BPPSA/IR/BPPSADefinitions.td -gen-dialect-doc -
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
+generate DevicePasses.md Dialect/BPPSA/Transforms/Device/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
 generate EvaluationPasses.md Evaluation/Passes.td -gen-pass-doc
 generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc

@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu | FileCheck %s
+// RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu | FileCheck %s
 
 // Windows of a known number of steps, which canonicalization turns into casts or whole arrays, were refused.
 

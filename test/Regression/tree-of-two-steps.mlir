@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu | FileCheck %s
+// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu | FileCheck %s
 
 // Parallel loops of one iteration, which writes one of two arrays, were replaced by their bodies with the arrays mixed up.
 

@@ -50,116 +50,12 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   ];
 }
 
-def HoistInputProducts : Pass<"bppsa-hoist-input-products", "::mlir::func::FuncOp"> {
-  let summary = "multiplies the inputs of recurrences for all steps at a time";
-  let description = [{
-    For programs for GPUs, on memory. What a recurrence multiplies of the sequences that it
-    reads waits for none of its steps. Where the rows of their matrices are why the rows of
-    all do not fit the registers of a block, or why more threads share one, a
-    loop without states computes these products for all steps, with the captured vectors
-    that they add, and the recurrence reads the results.
-
-    ```mlir
-    bppsa.recurrence sequences(%x : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
-        captures(%w, %r : memref<64x64xf32>, memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
-    ```
-    becomes
-    ```mlir
-    %p = memref.alloc(%steps, %samples) : memref<?x?x64xf32>
-    bppsa.recurrence sequences(%x : memref<?x?x64xf32>) captures(%w : memref<64x64xf32>)
-        into(%p : memref<?x?x64xf32>) ...
-    bppsa.recurrence sequences(%p : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
-        captures(%r : memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
-    memref.dealloc %p : memref<?x?x64xf32>
-    ```
-  }];
-  let dependentDialects = [
-    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
-  ];
-}
-
-def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> {
-  let summary = "maps loops, transitions and sums to kernels of a GPU";
-  let description = [{
-    Gives each time loop, transition and outer sum on memory the attribute `bppsa.mapping`,
-    a `#bppsa.gpu_mapping`: what kernel runs it, how many threads share a row, where
-    matrices are, how many steps are read ahead. A mapping that is there stays.
-
-    ```mlir
-    bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
-    ```
-    becomes
-    ```mlir
-    bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
-        attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 128, parts = 2, stages = 8>}
-    ```
-
-    Sizes alone decide, and how arrays lie in memory: that is why the pass comes after
-    bufferization, when equal loops are one and sums with the same right factor stand
-    together. A remark of the category `mapping` says what was chosen, and what ruled out
-    the mapping that would be taken before it.
-  }];
-  let options = [
-    Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",
-           "what tensor cores multiply", [{::llvm::cl::values(
-      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32, in three products"),
-      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "numbers of 11 bits"),
-      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "numbers of 8 bits"))}]>
-  ];
-  let statistics = [Statistic<"numMapped", "mapped", "operations that got a mapping">];
-  let dependentDialects = ["::bppsa::BPPSADialect"];
-}
-
-def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "lowers bufferized kernels to launches on a GPU";
-  let description = [{
-    The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: transitions and loops that several blocks run turn into `gpu.launch`,
-    on arrays in device memory; `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
-    transitions and outer sums become, and how threads share their work, is what
-    `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
-
-    Where one
-    block has not the registers for the weights of a loop, several share their rows and run a group of
-    samples together, in cooperative launches. A parallel loop of transitions, as `bppsa-expand-scan`
-    writes the leaves of trees and the first sweep over chunks, is one (two where cotangents are injected),
-    whose blocks take the iterations. Transitions are made column by column: by a thread
-    each where states are small, in column tiles by blocks that multiply on tensor cores
-    otherwise, and by a block each, a `bgpu.kernel`, where these cannot.
-
-    ```mlir
-    func.func private @forall_kernel_0(%a: memref<?x?x64xf32>, %w: memref<64x64xf32>, ...) {
-      scf.forall (%chunk, %row) in (%chunks, %rows) {
-        ...
-        bppsa.transition states [64] saved(%steps : ...) inject_into [] captures(%w : ...) into(%map : ...)
-      }
-      return
-    }
-    ```
-    becomes
-    ```mlir
-    gpu.launch blocks(%tile, ...) in (%x = %tiles, ...) threads(%thread, ...) in (%x = %c128, ...)
-        workgroup(...) module(@device) function(@forall_kernel_0) {
-      scf.for %step = %first to %last step %c1 {
-        ... asks for what the step three ahead reads, and multiplies columns of the map by nvvm.mma.sync
-        gpu.barrier
-      }
-      ... stores columns of the map
-    }
-    ```
-  }];
-  let dependentDialects = [
-    "::bppsa::bgpu::BGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
-  ];
-}
-
-def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
+def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized recurrences, chains, sums, and products, to block-level kernels";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes. A `bppsa.recurrence` that is mapped to
+    For the functions that `bppsa-outline-kernels` makes, on arrays in device memory. What kernels loops,
+    transitions and outer sums become, and how threads share their work, is what
+    `bppsa-choose-gpu-mapping` has chosen: nothing is decided here. A `bppsa.recurrence` that is mapped to
     `block_per_row` is one kernel for all steps, with a block for each sample: its loop carries states as
     tiles, shares those that products read as a whole, and fetches sequences ahead. Operations of the
     body are operations on tiles. A thread has its row of each matrix in registers, a tile of vectors;
@@ -173,13 +69,17 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     their rows and run a group of samples together: tiles are those of 8 warps of 32 lanes, of which one has
     a row of a sample, and parts of rows of the matrices. `bgpu.reduce_scatter` adds up what lanes have
     multiplied, and a lane gets the sums of its row through shared memory. What products read as a whole is in
-    device memory; between its writing and reading stands a `bgpu.grid_barrier`. Products of all steps
-    are left to `convert-bppsa-to-gpu`.
+    device memory; between its writing and reading stands a `bgpu.grid_barrier`.
 
     A `bppsa.recurrence` that is mapped to `tiled_product` multiplies all its steps at a time: results that
     multiply the same sequences are one kernel, whose blocks have a tile of up to 64 x 64 elements. Its
     loop goes through chunks of 16 of the depth, which asynchronous copies bring to shared memory three chunks
     ahead, and carries sums as tiles of fragments, to which `bgpu.mma` adds products on tensor cores.
+
+    A parallel loop of transitions, as `bppsa-expand-scan` writes the leaves of trees and the first sweep over
+    chunks, is one kernel (two where cotangents are injected), whose blocks have columns of the transitions:
+    those that one or a few threads run each, tiles of vectors, where states are small; column tiles, tiles of
+    fragments for `bgpu.mma`; or one column each.
 
     `bppsa.step_sum` becomes a parallel loop
     over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
@@ -291,7 +191,7 @@ def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
 def ConvertGraphToGPU : Pass<"convert-graph-to-gpu", "::mlir::func::FuncOp"> {
   let summary = "lowers bufferized operations of the graph to launches on a GPU";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes, of what `convert-bppsa-to-gpu` and
+    For the functions that `bppsa-outline-kernels` makes, of what
     `convert-bppsa-to-bgpu` have left:
     structured ops, copies, loops of the host over elements, and the numeric phase of products
     of sparse Jacobians. No mapping is chosen for them: a thread has an element of the result,
@@ -322,44 +222,6 @@ def ConvertGraphToGPU : Pass<"convert-graph-to-gpu", "::mlir::func::FuncOp"> {
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
-}
-
-def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
-  let summary = "adds up gradients of parameters inside of chains";
-  let description = [{
-    For programs for GPUs, on tensors. Sums over steps and samples of what a chain
-    emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
-    become `sums` of the chain: the threads that run it keep them in registers.
-    A sequence that nothing else reads is not stored any more.
-
-    This is done for `bppsa.chain` and for scans that are linear or chunked, all sums
-    of a loop or none: where a thread has registers for its rows of the sums beside
-    its rows of the matrices, and the block need not have more threads for them
-    than two warps or what the link alone takes. Definitions of the other operands of
-    the sums are moved in front of the chain.
-
-    ```mlir
-    %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
-    }
-    %w = bppsa.outer_sum %e, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
-    %b = bppsa.step_sum %e : tensor<?x?x4xf32> -> tensor<4xf32>
-    ```
-    becomes
-    ```mlir
-    %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
-        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0, %0 : vector<4xf32>, vector<4xf32>, vector<4xf32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModuleOp"> {

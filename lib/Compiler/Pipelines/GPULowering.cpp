@@ -8,6 +8,7 @@
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Transforms/Passes.h"
@@ -50,8 +51,7 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision,
     pm.addPass(createAssignStreams(assign));
     pm.addPass(createVerifyStreams());
   }
-  pm.addPass(createConvertBPPSAToGPU());
-  pm.addNestedPass<func::FuncOp>(createConvertBPPSAToBGPU());
+  pm.addPass(createConvertBPPSAToBGPU());
   pm.addNestedPass<func::FuncOp>(bgpu::createStageCopies());
   pm.addNestedPass<func::FuncOp>(bgpu::createAllocateShared());
   pm.addNestedPass<func::FuncOp>(bgpu::createInsertBarriers());

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/PhaseCalls.h"
 #include "../GPULaunches/Launch.h"
 #include "OuterSums.h"
 #include "Products/SequenceProducts.h"
@@ -16,15 +17,17 @@
 #include "Transitions/Transitions.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_CONVERTBPPSATOBGPU
@@ -80,15 +83,33 @@ static bool isMappedTo(Operation *op, GPUKernel kernel) {
   return getMapping(op) && getMapping(op).is(kernel);
 }
 
-/// Whether this pass has kernels for `op`.
+/// Whether this pass has kernels for `op`, or refuses it; for others, other conversions have them.
 static bool becomesKernel(Operation &op) {
-  if (isa<OuterSumOp, RecurrenceOp, ChainOp>(op))
-    return getMapping(&op) != nullptr;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return loop.getNumResults() == 0;
-  return isa<StepSumOp, ReduceSumsOp>(op);
+  return isa<OuterSumOp, RecurrenceOp, ChainOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
+             ReverseIfOp>(op);
+}
+
+/// The first of `op`, and of what it holds, that has to be mapped to a kernel and is not; null
+/// without one.
+static Operation *findUnmapped(Operation *op) {
+  Operation *found = nullptr;
+  op->walk([&](Operation *inner) {
+    if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner))
+      return WalkResult::advance();
+    found = inner;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+static LogicalResult verifyMapped(Operation *op) {
+  if (Operation *unmapped = findUnmapped(op))
+    return unmapped->emitOpError("has no mapping to a GPU; run bppsa-choose-gpu-mapping first");
+  return success();
 }
 
 static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
@@ -102,6 +123,9 @@ static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
 /// Emits the kernels of operations in front of them: of one, or of sums that kernels have together.
 static LogicalResult convert(ArrayRef<Operation *> ops) {
   Operation &op = *ops[0];
+  for (Operation *other : ops)
+    if (failed(verifyMapped(other)))
+      return failure();
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return holds<TransitionOp>(loop) ? convertTransitions(loop)
            : holds<ChainOp>(loop)    ? convertChains(loop)
@@ -119,10 +143,32 @@ static LogicalResult convert(ArrayRef<Operation *> ops) {
   if (isa<OuterSumOp>(op))
     return convertOuterSums(
         llvm::map_to_vector(ops, [](Operation *sum) { return cast<OuterSumOp>(sum); }));
-  llvm::TypeSwitch<Operation &>(op)
-      .Case([](StepSumOp sum) { convertStepSum(sum); })
-      .Case([](ReduceSumsOp sum) { convertReduceSums(sum); });
+  if (auto sum = dyn_cast<StepSumOp>(op))
+    convertStepSum(sum);
+  else if (auto sums = dyn_cast<ReduceSumsOp>(op))
+    convertReduceSums(sums);
+  else
+    return op.emitOpError("has no kernels for GPUs; use --target=cpu");
   return success();
+}
+
+/// Equal loops of several nodes of a model share a kernel, which has the location of one of them:
+/// gives it those of all. The calls have the locations of the loops that were there.
+static void fuseLocations(ModuleOp module) {
+  llvm::MapVector<StringAttr, SetVector<Location>> callers;
+  module.walk(
+      [&](func::CallOp call) { callers[call.getCalleeAttr().getAttr()].insert(call.getLoc()); });
+  for (auto &[name, locations] : callers) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(name);
+    if (!kernel || !kernel.isPrivate())
+      continue;
+    Location own = kernel.getLoc();
+    Location all = FusedLoc::get(module.getContext(), locations.getArrayRef());
+    kernel.walk([&](Operation *op) {
+      if (op->getLoc() == own)
+        op->setLoc(all);
+    });
+  }
 }
 
 namespace {
@@ -130,9 +176,16 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
   using ConvertBPPSAToBGPUBase::ConvertBPPSAToBGPUBase;
 
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.isPrivate())
-      return;
+    fuseLocations(getOperation());
+    lowerPhaseMarks(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && function.isPrivate() && failed(convertKernel(function)))
+        return signalPassFailure();
+  }
+
+private:
+  /// Gives `function` kernels for what it holds.
+  LogicalResult convertKernel(func::FuncOp function) {
     SmallVector<Operation *> ops;
     for (Operation &op : function.getOps())
       if (becomesKernel(op))
@@ -140,12 +193,13 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
     for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
       ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
       if (failed(convert(together)))
-        return signalPassFailure();
+        return failure();
       for (Operation *op : together)
         op->erase();
       numConverted += together.size();
       rest = rest.drop_front(together.size());
     }
+    return success();
   }
 };
 } // namespace

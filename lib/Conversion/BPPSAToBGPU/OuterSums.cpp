@@ -84,9 +84,7 @@ TilePosition OuterSumKernel::locate(OpBuilder &builder, Value block) {
 
 Value OuterSumKernel::sumTile(OpBuilder &builder, const TilePosition &at) {
   auto tile = RankedTensorType::get({kTile, kTile}, slabs.getElementType());
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-  auto shared =
-      MemRefType::get(tile.getShape(), tile.getElementType(), MemRefLayoutAttrInterface(), space);
+  MemRefType shared = bgpu::getSharedType(tile.getShape(), tile.getElementType());
   Value left = memref::AllocOp::create(builder, loc, shared);
   Value right = memref::AllocOp::create(builder, loc, shared);
   Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(tile));

@@ -177,9 +177,7 @@ void RowKernel::convert(OpBuilder &builder, memref::CopyOp op) {
 
 void RowKernel::shareAllocation(Operation *allocation) {
   Value array = allocation->getResult(0);
-  auto space = gpu::AddressSpaceAttr::get(array.getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get({getSize(array)}, getElementTypeOrSelf(array),
-                              MemRefLayoutAttrInterface(), space);
+  MemRefType type = bgpu::getSharedType(getSize(array), getElementTypeOrSelf(array));
   auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   ofBlock[array] = memref::AllocOp::create(builder, allocation->getLoc(), type);
 }

@@ -95,14 +95,6 @@ void bppsa::emitLoop(OpBuilder &builder, Location loc, Value lower, Value upper,
 // Launches
 //===----------------------------------------------------------------------===//
 
-LogicalResult bppsa::verifyReady(Operation *op) {
-  if (op->getNumResults() != 0)
-    return op->emitOpError("works on tensors; run bppsa-bufferize first");
-  if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
-    return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
-  return success();
-}
-
 /// The module of all kernels of a program, and a name in it for the next launch of
 /// the function that `builder` is in.
 static std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr> nameKernel(OpBuilder &builder) {

@@ -25,9 +25,6 @@ inline GPUMappingAttr getMapping(mlir::Operation *op) {
   return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
 }
 
-/// Checks that `op` is on memory, and on samples one by one.
-llvm::LogicalResult verifyReady(mlir::Operation *op);
-
 /// One thread of a launch, inside of it.
 struct LaunchedThread {
   /// The number of its block, its number in the block, and the threads of a block.

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TiledProduct.h"
+#include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -55,11 +55,9 @@ TiledProduct::TiledProduct(Location loc, TensorPrecision precision, int64_t rows
 
 Value TiledProduct::allocate(OpBuilder &builder, const Factor &factor) const {
   int64_t stride = factor.getRowSize() + kPadding[static_cast<int>(factor.rows)];
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-  return memref::AllocOp::create(builder, loc,
-                                 MemRefType::get({kSlots, factor.getNumRows(), stride},
-                                                 builder.getF32Type(), MemRefLayoutAttrInterface(),
-                                                 space));
+  return memref::AllocOp::create(
+      builder, loc,
+      bgpu::getSharedType({kSlots, factor.getNumRows(), stride}, builder.getF32Type()));
 }
 
 TiledProduct::OwnThread TiledProduct::getThread(OpBuilder &builder, ValueRange position) const {
@@ -88,7 +86,7 @@ SmallVector<Value> TiledProduct::begin(OpBuilder &builder, Value row, Value colu
           for (auto [i, entry] : llvm::enumerate(entries))
             if (start)
               entry = start(inThread, getColumn(inThread, thread, number, i));
-          fragments.push_back(vector::FromElementsOp::create(inThread, loc, type, entries));
+          fragments.push_back(packNumbers(inThread, loc, entries));
         }
         return fragments;
       });
@@ -210,7 +208,7 @@ SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor 
           };
           SmallVector<Value> elements =
               isLeft ? thread.layout.readA(inThread, read) : thread.layout.readB(inThread, read);
-          own.push_back(vector::FromElementsOp::create(inThread, loc, type, elements));
+          own.push_back(packNumbers(inThread, loc, elements));
         }
         return own;
       });

@@ -198,12 +198,11 @@ std::optional<Place> CooperativeLoop::findExchange(Value value, Value copy) cons
 
 void CooperativeLoop::allocateSums(OpBuilder &builder) {
   sums.clear();
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
   for (int64_t left = mostSums * getSumsOfTile(); left > 0; left -= kWarpThreads) {
     int64_t numSums = std::min(kWarpThreads, left) / getSumsOfTile();
-    auto type = MemRefType::get(
+    MemRefType type = bgpu::getSharedType(
         {cost::cooperativeWarps, numSums, kWarpThreads / getSumsOfTile(), getSumsOfTile()},
-        builder.getF32Type(), MemRefLayoutAttrInterface(), space);
+        builder.getF32Type());
     sums.push_back(memref::AllocOp::create(builder, loc, type));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "../../GPULaunches/Launch.h"
 #include "../../GPULaunches/RowProduct.h"
+#include "../ThreadNumbers.h"
 #include "CooperativeLoop.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -61,7 +62,7 @@ Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
           entries.push_back(entry);
         }
     }
-    return SmallVector<Value>{vector::FromElementsOp::create(inThread, loc, type, entries)};
+    return SmallVector<Value>{packNumbers(inThread, loc, entries)};
   };
   return forEachLane(builder, {}, type, loadEntries).front();
 }
@@ -116,8 +117,7 @@ SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUni
     for (auto [i, type] : llvm::enumerate(types)) {
       ArrayRef<Value> part = ArrayRef(totals).slice(i * kWarpThreads);
       parts.push_back(
-          vector::FromElementsOp::create(inThread, loc, cast<VectorType>(type),
-                                         part.take_front(cast<VectorType>(type).getNumElements())));
+          packNumbers(inThread, loc, part.take_front(cast<VectorType>(type).getNumElements())));
     }
     return parts;
   };

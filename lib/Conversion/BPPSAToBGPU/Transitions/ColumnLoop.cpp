@@ -8,6 +8,7 @@
 #include "../../GPULaunches/LinkSteps.h"
 #include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -193,10 +194,8 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
 /// An array in shared memory for `count` vectors of `rows` rows.
 Value ColumnLoop::allocate(OpBuilder &builder, int64_t numVectors, int64_t rows, Type vector) {
   int64_t stride = llvm::alignTo(rows, std::max(parts, kLoadedTogether));
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get({numVectors, stride}, cast<VectorType>(vector).getElementType(),
-                              MemRefLayoutAttrInterface(), space);
-  return memref::AllocOp::create(builder, loc, type);
+  return memref::AllocOp::create(
+      builder, loc, bgpu::getSharedType({numVectors, stride}, getElementTypeOrSelf(vector)));
 }
 
 static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isTransposed,

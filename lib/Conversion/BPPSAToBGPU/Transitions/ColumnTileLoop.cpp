@@ -61,11 +61,9 @@ Value ColumnTileLoop::begin(OpBuilder &builder, Value written) {
 }
 
 void ColumnTileLoop::allocateShared(OpBuilder &builder) {
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
   for (Value value : plan.getShared()) {
     int64_t rows = ColumnTilePlan::getNumTiles(getNumRows(value)) * FragmentLayout::kRows;
-    auto type = MemRefType::get({rows, getNumColumns()}, builder.getF32Type(),
-                                MemRefLayoutAttrInterface(), space);
+    MemRefType type = bgpu::getSharedType({rows, getNumColumns()}, builder.getF32Type());
     arrays[value] = memref::AllocOp::create(builder, loc, type);
   }
 }

@@ -6,9 +6,10 @@
 
 #include "RunRing.h"
 #include "../../GPULaunches/Launch.h"
+#include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -58,13 +59,11 @@ void RunRing::planCopies() {
 //===----------------------------------------------------------------------===//
 
 void RunRing::allocate(OpBuilder &builder) {
-  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
   rings.clear();
   for (size_t i = 0; i < sources.size(); ++i) {
     int64_t width = getWidth(i), count = mostRuns * getStride(i) / width;
-    auto type = MemRefType::get({stages, roundUpToWarps(count) * width},
-                                cast<MemRefType>(sources[i].getType()).getElementType(),
-                                MemRefLayoutAttrInterface(), space);
+    MemRefType type = bgpu::getSharedType({stages, roundUpToWarps(count) * width},
+                                          getElementTypeOrSelf(sources[i]));
     rings.push_back(memref::AllocOp::create(builder, loc, type));
   }
 }
@@ -120,7 +119,7 @@ Value RunRing::begin(OpBuilder &builder, Value block, const KernelArrays &arrays
   auto find = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
     auto own = llvm::map_to_vector(
         places, [&](const Copy &copy) { return getFirstPlace(inThread, copy, at[0]); });
-    return SmallVector<Value>{vector::FromElementsOp::create(inThread, loc, type, own)};
+    return SmallVector<Value>{packNumbers(inThread, loc, own)};
   };
   Value next =
       bgpu::ForEachOp::create(builder, loc, kWarpThreads, ValueRange(), type, find).getResult(0);
@@ -144,9 +143,7 @@ Value RunRing::request(OpBuilder &builder, Value link, Value from) {
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
   Type type = cast<RankedTensorType>(from.getType()).getElementType();
   auto copy = [&](OpBuilder &inThread, ValueRange at, ValueRange own) {
-    SmallVector<Value> now;
-    for (size_t i = 0; i < places.size(); ++i)
-      now.push_back(vector::ExtractOp::create(inThread, loc, own[0], i));
+    SmallVector<Value> now = unpackNumbers(inThread, loc, own);
     for (const Copy &part : copies)
       nvgpu::DeviceAsyncCopyOp::create(inThread, loc, token, rings[part.source],
                                        ValueRange{slot, getTarget(inThread, part, at[0])},
@@ -154,7 +151,7 @@ Value RunRing::request(OpBuilder &builder, Value link, Value from) {
                                        inThread.getIndexAttr(getWidth(part.source)),
                                        /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
     SmallVector<Value> next = moveIndices(inThread, loc, moves, now, strides);
-    return SmallVector<Value>{vector::FromElementsOp::create(inThread, loc, type, next)};
+    return SmallVector<Value>{packNumbers(inThread, loc, next)};
   };
   Value next = bgpu::ForEachOp::create(builder, loc, kWarpThreads, from, type, copy).getResult(0);
   nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());

@@ -52,6 +52,11 @@ LogicalResult ReplicatedAttr::verify(function_ref<InFlightDiagnostic()> emitErro
   return success();
 }
 
+MemRefType bppsa::bgpu::getSharedType(ArrayRef<int64_t> shape, Type element) {
+  auto space = gpu::AddressSpaceAttr::get(element.getContext(), gpu::AddressSpace::Workgroup);
+  return MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space);
+}
+
 int64_t bppsa::bgpu::getReplicas(RankedTensorType tile) {
   auto layout = dyn_cast_or_null<ReplicatedAttr>(tile.getEncoding());
   return layout ? layout.getCount() : 1;
@@ -211,9 +216,7 @@ LogicalResult AccumulateOp::verify() {
 }
 
 MemRefType ShareOp::getArrayType(RankedTensorType tile) {
-  auto space = gpu::AddressSpaceAttr::get(tile.getContext(), gpu::AddressSpace::Workgroup);
-  return MemRefType::get(tile.getShape(), tile.getElementType(), MemRefLayoutAttrInterface(),
-                         space);
+  return getSharedType(tile.getShape(), tile.getElementType());
 }
 
 void ShareOp::build(OpBuilder &, OperationState &state, Value tile) {

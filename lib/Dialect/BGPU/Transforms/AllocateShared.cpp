@@ -50,8 +50,7 @@ private:
 } // namespace
 
 Value AllocateShared::allocate(Operation *op, ArrayRef<int64_t> shape, Type element) {
-  auto space = gpu::AddressSpaceAttr::get(&getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space);
+  MemRefType type = getSharedType(shape, element);
   auto builder = OpBuilder::atBlockBegin(&op->getParentOfType<KernelOp>().getBody().front());
   int64_t bytes = type.getNumElements() * DataLayout::closest(op).getTypeSize(element);
   auto options = remark::RemarkOpts::name("AllocateShared")

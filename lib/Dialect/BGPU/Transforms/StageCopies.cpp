@@ -149,12 +149,10 @@ int64_t LoopCopies::getBytes() {
 //===----------------------------------------------------------------------===//
 
 void LoopCopies::allocateRings() {
-  auto space = gpu::AddressSpaceAttr::get(loop.getContext(), gpu::AddressSpace::Workgroup);
   auto builder = OpBuilder::atBlockBegin(&loop->getParentOfType<KernelOp>().getBody().front());
   for (FetchOp fetch : fetches) {
     MemRefType array = getArrayType(fetch);
-    auto type = MemRefType::get({stages, getStagedRows(array)}, array.getElementType(),
-                                MemRefLayoutAttrInterface(), space);
+    MemRefType type = getSharedType({stages, getStagedRows(array)}, array.getElementType());
     rings.push_back(memref::AllocOp::create(builder, loc, type));
   }
 }

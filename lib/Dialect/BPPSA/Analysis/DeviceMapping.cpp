@@ -356,3 +356,11 @@ FailureOr<MappingChoice> bppsa::chooseTransitionMapping(const CotangentLoop &loo
       own.getColumns(), own.getMatrices(), own.getStages(), own.getPrecision(), offset->mapping);
   return choice;
 }
+
+LogicalResult bppsa::verifyReady(Operation *op) {
+  if (op->getNumResults() != 0)
+    return op->emitOpError("works on tensors; run bppsa-bufferize first");
+  if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
+    return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
+  return success();
+}

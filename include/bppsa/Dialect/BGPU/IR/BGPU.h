@@ -27,6 +27,8 @@ namespace bppsa::bgpu {
 
 /// Whether so many neighbouring threads are in one warp, wherever they begin.
 bool areInWarp(int64_t threads);
+/// The type of an array in shared memory.
+mlir::MemRefType getSharedType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 /// How many neighbouring threads have each element of a tile: 1, or what its layout says.
 int64_t getReplicas(mlir::RankedTensorType tile);
 /// A tile whose elements `replicas` neighbouring threads have.

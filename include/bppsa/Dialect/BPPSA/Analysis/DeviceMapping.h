@@ -74,6 +74,9 @@ struct LinkFactor {
 };
 llvm::SmallVector<LinkFactor> getFactors(mlir::Block &body);
 
+/// Checks that `op` is on memory, and on samples one by one, as kernels of a GPU take it.
+llvm::LogicalResult verifyReady(mlir::Operation *op);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_ANALYSIS_DEVICEMAPPING_H

@@ -35,7 +35,7 @@ def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   let mnemonic = "gpu_mapping";
   let summary = "how a GPU runs a loop, a transition or a sum";
   let description = [{
-    `bppsa-choose-mapping` gives it to operations as `bppsa.mapping`, and `convert-bppsa-to-gpu`
+    `bppsa-choose-gpu-mapping` gives it to operations as `bppsa.mapping`, and `convert-bppsa-to-bgpu`
     reads it and decides nothing itself.
 
     | kernel | of | what threads have |

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --split-input-file --verify-diagnostics -o /dev/null
+// RUN: bppsa-opt %s --convert-bppsa-to-bgpu --split-input-file --verify-diagnostics -o /dev/null
 
 func.func private @unmapped(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
   // expected-error @below {{has no mapping to a GPU; run bppsa-choose-gpu-mapping first}}

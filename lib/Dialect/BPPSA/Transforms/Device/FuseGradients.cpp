@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
@@ -13,7 +13,7 @@
 
 namespace bppsa {
 #define GEN_PASS_DEF_FUSEGRADIENTS
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +22,7 @@
 
 namespace bppsa {
 #define GEN_PASS_DEF_HOISTINPUTPRODUCTS
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

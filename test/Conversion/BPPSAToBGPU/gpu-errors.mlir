@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --split-input-file --verify-diagnostics -o /dev/null
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --split-input-file --verify-diagnostics -o /dev/null
 
 func.func private @too_many_rows(%x: memref<?x?x1025xf32>, %y: memref<?x?x1025xf32>) {
   // expected-error @below {{has a vector of 1025 rows, and a block of a GPU has at most 1024 threads; use --target=cpu}}

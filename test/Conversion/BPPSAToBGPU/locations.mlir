@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --convert-graph-to-gpu --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --convert-graph-to-gpu --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 // A loop that several nodes of a model share has the locations of all of them.
 

@@ -1,19 +1,19 @@
-//===- ChooseMapping.cpp - maps loops to kernels of a GPU -----------------===//
+//===- ChooseGPUMapping.cpp - maps loops to kernels of a GPU -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../GPULaunches/Launch.h"
-#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_CHOOSEGPUMAPPING
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

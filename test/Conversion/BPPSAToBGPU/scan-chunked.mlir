@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
+// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 
 // Three launches: a block for each column tile of the map of each chunk but the
