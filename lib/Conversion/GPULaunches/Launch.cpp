@@ -157,15 +157,3 @@ Value bppsa::emitButterfly(OpBuilder &builder, Location loc, Value value, int64_
                                 gpu::ShuffleMode::XOR)
       .getShuffleResult();
 }
-
-void bppsa::emitRows(OpBuilder &builder, Location loc, const LaunchedThread &thread, int64_t count,
-                     function_ref<void(OpBuilder &, Value)> body) {
-  for (int64_t first = 0; first < count; first += thread.numThreads) {
-    Value row = addIndex(builder, loc, thread.thread, first);
-    if (first + thread.numThreads <= count)
-      body(builder, row);
-    else
-      emitIf(builder, loc, isBelow(builder, loc, row, getIndex(builder, loc, count)),
-             [&](OpBuilder &nested) { body(nested, row); });
-  }
-}

@@ -55,10 +55,6 @@ void emitWarpBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 mlir::Value emitButterfly(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                           int64_t offset);
 
-/// Shares rows [0, count) out to the threads of the block: `body(row)`.
-void emitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchedThread &thread,
-              int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
-
 /// `then` where `condition` holds.
 void emitIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
             llvm::function_ref<void(mlir::OpBuilder &)> then);

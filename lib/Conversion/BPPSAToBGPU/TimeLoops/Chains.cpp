@@ -8,7 +8,7 @@
 #include "../../GPULaunches/Launch.h"
 #include "../../GPULaunches/LinkSteps.h"
 #include "../../GPULaunches/ParallelLoops.h"
-#include "CooperativeKernels.h"
+#include "../Cooperative/CooperativeKernels.h"
 #include "LinkLoop.h"
 
 using namespace mlir;

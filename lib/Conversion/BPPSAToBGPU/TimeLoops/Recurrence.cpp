@@ -11,7 +11,7 @@
 
 #include "Recurrence.h"
 #include "../../GPULaunches/Launch.h"
-#include "CooperativeKernels.h"
+#include "../Cooperative/CooperativeKernels.h"
 #include "StepOutputs.h"
 #include "StepSources.h"
 #include "StepTiles.h"

@@ -7,8 +7,8 @@
 #include "CooperativeKernels.h"
 #include "../../GPULaunches/Launch.h"
 #include "../../GPULaunches/LinkSteps.h"
+#include "../TimeLoops/Recurrence.h"
 #include "CooperativeLoop.h"
-#include "Recurrence.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -137,10 +137,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
   for (const ProductSum &sum : unit.sums)
     for (MatVecOp product : sum.products) {
       factors.insert(product.getVector());
-      auto type = cast<VectorType>(ofProducts[entries.size()].getType());
-      SmallVector<Value> own;
-      for (int64_t i = 0; i < type.getNumElements(); ++i)
-        own.push_back(vector::ExtractOp::create(builder, loc, ofProducts[entries.size()], i));
+      SmallVector<Value> own = unpackNumbers(builder, loc, ofProducts[entries.size()]);
       entries[product] = own;
     }
   auto type = VectorType::get(kLoadedTogether, element);

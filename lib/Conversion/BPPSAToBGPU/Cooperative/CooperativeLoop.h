@@ -15,11 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVELOOP_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVELOOP_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_COOPERATIVE_COOPERATIVELOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_COOPERATIVE_COOPERATIVELOOP_H
 
-#include "RowTiles.h"
-#include "StepSources.h"
+#include "../TimeLoops/RowTiles.h"
+#include "../TimeLoops/StepSources.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -160,4 +160,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_COOPERATIVELOOP_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_COOPERATIVE_COOPERATIVELOOP_H
