@@ -6,6 +6,7 @@
 
 #include "../Bodies/PhaseCalls.h"
 #include "../GPULaunches/Launch.h"
+#include "Cooperative/CooperativeKernels.h"
 #include "OuterSums.h"
 #include "Products/SequenceProducts.h"
 #include "Products/TiledSums.h"
@@ -112,6 +113,16 @@ static LogicalResult verifyMapped(Operation *op) {
   return success();
 }
 
+/// Whether a chain that is no part of a parallel loop is one over all steps.
+static LogicalResult verifySequential(ChainOp op) {
+  if (!op.getPlan().isSequential())
+    return op->emitOpError("has the plan ")
+           << op.getPlan().toString() << "; run bppsa-expand-scan with whole-levels first";
+  if (op.getFlatSums())
+    return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
+  return success();
+}
+
 static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
   if (isMappedTo(sums[0], GPUKernel::TiledProduct))
     return convertTiledSums(sums);
@@ -136,10 +147,15 @@ static LogicalResult convert(ArrayRef<Operation *> ops) {
     if (failed(verifyReady(other)))
       return failure();
   if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return isMappedTo(loop, GPUKernel::TiledProduct) ? convertSequenceProducts(loop)
-                                                     : convertRecurrence(loop);
-  if (auto loop = dyn_cast<ChainOp>(op))
-    return convertChain(loop);
+    return isMappedTo(loop, GPUKernel::TiledProduct)  ? convertSequenceProducts(loop)
+           : isMappedTo(loop, GPUKernel::Cooperative) ? convertCooperatively(loop)
+                                                      : convertRecurrence(loop);
+  if (auto loop = dyn_cast<ChainOp>(op)) {
+    if (failed(verifySequential(loop)))
+      return failure();
+    return isMappedTo(loop, GPUKernel::Cooperative) ? convertCooperatively(loop)
+                                                    : convertChain(loop);
+  }
   if (isa<OuterSumOp>(op))
     return convertOuterSums(
         llvm::map_to_vector(ops, [](Operation *sum) { return cast<OuterSumOp>(sum); }));

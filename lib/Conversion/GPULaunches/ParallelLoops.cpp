@@ -1,4 +1,4 @@
-//===- ParallelLoops.cpp - parallel loops that are launches ---------------===//
+//===- ParallelLoops.cpp - parallel loops that are kernels ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

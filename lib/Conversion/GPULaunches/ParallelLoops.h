@@ -1,11 +1,11 @@
-//===- ParallelLoops.h - parallel loops that are launches -------*- C++ -*-===//
+//===- ParallelLoops.h - parallel loops that are kernels --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // `bppsa-expand-scan` writes a sweep over chunks or leaves as a parallel loop of one operation, on
-// windows of whole arrays. A launch runs all iterations, with indices into these arrays.
+// windows of whole arrays. A kernel runs all iterations, with indices into these arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct ArrayPart {
 /// such part.
 llvm::FailureOr<ArrayPart> getArrayPart(mlir::Operation *op, mlir::Value view);
 
-/// Values of one iteration of a loop, in a launch.
+/// Values of one iteration of a loop, in a kernel.
 class IterationValues {
 public:
   /// Of the iteration that is `digits` behind the first one. Copies the index arithmetic.
@@ -70,17 +70,17 @@ private:
 /// diagnostic where there is none or another one.
 template <typename OpTy> OpTy getOnlyOp(mlir::scf::ForallOp loop);
 
-/// Launches the operations of `loop`, one of type OpTy an iteration, as a LaunchTy does. Fails
-/// after a diagnostic where the iterations have others, or theirs are on no windows.
-template <typename OpTy, typename LaunchTy>
-llvm::LogicalResult launchOnlyOps(mlir::scf::ForallOp loop) {
+/// Emits kernels of the operations of `loop`, one of type OpTy an iteration, as a SweepTy does.
+/// Fails after a diagnostic where the iterations have others, or theirs are on no windows.
+template <typename OpTy, typename SweepTy>
+llvm::LogicalResult convertOnlyOps(mlir::scf::ForallOp loop) {
   OpTy op = getOnlyOp<OpTy>(loop);
   if (!op)
     return llvm::failure();
-  LaunchTy launch(loop, op);
-  if (failed(launch.findWindows()))
+  SweepTy sweep(loop, op);
+  if (failed(sweep.findWindows()))
     return llvm::failure();
-  return launch.launch();
+  return sweep.convert();
 }
 
 /// Iterations of each dimension of `loop`, whose steps are 1.

@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Replaces a bufferized loop over all steps that is mapped to `cooperative` by kernels in front of
-/// it, whose blocks share the rows of large matrices. Fails after a diagnostic where these cannot
-/// run it.
+/// Emits the kernels of a bufferized loop over all steps that is mapped to `cooperative` in front
+/// of it: blocks share the rows of large matrices. Fails after a diagnostic where these cannot run
+/// it.
 llvm::LogicalResult convertCooperatively(RecurrenceOp op);
 llvm::LogicalResult convertCooperatively(ChainOp op);
 

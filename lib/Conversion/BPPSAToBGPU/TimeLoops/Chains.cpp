@@ -8,7 +8,6 @@
 #include "../../GPULaunches/Launch.h"
 #include "../../GPULaunches/LinkSteps.h"
 #include "../../GPULaunches/ParallelLoops.h"
-#include "../Cooperative/CooperativeKernels.h"
 #include "LinkLoop.h"
 
 using namespace mlir;
@@ -38,13 +37,6 @@ static void storeCotangents(OpBuilder &builder, Location loc, const LinkLoop &li
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::convertChain(ChainOp op) {
-  if (!op.getPlan().isSequential())
-    return op->emitOpError("has the plan ")
-           << op.getPlan().toString() << "; run bppsa-expand-scan with whole-levels first";
-  if (op.getFlatSums())
-    return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
-  if (getMapping(op).is(GPUKernel::Cooperative))
-    return convertCooperatively(op);
   CotangentLoop loop = getCotangentLoop(op);
   FailureOr<LinkLoop> links = LinkLoop::create(loop, {}, getMapping(op));
   if (failed(links))
@@ -76,7 +68,7 @@ public:
 
   /// Fails after a diagnostic where the chains are not of runs of one row of the same sequences.
   LogicalResult findWindows();
-  LogicalResult launch();
+  LogicalResult convert();
 
 private:
   /// The loop over the whole sequences.
@@ -121,7 +113,7 @@ CotangentLoop ChainSweep::getLoop() const {
   return loop;
 }
 
-LogicalResult ChainSweep::launch() {
+LogicalResult ChainSweep::convert() {
   FailureOr<LinkLoop> links = LinkLoop::create(getLoop(), {}, getMapping(op));
   if (failed(links))
     return failure();
@@ -159,5 +151,5 @@ void ChainSweep::emitRun(OpBuilder &builder, LinkLoop &links, IterationValues va
 }
 
 LogicalResult bppsa::convertChains(scf::ForallOp loop) {
-  return launchOnlyOps<ChainOp, ChainSweep>(loop);
+  return convertOnlyOps<ChainOp, ChainSweep>(loop);
 }

@@ -12,9 +12,8 @@
 
 namespace bppsa {
 
-/// Emits the kernel of a bufferized chain in front of it. Mapped to `block_per_row` it has a block
-/// for each sample, to `cooperative` several for some samples. Fails after a diagnostic where its
-/// link has no row-wise evaluation.
+/// Emits the kernel of a bufferized chain that is mapped to `block_per_row` in front of it, with a
+/// block for each sample. Fails after a diagnostic where its link has no row-wise evaluation.
 llvm::LogicalResult convertChain(ChainOp op);
 /// The same for a parallel loop of chains of one row each, on windows of the same sequences: a
 /// block has an iteration. Fails after a diagnostic where they are others.

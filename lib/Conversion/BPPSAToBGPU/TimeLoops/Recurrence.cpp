@@ -11,7 +11,6 @@
 
 #include "Recurrence.h"
 #include "../../GPULaunches/Launch.h"
-#include "../Cooperative/CooperativeKernels.h"
 #include "StepOutputs.h"
 #include "StepSources.h"
 #include "StepTiles.h"
@@ -162,8 +161,6 @@ Value bppsa::getRecurrenceStep(OpBuilder &builder, RecurrenceOp op, Value numSte
 }
 
 LogicalResult bppsa::convertRecurrence(RecurrenceOp op) {
-  if (getMapping(op).is(GPUKernel::Cooperative))
-    return convertCooperatively(op);
   FailureOr<StepTiles> steps =
       StepTiles::create(op.getBody().front(), op.getCaptures(), getMapping(op));
   if (failed(steps))

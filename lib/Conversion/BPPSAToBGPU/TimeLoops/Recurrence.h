@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Replaces a bufferized recurrence by a kernel in front of it. Mapped to `block_per_row` it has a
-/// block for each sample, or without states for some steps of one; to `cooperative`, several blocks
-/// for some samples. Fails after a diagnostic
+/// Emits the kernel of a bufferized recurrence that is mapped to `block_per_row` in front of it,
+/// with a block for each sample, or without states for some steps of one. Fails after a diagnostic
 /// where its body has no row-wise evaluation.
 llvm::LogicalResult convertRecurrence(RecurrenceOp op);
 

@@ -28,7 +28,7 @@ public:
   /// Fails after a diagnostic where the transitions are not of runs of all rows of the same
   /// sequences.
   LogicalResult findWindows();
-  LogicalResult launch();
+  LogicalResult convert();
 
 private:
   /// The loop over the whole sequences.
@@ -70,7 +70,7 @@ TransitionLoops::Run TransitionSweep::getRun(OpBuilder &builder, Value iteration
   return {first, last, values.get(builder, result.firstSlot)};
 }
 
-LogicalResult TransitionSweep::launch() {
+LogicalResult TransitionSweep::convert() {
   FailureOr<TransitionLoops> transitions = TransitionLoops::create(getLoop(), getMapping(op));
   if (failed(transitions))
     return failure();
@@ -82,5 +82,5 @@ LogicalResult TransitionSweep::launch() {
 }
 
 LogicalResult bppsa::convertTransitions(scf::ForallOp loop) {
-  return launchOnlyOps<TransitionOp, TransitionSweep>(loop);
+  return convertOnlyOps<TransitionOp, TransitionSweep>(loop);
 }
