@@ -1,4 +1,4 @@
-//===- BPPSAToBGPU.cpp - bufferized sums to block-level kernels -----------===//
+//===- BPPSAToBGPU.cpp - bufferized loops and sums to kernels -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace bppsa;
 using namespace bppsa::bgpu;
 
 #include "bppsa/Dialect/BGPU/IR/BGPUDialect.cpp.inc"
@@ -22,8 +24,6 @@ using namespace bppsa::bgpu;
 
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BGPU/IR/BGPUOps.cpp.inc"
-
-static constexpr int64_t kMostThreads = 1024, kThreadsOfWarp = 32;
 
 void BGPUDialect::initialize() {
   addAttributes<
@@ -41,7 +41,7 @@ void BGPUDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 bool bppsa::bgpu::areInWarp(int64_t threads) {
-  return threads > 1 && threads <= kThreadsOfWarp && llvm::isPowerOf2_64(threads);
+  return threads > 1 && threads <= cost::warpThreads && llvm::isPowerOf2_64(threads);
 }
 
 LogicalResult ReplicatedAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
@@ -128,11 +128,11 @@ static Type findLargeTile(KernelOp kernel) {
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  if (getThreads() < 1 || getThreads() > kMostThreads)
-    return emitOpError("has ") << getThreads() << " threads; a block has 1 to " << kMostThreads;
-  if (getManyBlocks() && getThreads() != kThreadsOfWarp)
+  if (getThreads() < 1 || getThreads() > cost::mostThreads)
+    return emitOpError("has ") << getThreads() << " threads; a block has 1 to " << cost::mostThreads;
+  if (getManyBlocks() && getThreads() != cost::warpThreads)
     return emitOpError("has many_blocks, which are of ")
-           << kThreadsOfWarp << " threads each, but has " << getThreads();
+           << cost::warpThreads << " threads each, but has " << getThreads();
   if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
     return emitOpError("needs one argument of type index in its body, the number of the block");
   if (Type tile = findLargeTile(*this))

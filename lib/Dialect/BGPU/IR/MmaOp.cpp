@@ -4,17 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 
 using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::bgpu;
 
-static constexpr int64_t kThreadsOfWarp = 32;
-
 LogicalResult MmaOp::verify() {
   auto sums = cast<RankedTensorType>(getC().getType());
-  if (getReplicas(sums) != 1 || sums.getNumElements() % kThreadsOfWarp != 0)
+  if (getReplicas(sums) != 1 || sums.getNumElements() % cost::warpThreads != 0)
     return emitOpError("needs tiles with an element for each thread of whole warps, but has ")
            << sums << "; give them a multiple of 32 elements";
   int64_t depth = getTileDepth(getPrecision());
