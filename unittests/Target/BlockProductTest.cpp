@@ -10,7 +10,7 @@ using namespace bppsa;
 
 /// Two warps multiply 16 x 16 elements by as many, which are in shared memory, 8 of the depth at a
 /// time: each has 8 columns of the result, which takes the place of the second factor.
-static const char *const product = R"(
+static const char *const tileProduct = R"(
   #shared = #gpu.address_space<workgroup>
   !fragments = tensor<2x32xvector<4xf32>>
   func.func @kernel(%x: memref<16x32xf32>) {
@@ -97,17 +97,17 @@ static void checkProduct(const std::string &text, double error) {
   }
 }
 
-TEST(BlockProductTest, MultipliesTiles) { checkProduct(product, 1e-6); }
+TEST(BlockProductTest, MultipliesTiles) { checkProduct(tileProduct, 1e-6); }
 
 TEST(BlockProductTest, MultipliesTilesOfTF32) {
-  std::string text = product;
+  std::string text = tileProduct;
   text.replace(text.find("fp32"), 4, "tf32");
   checkProduct(text, 1e-3);
 }
 
 TEST(BlockProductTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  BlockKernel kernel(product, /*insertBarriers=*/false, /*threads=*/64);
+  BlockKernel kernel(tileProduct, /*insertBarriers=*/false, /*threads=*/64);
   EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),
               "(race in|read of) shared memory at byte [0-9]+");
 }
