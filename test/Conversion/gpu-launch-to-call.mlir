@@ -72,18 +72,3 @@ module attributes {gpu.container_module} {
     }
   }
 }
-
-// -----
-
-// What the host asks of the GPU is a call, too.
-
-// CHECK-LABEL: module
-// CHECK:         func private @bppsa_rt_multiprocessors() -> i64
-// CHECK:         func @multiprocessors(
-// CHECK-NEXT:      %[[COUNT:.*]] = call @bppsa_rt_multiprocessors()
-// CHECK-NEXT:      %[[INDEX:.*]] = arith.index_cast %[[COUNT]] : i64 to index
-// CHECK-NEXT:      return %[[INDEX]]
-func.func @multiprocessors() -> index {
-  %count = bgpu.multiprocessors
-  return %count : index
-}

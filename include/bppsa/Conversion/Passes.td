@@ -115,10 +115,10 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = [
-    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
   let statistics = [Statistic<"numConverted", "converted", "sums and loops that became kernels">];
 }
@@ -253,7 +253,7 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
 
     A kernel that loads from memory with acquire semantics waits for what other blocks
     write, so that all blocks must be on the device at a time: its launches become calls
-    of `bppsa_launch_cooperative_k`. A `bgpu.multiprocessors` is a question to the run time, too.
+    of `bppsa_launch_cooperative_k`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }

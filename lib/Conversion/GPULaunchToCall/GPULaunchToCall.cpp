@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,16 +51,6 @@ static LogicalResult convert(gpu::LaunchFuncOp op, ModuleOp module) {
   return success();
 }
 
-static void convert(bgpu::MultiprocessorsOp op, ModuleOp module) {
-  OpBuilder builder(op);
-  Value count = emitRuntimeCall(builder, op.getLoc(), module, "bppsa_rt_multiprocessors", {},
-                                builder.getI64Type())
-                    .getResult(0);
-  op.replaceAllUsesWith(
-      arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), count).getResult());
-  op.erase();
-}
-
 namespace {
 struct ConvertGPULaunchToCall
     : public bppsa::impl::ConvertGPULaunchToCallBase<ConvertGPULaunchToCall> {
@@ -71,10 +60,6 @@ struct ConvertGPULaunchToCall
     for (gpu::LaunchFuncOp op : launches)
       if (failed(convert(op, getOperation())))
         return signalPassFailure();
-    SmallVector<bgpu::MultiprocessorsOp> counts;
-    getOperation().walk([&](bgpu::MultiprocessorsOp op) { counts.push_back(op); });
-    for (bgpu::MultiprocessorsOp op : counts)
-      convert(op, getOperation());
   }
 };
 } // namespace

@@ -12,8 +12,9 @@
 // CHECK-NEXT:    linalg.fill ins(%c0_i32 : i32) outs(%[[COUNTERS]] : memref<?x32xi32>)
 // CHECK-NEXT:    %[[STATES:.*]] = memref.alloc(%{{.*}}) {{.*}} : memref<2x?x384xf32>
 // CHECK-NEXT:    linalg.fill ins(%{{.*}} : f32) outs(%[[STATES]] : memref<2x?x384xf32>)
-// CHECK-NEXT:    %[[ROOM:.*]] = bgpu.multiprocessors
-// CHECK-NEXT:    arith.divui %[[ROOM]], %c5
+// CHECK-NEXT:    %[[COUNT:.*]] = call @bppsa_rt_multiprocessors() : () -> i64
+// CHECK-NEXT:    %[[HELD:.*]] = arith.index_cast %[[COUNT]] : i64 to index
+// CHECK-NEXT:    arith.divui %[[HELD]], %c5
 // CHECK:         scf.for
 // CHECK:           bgpu.kernel blocks(%{{.*}} in %{{.*}}) threads(256) {
 // CHECK:             %[[APART:.*]]:5 = memref.distinct_objects %[[X]], %[[H]], %[[H0]], %[[R]], %[[STATES]]

@@ -127,14 +127,12 @@ func.func @products(%n: index, %a: tensor<4x32xvector<4xf32>>, %b: tensor<4x32xv
 // wait for themselves.
 
 // CHECK-LABEL: func @scattered(
-// CHECK:         %{{.*}} = bgpu.multiprocessors
 // CHECK:           bgpu.reduce_scatter <add> %{{.*}} : tensor<2x32xvector<32xf32>> -> tensor<2x32xf32>
 // CHECK:           bgpu.warp_barrier
 // CHECK:           bgpu.reduce_scatter <maximumf> %{{.*}} : tensor<16x4xvector<2xf32>> -> tensor<16x2xf32, #bgpu.replicated<2>>
 // CHECK:           bgpu.grid_barrier %{{.*}}[%{{.*}}] until %{{.*}} : memref<?x32xi32>
 func.func @scattered(%all: tensor<2x32xvector<32xf32>>, %some: tensor<16x4xvector<2xf32>>, %counters: memref<?x32xi32>,
-    %count: i32) {
-  %n = bgpu.multiprocessors
+    %count: i32, %n: index) {
   bgpu.kernel blocks(%block in %n) threads(64) {
     %0 = bgpu.reduce_scatter <add> %all : tensor<2x32xvector<32xf32>> -> tensor<2x32xf32>
     bgpu.warp_barrier

@@ -7,6 +7,7 @@
 #include "CooperativeLoop.h"
 #include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -118,14 +119,23 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   return minIndex(builder, loc, samples, getIndex(builder, loc, getMostSamples()));
 }
 
+/// Each of them holds a block at least.
+static Value countMultiprocessors(OpBuilder &builder, Location loc) {
+  auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  Value count = emitRuntimeCall(builder, loc, module, "bppsa_rt_multiprocessors", {},
+                                builder.getI64Type())
+                    .getResult(0);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
+}
+
 /// Blocks of one group run at the same time, and of as many groups as can be held.
 void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
   loop = &ofLoop;
   allocate(builder);
   Value numBlocks = getIndex(builder, loc, getNumBlocks());
-  Value multiprocessors = bgpu::MultiprocessorsOp::create(builder, loc, builder.getIndexType());
   Value together = arith::MaxUIOp::create(
-      builder, loc, arith::DivUIOp::create(builder, loc, multiprocessors, numBlocks),
+      builder, loc,
+      arith::DivUIOp::create(builder, loc, countMultiprocessors(builder, loc), numBlocks),
       getIndex(builder, loc, 1));
   numSamples = chooseSamples(builder, together);
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, numSamples);

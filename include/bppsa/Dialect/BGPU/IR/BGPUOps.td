@@ -408,18 +408,4 @@ def BGPU_GridBarrierOp : BGPU_Op<"grid_barrier"> {
   let hasVerifier = 1;
 }
 
-def BGPU_MultiprocessorsOp : BGPU_Op<"multiprocessors", [Pure]> {
-  let summary = "how many multiprocessors the GPU has";
-  let description = [{
-    On the host, before a launch: a number of the GPU that the program runs on. A multiprocessor holds
-    a block at least, so as many can wait for each other at a `bgpu.grid_barrier`.
-
-    ```mlir
-    %count = bgpu.multiprocessors
-    ```
-  }];
-  let results = (outs Index:$count);
-  let assemblyFormat = "attr-dict";
-}
-
 #endif // BPPSA_DIALECT_BGPU_IR_BGPUOPS
