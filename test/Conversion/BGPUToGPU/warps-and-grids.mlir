@@ -65,3 +65,22 @@ func.func @barriers(%n: index, %counters: memref<?x32xi32>, %count: i32) {
   }
   return
 }
+
+// Where blocks are many, and one warp each, a barrier is one of the warp: blocks with others get all registers.
+
+// CHECK-LABEL: func private @many(
+// CHECK:         gpu.launch
+// CHECK-NOT:       gpu.barrier
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           gpu.terminator
+func.func private @many(%n: index, %x: memref<?xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    gpu.barrier
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %x[%i] : memref<?xf32>
+    }
+  } {many_blocks}
+  return
+}
