@@ -122,9 +122,9 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
 /// Each of them holds a block at least.
 static Value countMultiprocessors(OpBuilder &builder, Location loc) {
   auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  Value count = emitRuntimeCall(builder, loc, module, "bppsa_rt_multiprocessors", {},
-                                builder.getI64Type())
-                    .getResult(0);
+  Value count =
+      emitRuntimeCall(builder, loc, module, "bppsa_rt_multiprocessors", {}, builder.getI64Type())
+          .getResult(0);
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
 }
 

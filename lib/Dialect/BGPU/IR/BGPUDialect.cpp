@@ -129,7 +129,8 @@ static Type findLargeTile(KernelOp kernel) {
 
 LogicalResult KernelOp::verifyRegions() {
   if (getThreads() < 1 || getThreads() > cost::mostThreads)
-    return emitOpError("has ") << getThreads() << " threads; a block has 1 to " << cost::mostThreads;
+    return emitOpError("has ") << getThreads() << " threads; a block has 1 to "
+                               << cost::mostThreads;
   if (getManyBlocks() && getThreads() != cost::warpThreads)
     return emitOpError("has many_blocks, which are of ")
            << cost::warpThreads << " threads each, but has " << getThreads();

@@ -69,6 +69,9 @@ static bool holdsLoopOps(Operation &op) {
 /// Whether `op` is a parallel loop of chains, transitions and their products, or a loop that
 /// applies transitions in order.
 static bool isWholeLevel(Operation &op) {
+  // A loop that hands arrays on is no kernel before bppsa-bufferize is cleaned up.
+  if (op.getNumResults() != 0)
+    return false;
   auto isTransition = [](Operation &nested) {
     return isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(nested);
   };
