@@ -87,6 +87,14 @@ public:
     return result;
   }
 
+  /// The same, which must not depend on the order of threads.
+  std::vector<float> runInOrders(const std::vector<float> &values) {
+    std::vector<float> first = run(values, 0);
+    for (uint64_t seed : {1, 2, 3})
+      EXPECT_EQ(run(values, seed), first);
+    return first;
+  }
+
 private:
   uint32_t threads;
   std::optional<EmulatedLibrary> library;

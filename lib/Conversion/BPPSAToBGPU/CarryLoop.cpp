@@ -6,6 +6,7 @@
 
 #include "CarryLoop.h"
 #include "../GPULaunches/Launch.h"
+#include "ThreadNumbers.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -99,8 +100,7 @@ Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangen
       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
         SmallVector<Value> values =
             MapRow::load(inThread, loc, layout, map, from, at[0]).getValues();
-        return SmallVector<Value>{
-            vector::FromElementsOp::create(inThread, loc, type, values).getResult()};
+        return SmallVector<Value>{packNumbers(inThread, loc, values)};
       });
   auto next = bgpu::ForEachOp::create(
       builder, loc, layout.size, loaded.getResults(), element,

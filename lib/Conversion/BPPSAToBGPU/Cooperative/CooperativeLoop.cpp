@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of arrays that all blocks read are multiples of what a warp reads at a time.
-static constexpr int64_t kRowsTogether = cost::cooperativeColumns;
-
 /// Counters are apart from each other, as blocks wait at them.
 static constexpr int64_t kCounterStride = 32;
 
@@ -44,7 +41,8 @@ bool CooperativeLoop::isSource(Value value) const {
 void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, rowsOfVectors}).second)
-      rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
+      // Multiples of what a warp reads at a time.
+      rowsOfVectors += countLoads(value) * cost::cooperativeColumns;
   };
   for (Operation &op : body->without_terminator()) {
     auto cell = cast<CellOpInterface>(op);
@@ -65,9 +63,12 @@ void CooperativeLoop::countEntries() {
     mostSums = std::max<int64_t>(mostSums, unit.sums.size());
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        numEntries +=
-            rowsOfWarp * llvm::divideCeil(getNumRows(product.getVector()), kRowsTogether) * 4;
+        numEntries += rowsOfWarp * countLoads(product.getVector()) * kLoadedTogether;
   }
+}
+
+int64_t CooperativeLoop::countLoads(Value vector) {
+  return llvm::divideCeil(getNumRows(vector), cost::cooperativeColumns);
 }
 
 int64_t CooperativeLoop::getMostSamples() const { return kWarpThreads / rowsOfWarp; }

@@ -67,6 +67,8 @@ private:
 
   bool isState(mlir::Value value) const;
   bool isSource(mlir::Value value) const;
+  /// Loads of the lanes of a warp that read `vector` once.
+  static int64_t countLoads(mlir::Value vector);
   void findExchanged();
   void countEntries();
   int64_t getMostSamples() const;

@@ -37,7 +37,7 @@ void CooperativeLoop::loadMatrices(OpBuilder &builder) {
 /// last column.
 Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
-  int64_t numLoads = llvm::divideCeil(columns, cost::cooperativeColumns);
+  int64_t numLoads = countLoads(product.getVector());
   auto type = VectorType::get(rowsOfWarp * numLoads * kLoadedTogether, builder.getF32Type());
   auto loadEntries = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
     Value zero = arith::ConstantOp::create(inThread, loc, inThread.getF32FloatAttr(0));
@@ -145,7 +145,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
   int64_t numLoaded = 0;
   for (Value vector : factors) {
     Place place = *findExchange(vector, current);
-    int64_t numParts = llvm::divideCeil(getNumRows(vector), cost::cooperativeColumns);
+    int64_t numParts = countLoads(vector);
     for (int64_t part = 0; part < numParts; ++part, ++numLoaded) {
       // ptxas moves all loads to the begin else, to more registers than there are.
       if (numEntries > kManyEntries && numLoaded > 0 && numLoaded % kPartsTogether == 0)

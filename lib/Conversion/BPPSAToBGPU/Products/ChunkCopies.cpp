@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-Value TiledProduct::getSlot(OpBuilder &builder, Value chunk) const {
-  return arith::AndIOp::create(builder, loc, chunk, getIndex(builder, loc, kSlots - 1));
-}
-
 ArrayStack TiledProduct::Factor::stack(ValueRange stacked) const {
   int64_t rank = cast<MemRefType>(stacked[0].getType()).getRank();
   return ArrayStack(stacked, rows == FactorRows::OfDepth ? rank - 1 : 0);
@@ -103,7 +99,7 @@ TiledProduct::SourceRow TiledProduct::getDepthRow(OpBuilder &builder, Value firs
 void TiledProduct::requestFactor(OpBuilder &builder, const Factor &factor, Value chunk,
                                  ValueRange digits) const {
   bool isOfDepth = factor.rows == FactorRows::OfDepth;
-  Value slot = getSlot(builder, chunk);
+  Value slot = bgpu::getRingSlot(builder, loc, chunk, kSlots);
   Value first = mulIndex(builder, loc, chunk, getIndex(builder, loc, kDepth));
   bgpu::ForEachOp::create(builder, loc, {factor.getNumRows(), factor.getNumParts()},
                           isOfDepth ? digits : ValueRange(),
@@ -158,7 +154,7 @@ SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueR
 
 /// Waits for a chunk, where the one farthest ahead has been asked for.
 void TiledProduct::wait(OpBuilder &builder, Value chunk) const {
-  Value slot = getSlot(builder, chunk);
+  Value slot = bgpu::getRingSlot(builder, loc, chunk, kSlots);
   SmallVector<Value> slots = {viewSlot(builder, loc, left.shared, slot),
                               viewSlot(builder, loc, right.shared, slot)};
   bgpu::WaitOp::create(builder, loc, slots, kAhead - 1);

@@ -217,7 +217,7 @@ SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor 
 
 SmallVector<Value> TiledProduct::multiplyChunk(OpBuilder &builder, Value chunk,
                                                ValueRange sums) const {
-  Value slot = getSlot(builder, chunk);
+  Value slot = bgpu::getRingSlot(builder, loc, chunk, kSlots);
   Value leftSlot = viewSlot(builder, loc, left.shared, slot);
   Value rightSlot = viewSlot(builder, loc, right.shared, slot);
   SmallVector<Value> next(sums);

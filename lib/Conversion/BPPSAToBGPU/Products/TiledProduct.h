@@ -105,7 +105,6 @@ private:
   mlir::Value getColumn(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
                         int64_t i) const;
 
-  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value chunk) const;
   SourceRow getSideRow(mlir::OpBuilder &builder, const Factor &factor, mlir::Value row) const;
   SourceRow getDepthRow(mlir::OpBuilder &builder, mlir::Value first, mlir::Value row,
                         mlir::ValueRange digits) const;

@@ -6,6 +6,7 @@
 
 #include "StepTiles.h"
 #include "../../GPULaunches/Launch.h"
+#include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -115,8 +116,7 @@ void StepTiles::loadMatrixRows(OpBuilder &builder, MatVecOp product) {
   auto type = VectorType::get(ofRow.getNumColumns(), getElementTypeOrSelf(product.getResult()));
   Location loc = product.getLoc();
   auto loadRow = [&](OpBuilder &inThread, Value row, Value part, ValueRange) -> SmallVector<Value> {
-    return {vector::FromElementsOp::create(inThread, loc, type,
-                                           ofRow.loadEntries(inThread, row, part))};
+    return {packNumbers(inThread, loc, ofRow.loadEntries(inThread, row, part))};
   };
   matrixRows[product] =
       forEachPart(builder, loc, getNumRows(product.getResult()), {}, type, loadRow).front();
@@ -216,19 +216,19 @@ std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &u
     return std::nullopt;
   auto places = llvm::map_to_vector(
       ahead, [&](MatVecOp product) { return getVector(builder, product.getVector()); });
-  SmallVector<Value> loaded = forEachPart(
-      builder, ahead.front().getLoc(), unit.rows, {}, types,
-      [&](OpBuilder &inThread, Value, Value part, ValueRange) {
-        SmallVector<Value> all;
-        for (auto [product, place, type] : llvm::zip_equal(ahead, places, types)) {
-          RowProduct ofRow = getRowProduct(product);
-          SmallVector<Value> elements;
-          for (int64_t i = 0, e = ofRow.getNumColumns(); i < e; ++i)
-            elements.push_back(ofRow.loadFactor(inThread, place, part, i));
-          all.push_back(vector::FromElementsOp::create(inThread, product.getLoc(), type, elements));
-        }
-        return all;
-      });
+  SmallVector<Value> loaded =
+      forEachPart(builder, ahead.front().getLoc(), unit.rows, {}, types,
+                  [&](OpBuilder &inThread, Value, Value part, ValueRange) {
+                    SmallVector<Value> all;
+                    for (auto [product, place] : llvm::zip_equal(ahead, places)) {
+                      RowProduct ofRow = getRowProduct(product);
+                      SmallVector<Value> elements;
+                      for (int64_t i = 0, e = ofRow.getNumColumns(); i < e; ++i)
+                        elements.push_back(ofRow.loadFactor(inThread, place, part, i));
+                      all.push_back(packNumbers(inThread, product.getLoc(), elements));
+                    }
+                    return all;
+                  });
   for (auto [product, tile] : llvm::zip_equal(ahead, loaded))
     factors[product.getVector()] = tile;
   return left;

@@ -138,7 +138,7 @@ Value RunRing::advance(OpBuilder &builder, Value link, Value from) {
 /// Asks for `link`, and returns the places of the one behind it: that of the last one for all
 /// beyond, in slots of links which have been read.
 Value RunRing::request(OpBuilder &builder, Value link, Value from) {
-  Value slot = getSlot(builder, link);
+  Value slot = bgpu::getRingSlot(builder, loc, link, stages);
   Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
   Type type = cast<RankedTensorType>(from.getType()).getElementType();
@@ -158,12 +158,8 @@ Value RunRing::request(OpBuilder &builder, Value link, Value from) {
   return next;
 }
 
-Value RunRing::getSlot(OpBuilder &builder, Value link) const {
-  return arith::AndIOp::create(builder, loc, link, getIndex(builder, loc, stages - 1));
-}
-
 SmallVector<Value> RunRing::getSlots(OpBuilder &builder, Value link) const {
-  Value slot = getSlot(builder, link);
+  Value slot = bgpu::getRingSlot(builder, loc, link, stages);
   return llvm::map_to_vector(rings, [&](Value ring) { return viewSlot(builder, loc, ring, slot); });
 }
 

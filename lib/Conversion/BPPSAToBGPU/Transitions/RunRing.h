@@ -67,7 +67,6 @@ private:
   mlir::Value getTarget(mlir::OpBuilder &builder, const Copy &copy, mlir::Value thread) const;
   mlir::Value getFirstPlace(mlir::OpBuilder &builder, const Copy &copy, mlir::Value thread) const;
   mlir::Value request(mlir::OpBuilder &builder, mlir::Value link, mlir::Value places);
-  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value link) const;
   void wait(mlir::OpBuilder &builder, mlir::Value link) const;
 
   mlir::Location loc;

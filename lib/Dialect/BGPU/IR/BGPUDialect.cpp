@@ -6,6 +6,8 @@
 
 #include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -55,6 +57,10 @@ LogicalResult ReplicatedAttr::verify(function_ref<InFlightDiagnostic()> emitErro
 MemRefType bppsa::bgpu::getSharedType(ArrayRef<int64_t> shape, Type element) {
   auto space = gpu::AddressSpaceAttr::get(element.getContext(), gpu::AddressSpace::Workgroup);
   return MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space);
+}
+
+Value bppsa::bgpu::getRingSlot(OpBuilder &builder, Location loc, Value position, int64_t count) {
+  return arith::AndIOp::create(builder, loc, position, getIndex(builder, loc, count - 1));
 }
 
 int64_t bppsa::bgpu::getReplicas(RankedTensorType tile) {

@@ -74,7 +74,6 @@ private:
   void wait(OpBuilder &builder, Value position);
   /// The slots of the rings that have what the iteration `position` fetches.
   SmallVector<Value> viewSlots(OpBuilder &builder, Value position);
-  Value getSlot(OpBuilder &builder, Value position) const;
   /// `value` of the loop's body, in iteration `mapping` of the induction variable.
   Value cloneAt(OpBuilder &builder, Value value, IRMapping &mapping);
 
@@ -87,10 +86,6 @@ private:
   SmallVector<Value> elements;
 };
 } // namespace
-
-Value LoopCopies::getSlot(OpBuilder &builder, Value position) const {
-  return arith::AndIOp::create(builder, loc, position, getIndex(builder, loc, stages - 1));
-}
 
 Value LoopCopies::cloneAt(OpBuilder &builder, Value value, IRMapping &mapping) {
   Operation *op = value.getDefiningOp();
@@ -231,7 +226,7 @@ LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t be
 
 void LoopCopies::request(OpBuilder &builder, Value position) {
   // The slot of a position beyond the last one is that of a position which has been read.
-  Value slot = getSlot(builder, position);
+  Value slot = getRingSlot(builder, loc, position, stages);
   Value last = addIndex(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
   Value iteration = minIndex(builder, loc, position, last);
   for (size_t number = 0; number < fetches.size(); ++number)
@@ -272,7 +267,7 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
 }
 
 SmallVector<Value> LoopCopies::viewSlots(OpBuilder &builder, Value position) {
-  Value slot = getSlot(builder, position);
+  Value slot = getRingSlot(builder, loc, position, stages);
   SmallVector<Value> views;
   for (Value ring : rings)
     views.push_back(viewSlot(builder, loc, ring, slot));

@@ -29,6 +29,10 @@ namespace bppsa::bgpu {
 bool areInWarp(int64_t threads);
 /// The type of an array in shared memory.
 mlir::MemRefType getSharedType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+/// The slot that iteration `position` of a loop has of the `count` slots of a ring, a power of two:
+/// by it `bgpu-insert-barriers` tells slots apart.
+mlir::Value getRingSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position,
+                        int64_t count);
 /// How many neighbouring threads have each element of a tile: 1, or what its layout says.
 int64_t getReplicas(mlir::RankedTensorType tile);
 /// A tile whose elements `replicas` neighbouring threads have.
