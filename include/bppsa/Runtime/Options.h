@@ -49,6 +49,8 @@ struct Options {
   /// Of programs for several ranks.
   ExchangeOptions exchange;
   Throttle throttle;
+  /// Seconds without a message after which a rank that waits ends the run; 0: never.
+  double stallTimeout = 600;
   PipelineOptions pipeline;
   /// The file for what ranks did when; empty: none.
   std::string trace;

@@ -60,5 +60,6 @@ std::unique_ptr<Ranks> bppsa::runtime::joinRanks(const Launch &launch, const Opt
   bool isTraced = !options.trace.empty();
   if (launch.count == 1 || !isForAllRanks(options))
     return std::make_unique<Ranks>(isTraced);
-  return std::make_unique<Ranks>(bppsa_make_mpi_transport, options.throttle, isTraced);
+  return std::make_unique<Ranks>(bppsa_make_mpi_transport, options.throttle, options.stallTimeout,
+                                 isTraced);
 }

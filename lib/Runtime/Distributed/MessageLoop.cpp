@@ -7,6 +7,7 @@
 #include "bppsa/Runtime/Distributed/MessageLoop.h"
 #include "Tags.h"
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -22,10 +23,10 @@
 using namespace bppsa::runtime;
 
 /// How long a rank that ends leaves the word to rank 0.
-static constexpr auto patience = std::chrono::seconds(5);
+static constexpr auto kPatience = std::chrono::seconds(5);
 
-/// What the transport sends at a time: the next message is there when one has gone.
-static constexpr int mostSending = 2;
+/// The loop whose thread this is.
+static thread_local const MessageLoop *currentLoop = nullptr;
 
 /// Lets the thread run soon when it wakes up, beside threads that compute all the time: it never
 /// needs a processor for long. Kernels before Linux 6.12 take no notice.
@@ -63,8 +64,9 @@ Throttle Throttle::parse(const std::string &text) {
 // What other threads call
 //===----------------------------------------------------------------------===//
 
-MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle throttle, Trace &trace)
-    : throttle(throttle), trace(trace) {
+MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle throttle,
+                         double stallTimeout, Trace &trace)
+    : throttle(throttle), stallTimeout(stallTimeout), trace(trace) {
   // Signals are for the thread that trains.
   sigset_t all, before;
   sigfillset(&all);
@@ -81,15 +83,19 @@ MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle thro
 }
 
 MessageLoop::~MessageLoop() {
-  {
-    std::lock_guard lock(mutex);
-    stopping = true;
-  }
+  setPosition("the end of the run");
+  update([this] { stopping = true; });
   wasGiven.notify_one();
+  wait("end", [this] { return isDone; }, [] { return std::string("the end of other ranks"); });
   thread.join();
 }
 
+bool MessageLoop::isOwnThread() const { return currentLoop == this; }
+
 void MessageLoop::call(std::function<void()> function) {
+  if (isOwnThread())
+    return function();
+  injectChaos();
   {
     std::lock_guard lock(mutex);
     given.push_back(std::move(function));
@@ -98,8 +104,14 @@ void MessageLoop::call(std::function<void()> function) {
 }
 
 void MessageLoop::post(Message message) {
+  if (throttle.isLimited())
+    return postInTurn(std::move(message));
+  call([this, entry = Posted{std::move(message), now()}] { begin(entry, [] {}); });
+}
+
+void MessageLoop::postInTurn(Message message) {
   call([this, entry = Posted{std::move(message), now()}] {
-    queue.emplace(std::pair(entry.message.priority, posted++), entry);
+    queue.post(entry.message.priority, entry);
   });
 }
 
@@ -109,9 +121,24 @@ void MessageLoop::receive(int from, int tag, void *data, uint64_t bytes,
     ++open;
     transport->receive(from, tag, data, bytes, [this, arrived] {
       --open;
+      ++ended;
       arrived();
     });
   });
+}
+
+void MessageLoop::receiveStanding(int from, int tag, void *data, uint64_t bytes,
+                                  std::function<void()> arrived) {
+  call([=] {
+    transport->receive(from, tag, data, bytes, [this, arrived] {
+      ++ended;
+      arrived();
+    });
+  });
+}
+
+void MessageLoop::cancel(int from, int tag) {
+  call([=] { transport->cancel(from, tag); });
 }
 
 void MessageLoop::prepareScans(int members) {
@@ -121,7 +148,9 @@ void MessageLoop::prepareScans(int members) {
     transport->prepareScans(members);
     update([&] { *isDone = true; });
   });
-  wait("scans", [isDone] { return *isDone; });
+  wait(
+      "scans", [isDone] { return *isDone; },
+      [] { return std::string("the preparation of scans by all ranks"); });
 }
 
 void MessageLoop::scan(bool fromFirst, const float *own, float *before, int64_t samples,
@@ -130,12 +159,14 @@ void MessageLoop::scan(bool fromFirst, const float *own, float *before, int64_t 
     ++open;
     transport->scan(fromFirst, own, before, samples, size, [this, done] {
       --open;
+      ++ended;
       done();
     });
   });
 }
 
 void MessageLoop::update(const std::function<void()> &change) {
+  injectChaos();
   {
     std::lock_guard lock(mutex);
     change();
@@ -143,21 +174,36 @@ void MessageLoop::update(const std::function<void()> &change) {
   changed.notify_all();
 }
 
-void MessageLoop::wait(const char *what, const std::function<bool()> &condition) {
+void MessageLoop::wait(const char *what, const std::function<bool()> &condition,
+                       const std::function<std::string()> &missing) {
   std::unique_lock lock(mutex);
   if (condition())
     return;
   TraceScope scope(trace, TraceEvent::Lane::Waiting, what);
   ++waiting;
   wasGiven.notify_one();
-  changed.wait(lock, condition);
+  // Ticks are counted, not seconds, so that the time in which the process was stopped is none.
+  constexpr int ticks = 100;
+  auto tick = std::chrono::duration<double>(stallTimeout > 0 ? stallTimeout / ticks : 1);
+  uint64_t before = ended;
+  for (int stalled = 0; !changed.wait_for(lock, tick, condition); ++stalled) {
+    if (std::exchange(before, ended) != before)
+      stalled = -1;
+    if (stallTimeout > 0 && stalled + 1 == ticks) {
+      std::string found = missing(), where = position;
+      lock.unlock();
+      failStalled(found, where);
+    }
+  }
   --waiting;
 }
 
 void MessageLoop::drain() {
   auto isDone = std::make_shared<bool>(false);
   call([this, isDone] { drains.push_back(isDone); });
-  wait("drain", [isDone] { return *isDone; });
+  wait(
+      "drain", [isDone] { return *isDone; },
+      [] { return std::string("messages that other ranks have not received"); });
 }
 
 double MessageLoop::processorSeconds() {
@@ -173,11 +219,17 @@ void MessageLoop::setRemedy(const std::string &text) {
   remedy = text;
 }
 
+void MessageLoop::setPosition(std::string text) {
+  std::lock_guard lock(mutex);
+  position = std::move(text);
+}
+
 //===----------------------------------------------------------------------===//
 // The thread
 //===----------------------------------------------------------------------===//
 
 void MessageLoop::run(const std::function<Transport *()> &open) {
+  currentLoop = this;
   requestShortSlices();
   try {
     transport.reset(open());
@@ -201,8 +253,9 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
       pause(rounds);
     }
     transport.reset();
+    update([this] { isDone = true; });
   } catch (const std::exception &failure) {
-    fprintf(stderr, "error: rank %d: %s\n", ownRank, failure.what());
+    print(ownRank, failure.what());
     transport->abort(1);
   }
 }
@@ -214,21 +267,21 @@ bool MessageLoop::isOver() {
     if (!stopping || !given.empty())
       return false;
   }
-  if (!queue.empty() || !delayed.empty())
+  if (!queue.isEmpty() || !delayed.empty())
     return false;
   if (ownRank != 0 && !saidFarewell && open == 0) {
     saidFarewell = true;
     farewells.resize(1);
     hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
   }
-  return open == 0;
+  return open == 0 && awaitedFarewells == 0;
 }
 
 void MessageLoop::endDrains() {
-  if (drains.empty() || !queue.empty() || !delayed.empty() || open > awaitedFarewells)
+  if (drains.empty() || !queue.isEmpty() || !delayed.empty() || open > 0)
     return;
   update([this] {
-    // What has been handed over meanwhile comes first.
+    // Functions that have been handed over meanwhile come first.
     if (!given.empty())
       return;
     for (const std::shared_ptr<bool> &isDone : drains)
@@ -254,46 +307,40 @@ void MessageLoop::hand(const Message &message, std::function<void()> done) {
   transport->send(message.to, message.tag, message.data, message.bytes,
                   [this, sent = message.sent, done = std::move(done)] {
                     --open;
+                    ++ended;
                     done();
                     sent();
                   });
 }
 
-/// Takes the most urgent message that was ready by then.
-MessageLoop::Posted MessageLoop::takePosted(double readyBy) {
-  auto found = std::find_if(queue.begin(), queue.end(),
-                            [&](const auto &entry) { return entry.second.ready <= readyBy; });
-  Posted taken = std::move(found->second);
-  queue.erase(found);
-  return taken;
+/// The same, for the trace too.
+void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
+  hand(posted.message, [this, posted, start = now(), done = std::move(done)] {
+    note(posted, start, now());
+    done();
+  });
 }
 
-/// Begins with the next message where the network is free.
+/// Begins with the next message whose turn it is.
 bool MessageLoop::send() {
   if (throttle.isLimited())
     return sendThrottled();
-  if (sending == mostSending || queue.empty())
+  if (!queue.canSend())
     return false;
-  double time = now();
-  Posted next = takePosted(time);
-  ++sending;
-  hand(next.message, [this, next, time] {
-    --sending;
-    note(next, time, now());
-  });
+  begin(queue.send(), [this] { queue.noteSent(); });
   return true;
 }
 
 /// The same for the network that the throttle stands for, which does not wait for this thread to
-/// be awake: what was ready when it became free has left then.
+/// be awake: a message that was ready when the network became free has left then.
 bool MessageLoop::sendThrottled() {
   double time = now();
   bool moved = false;
-  for (; !queue.empty() && sendsFrom <= time; moved = true) {
-    bool wasReady = std::any_of(queue.begin(), queue.end(),
-                                [&](const auto &entry) { return entry.second.ready <= sendsFrom; });
+  for (; !queue.isEmpty() && sendsFrom <= time; moved = true) {
+    bool wasReady = false;
+    queue.forEachWaiting([&](const Posted &posted) { wasReady |= posted.ready <= sendsFrom; });
     double start = wasReady ? sendsFrom : time;
-    Posted next = takePosted(start);
+    Posted next = queue.takeFirst([&](const Posted &posted) { return posted.ready <= start; });
     sendsFrom = start + static_cast<double>(next.message.bytes) / throttle.bytesPerSecond;
     note(next, start, sendsFrom);
     delayed.emplace_back(sendsFrom + throttle.latency, std::move(next.message));
@@ -323,15 +370,15 @@ void MessageLoop::pause(int rounds) {
   std::unique_lock lock(mutex);
   if (!given.empty())
     return;
-  bool isMoving = sending > 0 || !delayed.empty() || !queue.empty();
+  bool isMoving = queue.countInFlight() > 0 || !delayed.empty() || !queue.isEmpty();
   constexpr int spins = 50;
-  const int most = isMoving ? 5 : 40;
+  const int maxSteps = isMoving ? 5 : 40;
   if (waiting > 0 && rounds < spins) {
     lock.unlock();
     std::this_thread::yield();
     return;
   }
-  int steps = waiting > 0 ? 1 : std::min(rounds, most);
+  int steps = waiting > 0 ? 1 : std::min(rounds, maxSteps);
   wasGiven.wait_for(lock, std::chrono::microseconds(20 * steps));
 }
 
@@ -343,15 +390,12 @@ void MessageLoop::listen() {
   if (ownRank != 0)
     return;
   farewells.resize(ranks);
-  for (int rank = 1; rank < ranks; ++rank) {
-    ++open;
-    ++awaitedFarewells;
+  awaitedFarewells = ranks - 1;
+  for (int rank = 1; rank < ranks; ++rank)
     transport->receive(rank, tags::farewell, &farewells[rank], sizeof(Farewell), [this, rank] {
-      --open;
       --awaitedFarewells;
       hear(rank);
     });
-  }
 }
 
 void MessageLoop::hear(int rank) {
@@ -359,19 +403,24 @@ void MessageLoop::hear(int rank) {
   if (farewell.status == 0)
     return;
   farewell.message[sizeof farewell.message - 1] = 0;
-  std::lock_guard lock(mutex);
-  fprintf(stderr, "error: rank %d: %s%s%s\n", rank, farewell.message, remedy.empty() ? "" : "; ",
-          remedy.c_str());
+  print(rank, farewell.message);
   transport->abort(farewell.status);
+}
+
+/// Prints an error of `rank`, unless an error has been printed before: it ends all ranks.
+void MessageLoop::print(int rank, const std::string &message) {
+  std::lock_guard lock(mutex);
+  if (std::exchange(hasPrinted, true))
+    return;
+  std::string after = rank == ownRank || remedy.empty() ? "" : "; " + remedy;
+  fprintf(stderr, "error: rank %d: %s%s\n", rank, message.c_str(), after.c_str());
 }
 
 void MessageLoop::fail(const std::string &message, int status) {
   if (ownRank == 0) {
-    call([=] {
-      fprintf(stderr, "error: rank 0: %s\n", message.c_str());
-      transport->abort(status);
-    });
-    std::this_thread::sleep_for(patience);
+    print(0, message);
+    call([=] { transport->abort(status); });
+    std::this_thread::sleep_for(kPatience);
     _exit(status);
   }
   call([=] {
@@ -380,8 +429,22 @@ void MessageLoop::fail(const std::string &message, int status) {
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
     hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
   });
-  std::this_thread::sleep_for(patience);
+  std::this_thread::sleep_for(kPatience);
   // Rank 0 does not answer.
-  fprintf(stderr, "error: rank %d: %s\n", ownRank, message.c_str());
+  print(ownRank, message);
   _exit(status);
+}
+
+void MessageLoop::failStalled(const std::string &missing, const std::string &where) {
+  std::string in = where.empty() ? "" : " in " + where;
+  std::string left;
+  if (ownRank == 0) {
+    std::lock_guard lock(mutex);
+    left = remedy.empty() ? "" : "; " + remedy;
+  }
+  fail(text("waited ", stallTimeout, " s for ", missing, in,
+            ", and no message arrived; a rank has stopped, or computes for longer than "
+            "--stall-timeout=",
+            stallTimeout, left),
+       1);
 }

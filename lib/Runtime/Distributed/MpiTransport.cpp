@@ -36,6 +36,9 @@ struct MpiLibrary {
   decltype(&MPI_Isend) send;
   decltype(&MPI_Irecv) receive;
   decltype(&MPI_Testsome) testSome;
+  decltype(&MPI_Iprobe) probe;
+  decltype(&MPI_Cancel) cancel;
+  decltype(&MPI_Wait) wait;
   decltype(&MPI_Abort) abort;
   decltype(&MPI_Comm_split) split;
   decltype(&MPI_Type_contiguous) makeType;
@@ -56,6 +59,7 @@ public:
   int count() const override { return ranks; }
   void send(int to, int tag, const void *data, uint64_t bytes, std::function<void()> done) override;
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> done) override;
+  void cancel(int from, int tag) override;
   void prepareScans(int members) override;
   void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
             std::function<void()> done) override;
@@ -79,9 +83,18 @@ private:
   std::map<int64_t, MPI_Datatype> mapTypes;
   /// Operations know nothing but the type of their elements.
   static decltype(&MPI_Type_size) sizeOfType;
+  /// What is known of a request; `from` is -1 unless it is a receive.
+  struct Pending {
+    std::function<void()> done;
+    int from = -1, tag = 0;
+  };
+
+  MPI_Request *add(Pending request);
+  void removeEnded();
+
   /// Messages that have not ended.
   std::vector<MPI_Request> requests;
-  std::vector<std::function<void()>> whenDone;
+  std::vector<Pending> pending;
   std::vector<int> ended;
 };
 } // namespace
@@ -110,6 +123,9 @@ MpiLibrary::MpiLibrary() {
   load(send, "MPI_Isend");
   load(receive, "MPI_Irecv");
   load(testSome, "MPI_Testsome");
+  load(probe, "MPI_Iprobe");
+  load(cancel, "MPI_Cancel");
+  load(wait, "MPI_Wait");
   load(abort, "MPI_Abort");
   load(split, "MPI_Comm_split");
   load(makeType, "MPI_Type_contiguous");
@@ -136,18 +152,31 @@ static int countOf(uint64_t bytes) {
   return static_cast<int>(bytes);
 }
 
+/// Where the library puts a request, until the next one is added.
+MPI_Request *MpiTransport::add(Pending request) {
+  pending.push_back(std::move(request));
+  return &requests.emplace_back();
+}
+
 void MpiTransport::send(int to, int tag, const void *data, uint64_t bytes,
                         std::function<void()> done) {
-  requests.emplace_back();
-  whenDone.push_back(std::move(done));
-  library.send(data, countOf(bytes), library.bytes, to, tag, library.world, &requests.back());
+  library.send(data, countOf(bytes), library.bytes, to, tag, library.world, add({std::move(done)}));
 }
 
 void MpiTransport::receive(int from, int tag, void *data, uint64_t bytes,
                            std::function<void()> done) {
-  requests.emplace_back();
-  whenDone.push_back(std::move(done));
-  library.receive(data, countOf(bytes), library.bytes, from, tag, library.world, &requests.back());
+  library.receive(data, countOf(bytes), library.bytes, from, tag, library.world,
+                  add({std::move(done), from, tag}));
+}
+
+void MpiTransport::cancel(int from, int tag) {
+  for (size_t i = requests.size(); i-- > 0;)
+    if (pending[i].from == from && pending[i].tag == tag) {
+      library.cancel(&requests[i]);
+      library.wait(&requests[i], MPI_STATUS_IGNORE);
+      pending[i].done = nullptr;
+      return removeEnded();
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,15 +216,31 @@ MPI_Datatype MpiTransport::typeOfMaps(int64_t size) {
 void MpiTransport::scan(bool isFromFirst, const float *own, float *before, int64_t samples,
                         int64_t size, std::function<void()> done) {
   MPI_Datatype type = typeOfMaps(size);
-  requests.emplace_back();
-  whenDone.push_back(std::move(done));
   library.scan(own, before, static_cast<int>(samples), type, composition,
-               isFromFirst ? fromFirst : fromLast, &requests.back());
+               isFromFirst ? fromFirst : fromLast, add({std::move(done)}));
+}
+
+/// Forgets the requests that have lost their function.
+void MpiTransport::removeEnded() {
+  size_t kept = 0;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (!pending[i].done)
+      continue;
+    requests[kept] = requests[i];
+    std::swap(pending[kept++], pending[i]);
+  }
+  requests.resize(kept);
+  pending.resize(kept);
 }
 
 bool MpiTransport::poll() {
-  if (requests.empty())
+  if (requests.empty()) {
+    // A small message may have ended here before it has left. The library sends it only while it
+    // is called.
+    int found = 0;
+    library.probe(MPI_ANY_SOURCE, MPI_ANY_TAG, library.world, &found, MPI_STATUS_IGNORE);
     return false;
+  }
   ended.resize(requests.size());
   int count = 0;
   library.testSome(static_cast<int>(requests.size()), requests.data(), &count, ended.data(),
@@ -204,17 +249,8 @@ bool MpiTransport::poll() {
     return false;
   std::vector<std::function<void()>> calls;
   for (int i = 0; i < count; ++i)
-    calls.push_back(std::exchange(whenDone[ended[i]], nullptr));
-  size_t kept = 0;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    // What has ended has just lost its function.
-    if (!whenDone[i])
-      continue;
-    requests[kept] = requests[i];
-    std::swap(whenDone[kept++], whenDone[i]);
-  }
-  requests.resize(kept);
-  whenDone.resize(kept);
+    calls.push_back(std::exchange(pending[ended[i]].done, nullptr));
+  removeEnded();
   for (const std::function<void()> &call : calls)
     call();
   return true;

@@ -69,6 +69,11 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
           [&options](const std::string &word) { options.throttle = Throttle::parse(word); },
           "GBIT/S,SECONDS: every rank sends as over a network of that rate and latency")
       ->type_name("RATE");
+  command
+      .add_option("--stall-timeout", options.stallTimeout,
+                  "Seconds without a message from another rank after which a rank that waits ends "
+                  "the run; 0: never (default: 600)")
+      ->check(CLI::Range(0.0, 1e9));
   CLI::Option *shares = command.add_flag("--shard-time", options.shardTime,
                                          "In programs that were compiled with --shard-time: each "
                                          "rank computes a share of the steps of "

@@ -18,8 +18,10 @@ using namespace bppsa::runtime;
 /// Where errors of this process go while there are several ranks.
 static MessageLoop *errorLoop = nullptr;
 
-Ranks::Ranks(const std::function<Transport *()> &open, Throttle throttle, bool isTraced)
-    : events(isTraced), messages(std::make_unique<MessageLoop>(open, throttle, events)) {
+Ranks::Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
+             bool isTraced)
+    : events(isTraced),
+      messages(std::make_unique<MessageLoop>(open, throttle, stallTimeout, events)) {
   errorLoop = messages.get();
   setErrorPrinter([](const char *message, int status) { errorLoop->fail(message, status); });
 }
@@ -46,63 +48,99 @@ struct Beginning {
 
 /// A gathering that goes on.
 struct Ranks::Gathering {
-  Gathering(int count, const char *what)
-      : what(what), beginnings(count), all(count), missing(2 * (count - 1)) {}
+  Gathering(int rank, int count, const char *what)
+      : rank(rank), what(what), beginnings(count), all(count), toReceive(count, true),
+        toSend(count - 1) {
+    toReceive[rank] = false;
+  }
 
+  bool isOver() const {
+    return toSend == 0 && std::count(toReceive.begin(), toReceive.end(), true) == 0;
+  }
+  /// The messages that have not ended.
+  std::string describeMissing() const {
+    std::vector<std::string> from;
+    for (size_t other = 0; other < toReceive.size(); ++other)
+      if (toReceive[other])
+        from.push_back(text(other));
+    return from.empty() ? text("other ranks to receive '", what, "'")
+                        : text("'", what, "' of rank", from.size() > 1 ? "s " : " ", list(from));
+  }
+
+  const int rank;
   const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
-  /// Messages that have not ended.
-  int missing;
+  /// Ranks whose whole text is not there, and the number of those that lack that of this rank.
+  std::vector<bool> toReceive;
+  int toSend;
   /// When it began, and when the last message came to its end.
   double begin = now(), end = 0;
 };
 
 std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const char *what) {
-  auto gathering = std::make_shared<Gathering>(count(), what);
-  if (isAlone()) {
-    gathering->all[0] = own;
+  auto gathering = std::make_shared<Gathering>(rank(), count(), what);
+  gathering->all[rank()] = own;
+  if (isAlone())
     return gathering;
-  }
   Beginning &first = gathering->beginnings[rank()];
   first.size = own.size();
-  size_t fits = std::min(own.size(), sizeof first.bytes);
-  memcpy(first.bytes, own.data(), fits);
-  gathering->all[rank()] = own;
-  std::function<void()> ended = [this, gathering] {
+  memcpy(first.bytes, own.data(), std::min(own.size(), sizeof first.bytes));
+  messages->call([this, gathering] {
+    for (int other = 0; other < count(); ++other)
+      if (other != rank()) {
+        receive(gathering, other);
+        send(gathering, other);
+      }
+  });
+  return gathering;
+}
+
+/// Receives the text of another rank.
+void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
+  auto ended = [this, gathering, other] {
     messages->update([&] {
-      --gathering->missing;
+      gathering->toReceive[other] = false;
       gathering->end = now();
     });
   };
-  const std::string &whole = gathering->all[rank()];
-  for (int other = 0; other < count(); ++other) {
-    if (other == rank())
-      continue;
-    Beginning &from = gathering->beginnings[other];
-    messages->receive(other, tags::gather, &from, sizeof from, [this, gathering, other, ended] {
-      const Beginning &from = gathering->beginnings[other];
-      std::string &all = gathering->all[other];
-      all.assign(from.bytes, std::min<uint64_t>(from.size, sizeof from.bytes));
-      if (from.size == all.size())
-        return ended();
-      size_t has = all.size();
-      all.resize(from.size);
-      messages->receive(other, tags::gatherRest, all.data() + has, from.size - has, ended);
+  Beginning &from = gathering->beginnings[other];
+  messages->receive(other, tags::gather, &from, sizeof from, [this, gathering, other, ended] {
+    const Beginning &from = gathering->beginnings[other];
+    std::string &all = gathering->all[other];
+    all.assign(from.bytes, std::min<uint64_t>(from.size, sizeof from.bytes));
+    if (from.size == all.size())
+      return ended();
+    size_t has = all.size();
+    all.resize(from.size);
+    messages->receive(other, tags::gatherRest, all.data() + has, from.size - has, ended);
+  });
+}
+
+/// Sends the text of this rank to another one.
+void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
+  std::function<void()> ended = [this, gathering] {
+    messages->update([&] {
+      --gathering->toSend;
+      gathering->end = now();
     });
-    bool isWhole = fits == own.size();
-    messages->post({other, tags::gather, &first, sizeof first, firstPriority, what,
-                    isWhole ? ended : std::function<void()>([] {})});
-    if (!isWhole)
-      messages->post({other, tags::gatherRest, whole.data() + fits, own.size() - fits,
-                      firstPriority, what, ended});
-  }
-  return gathering;
+  };
+  const Beginning &first = gathering->beginnings[rank()];
+  const std::string &whole = gathering->all[rank()];
+  size_t fits = std::min(whole.size(), sizeof first.bytes);
+  bool isWhole = fits == whole.size();
+  messages->post({other, tags::gather, &first, sizeof first, firstPriority, gathering->what,
+                  isWhole ? ended : std::function<void()>([] {})});
+  if (!isWhole)
+    messages->post({other, tags::gatherRest, whole.data() + fits, whole.size() - fits,
+                    firstPriority, gathering->what, ended});
 }
 
 std::vector<std::string> Ranks::finish(Gathering &gathering) {
   if (!isAlone())
-    messages->wait(gathering.what, [&] { return gathering.missing == 0; });
+    messages->wait(
+        gathering.what, [&] { return gathering.isOver(); },
+        [&] { return gathering.describeMissing(); });
   return std::move(gathering.all);
 }
 
@@ -133,7 +171,7 @@ std::optional<double> Ranks::secondsOf(const Gathering &gathering) {
     return 0;
   std::optional<double> seconds;
   messages->update([&] {
-    if (gathering.missing == 0)
+    if (gathering.isOver())
       seconds = gathering.end - gathering.begin;
   });
   return seconds;
@@ -153,7 +191,8 @@ void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int6
   auto isThere = std::make_shared<bool>(false);
   messages->receive(from, tags::state(channel), data, bytes,
                     [this, isThere] { messages->update([&] { *isThere = true; }); });
-  messages->wait(what, [&] { return *isThere; });
+  messages->wait(
+      what, [&] { return *isThere; }, [&] { return text("'", what, "' of rank ", from); });
 }
 
 void Ranks::prepareScans(int members) {
@@ -168,7 +207,8 @@ void Ranks::scan(bool fromFirst, const std::vector<float> &own, float *offsets, 
   auto isThere = std::make_shared<bool>(false);
   messages->scan(fromFirst, own.data(), before.data(), samples, size,
                  [this, isThere] { messages->update([&] { *isThere = true; }); });
-  messages->wait(what, [&] { return *isThere; });
+  messages->wait(
+      what, [&] { return *isThere; }, [&] { return text("the scan of '", what, "' over ranks"); });
   for (int64_t sample = 0; sample < samples; ++sample)
     std::copy_n(&before[sample * floatsOfMap(size) + size * size], size, offsets + sample * size);
 }

@@ -72,16 +72,19 @@ double StageMail::receive(int stage, int64_t channel, void *data, uint64_t bytes
   if (learned)
     learned->push_back({stage, channel, bytes});
   double begin = now();
+  auto missing = [&] {
+    return text("channel ", channel, " of stage ", stage, " (rank ", model.stages[stage].rank, ")");
+  };
   std::deque<std::shared_ptr<Arrival>> &arrivals = expected[channel];
   if (arrivals.empty()) {
     bool hasArrived = false;
     start({stage, channel, bytes}, data, [&hasArrived] { hasArrived = true; });
-    ranks.loop().wait("stage", [&] { return hasArrived; });
+    ranks.loop().wait("stage", [&] { return hasArrived; }, missing);
     return now() - begin;
   }
   std::shared_ptr<Arrival> arrival = std::move(arrivals.front());
   arrivals.pop_front();
-  ranks.loop().wait("stage", [&] { return arrival->isThere; });
+  ranks.loop().wait("stage", [&] { return arrival->isThere; }, missing);
   double waited = now() - begin;
   memcpy(data, arrival->data.get(), bytes);
   return waited;

@@ -48,7 +48,7 @@ void Trainer::update() {
 
 std::string Trainer::stepName() const {
   return text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
-              "): ");
+              ")");
 }
 
 void Trainer::requireFiniteLoss() const {
@@ -204,6 +204,8 @@ void Trainer::finishBatch(const std::vector<double> &sums, LossSums &losses) {
 }
 
 void Trainer::runBatch() {
+  if (!ranks.isAlone())
+    ranks.setPosition(stepName());
   int64_t first = state.batch * updateSize();
   if (pipeline && !modules)
     return runPipelined();

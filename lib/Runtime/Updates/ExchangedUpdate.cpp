@@ -16,7 +16,7 @@
 using namespace bppsa::runtime;
 
 void bppsa::runtime::failDiverged(const std::string &where, const std::string &what) {
-  throw DivergedError(text(where, what, "; use a smaller --lr or --clip-norm"));
+  throw DivergedError(text(where, ": ", what, "; use a smaller --lr or --clip-norm"));
 }
 
 void bppsa::runtime::refuseGradients(Session &session, const std::string &where) {
@@ -66,7 +66,8 @@ ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeO
     : session(session), ranks(ranks), areWeighted(areWeighted), parameters(trainedOf(session)),
       isTold(options.kind != ExchangeOptions::Kind::Barrier &&
              session.program.model.firstUses.count(step) != 0),
-      order(orderOf(step)), exchange(ranks, rangesOf(parameters), order, options) {
+      order(orderOf(step)),
+      exchange(ranks, session.parameters.changeGradients(), rangesOf(parameters), order, options) {
   session.splitUpdates(groups);
   const float *gradients = session.parameters.changeGradients();
   for (size_t number = 0; number < parameters.size(); ++number) {
@@ -83,10 +84,8 @@ void ExchangedUpdate::run(const StepShare &next, bool gives, const std::function
   share = next;
   if (!isTold)
     settle();
-  else if (gives) {
+  else if (gives)
     scale = scaleOf(share.weight);
-    begin();
-  }
   {
     StepListening listening(*this);
     step();
@@ -138,11 +137,6 @@ void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents
   }
 }
 
-void ExchangedUpdate::begin() {
-  if (!std::exchange(hasBegun, true))
-    exchange.start(session.parameters.changeGradients());
-}
-
 void ExchangedUpdate::give(size_t number) {
   if (!std::exchange(parameters[number].isGiven, true))
     exchange.give(number, *scale);
@@ -150,12 +144,12 @@ void ExchangedUpdate::give(size_t number) {
 
 void ExchangedUpdate::giveRest(double weight) {
   settle();
-  begin();
+  // A device leaves its gradients in host memory.
+  session.parameters.changeGradients();
   scale = scaleOf(weight);
   for (size_t i = order.size(); i-- > 0;)
     give(order[i]);
   scale.reset();
-  hasBegun = false;
   for (Parameter &parameter : parameters)
     parameter.isGiven = false;
 }

@@ -55,13 +55,12 @@ static void expectSum(const float *gradients, const FlatRange &range, int ranks,
 /// step has been read, and handed over when it is written, the last one that is read first.
 static void runSteps(Ranks &ranks, ExchangeOptions options) {
   std::vector<float> gradients(flatSize);
-  GradientExchange exchange(ranks, parameters, order, options);
+  GradientExchange exchange(ranks, gradients.data(), parameters, order, options);
   auto take = [&](size_t number, int step) {
     exchange.take(number);
     expectSum(gradients.data(), parameters[number], ranks.count(), step);
   };
   for (int step = 0; step < steps; ++step) {
-    exchange.start(gradients.data());
     for (size_t number : order)
       if (step > 0)
         take(number, step - 1);

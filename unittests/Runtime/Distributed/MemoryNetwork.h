@@ -50,6 +50,11 @@ public:
     ended[std::get<1>(path)].push_back(to.done);
   }
 
+  void cancel(const Path &path) {
+    std::lock_guard lock(mutex);
+    receivers.at(path).pop_back();
+  }
+
   /// What a rank brings to a scan.
   struct Part {
     const float *own;
@@ -121,6 +126,7 @@ public:
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> done) override {
     network.meet({from, own, tag}, {static_cast<char *>(data), bytes, std::move(done)}, false);
   }
+  void cancel(int from, int tag) override { network.cancel({from, own, tag}); }
   void prepareScans(int members) override { network.prepareScans(members); }
   void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
             std::function<void()> done) override {
@@ -141,12 +147,14 @@ private:
 
 /// Runs `body` on `count` ranks at the same time.
 inline void onRanks(int count, bppsa::runtime::Throttle throttle,
-                    const std::function<void(bppsa::runtime::Ranks &)> &body) {
+                    const std::function<void(bppsa::runtime::Ranks &)> &body,
+                    double stallTimeout = 0) {
   Network network(count);
   std::vector<std::unique_ptr<bppsa::runtime::Ranks>> ranks;
   for (int rank = 0; rank < count; ++rank)
     ranks.push_back(std::make_unique<bppsa::runtime::Ranks>(
-        [&network, rank] { return new Transport(network, rank); }, throttle, /*isTraced=*/true));
+        [&network, rank] { return new Transport(network, rank); }, throttle, stallTimeout,
+        /*isTraced=*/true));
   std::vector<std::thread> threads;
   for (std::unique_ptr<bppsa::runtime::Ranks> &own : ranks)
     threads.emplace_back([&own, &body] {

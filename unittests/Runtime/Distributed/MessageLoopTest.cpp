@@ -106,6 +106,41 @@ TEST(MessageLoopDeathTest, ARankThatFailsEndsAll) {
   EXPECT_EXIT(fail(), testing::ExitedWithCode(3), "^error: rank 1: no data; nothing was saved\n$");
 }
 
+/// Rank 2 gathers nothing.
+TEST(MessageLoopDeathTest, AWaitWithoutProgressEndsAll) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto stall = [] {
+    auto body = [](Ranks &ranks) {
+      ranks.setPosition("epoch 1, batch 2 (step 2)");
+      if (ranks.rank() == 1)
+        ranks.gather("x");
+      std::this_thread::sleep_for(std::chrono::seconds(20));
+    };
+    onRanks(3, {}, body, /*stallTimeout=*/0.3);
+  };
+  EXPECT_EXIT(stall(), testing::ExitedWithCode(1),
+              "^error: rank 1: waited 0.3 s for 'numbers' of ranks .0, 2. in epoch 1, batch 2 "
+              ".step 2., and no message arrived; .*--stall-timeout=0.3\n$");
+}
+
+/// Each message begins the time anew.
+TEST(MessageLoop, AWaitWithProgressGoesOn) {
+  onRanks(
+      2, {},
+      [](Ranks &ranks) {
+        char byte = 0;
+        for (int i = 0; i < 6; ++i)
+          if (ranks.rank() == 0) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(400));
+            ranks.send(1, "x", "states", i);
+          } else {
+            ranks.loop().receive(0, /*tag=*/3 + i, &byte, 1, [] {});
+          }
+        ranks.gather("x");
+      },
+      /*stallTimeout=*/1.5);
+}
+
 TEST(Ranks, GatherTextsOfAnyLength) {
   onRanks(4, {}, [](Ranks &ranks) {
     for (size_t length : {0, 3, 504, 505, 100000}) {

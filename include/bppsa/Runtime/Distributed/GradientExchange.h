@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_DISTRIBUTED_GRADIENTEXCHANGE_H
 
 #include "bppsa/Runtime/Distributed/Ranks.h"
+#include "bppsa/Runtime/Distributed/SliceProtocol.h"
 #include "bppsa/Runtime/Memory.h"
 
 namespace bppsa::runtime {
@@ -38,24 +39,24 @@ struct FlatRange {
   int64_t start, size;
 };
 
-/// Adds up the gradients of all ranks. Every slice has an owner, which adds what the ranks send it
-/// in the order of the ranks: the sums depend neither on time nor on how parameters are sliced.
+/// Adds up the gradients of all ranks. Every slice has an owner, which adds the contributions of
+/// all ranks in the order of the ranks: the sums depend neither on time nor on how parameters are
+/// sliced. `docs/Distributed.md` explains why no cycle of waiting ranks can arise.
 class GradientExchange {
 public:
-  /// `parameters` are where their gradients are in a flat array, `order` their numbers in the order
-  /// in which the next step reads them.
-  GradientExchange(Ranks &ranks, const std::vector<FlatRange> &parameters,
+  /// `gradients` is the flat array of gradients, in which each parameter has its range. `order` are
+  /// the numbers of the parameters in the order in which the next step reads them.
+  GradientExchange(Ranks &ranks, float *gradients, const std::vector<FlatRange> &parameters,
                    const std::vector<size_t> &order, ExchangeOptions options);
   /// Waits for the messages of the last step.
-  ~GradientExchange() { ranks.loop().drain(); }
+  ~GradientExchange();
   GradientExchange(const GradientExchange &) = delete;
 
-  /// Begins with a step, whose gradients will be in `gradients`.
-  void start(float *gradients);
-  /// The gradient of parameter number `number` is there; what this rank adds is it times `weight`.
-  void give(size_t number, double weight);
-  /// Waits until the sums of parameter number `number` are in the place of its gradient.
-  void take(size_t number);
+  /// Contributes the gradient of a parameter times `weight`. The sum of the last step must have
+  /// been taken, by this rank, before the gradient was written.
+  void give(size_t parameter, double weight);
+  /// Waits until the sum has replaced the gradient of a parameter.
+  void take(size_t parameter);
 
 private:
   struct Slice {
@@ -63,48 +64,44 @@ private:
     /// The position of the parameter in the order in which the next step reads them.
     int64_t use;
     int owner;
-    /// Where it is in the arrays of the owner.
-    int64_t owned = 0;
+    /// Of a slice of this rank: its number among these, and its start in their arrays.
+    size_t ownedNumber = 0;
+    int64_t ownedStart = 0;
 
-    // Of the thread of the messages, for the owner: steps that have been started and not begun,
-    // whether one has begun, contributions of others that it lacks, whether that of this rank is
-    // there, and messages with the last sums that have not gone.
-    int wanted = 0;
-    bool isCollecting = false;
-    int missing = 0;
-    bool isGiven = false;
-    int leaving = 0;
-
-    // For those that wait: whether the contribution is on its way, and whether the sums are there.
-    bool isPushing = false, isThere = true;
+    /// Steps to which this rank has contributed; of the training thread.
+    int64_t given = 0;
+    /// Steps whose contribution has left this rank, and steps whose sum is there; changed by
+    /// MessageLoop::update().
+    int64_t pushed = 0, summed = 0;
   };
 
   void cut(const std::vector<FlatRange> &parameters, const std::vector<size_t> &order);
   bool isOwned(const Slice &slice) const { return slice.owner == ranks.rank(); }
   const float *contributionOf(const Slice &slice, int rank) const;
   int64_t priorityOf(const Slice &slice, bool isSum) const;
-  void push(size_t number);
+  std::string describeMissing(const Slice &slice) const;
+
   // On the thread of the messages.
-  void advance(size_t number);
-  void collect(size_t number);
+  void push(size_t number);
+  void perform(const SliceProtocol::Actions &actions);
+  void receivePushes(size_t number);
   void addUp(size_t number);
-  void release(size_t number);
   void sendSums(size_t number);
 
   Ranks &ranks;
+  float *const gradients;
   const ExchangeOptions options;
   std::vector<Slice> slices;
   /// The first slice of each parameter, and the end of all.
   std::vector<size_t> firstSlices;
-  /// What this rank adds, in the flat layout.
+  /// Numbers of the slices that this rank owns.
+  std::vector<size_t> ownedSlices;
+  SliceProtocol protocol;
+  /// Contributions of this rank, in the flat layout.
   Buffer contribution;
-  /// Of owned slices: what other ranks add, and the sums.
+  /// Of owned slices: contributions of each other rank, and sums.
   std::vector<Buffer> contributions;
   Buffer sums;
-  float *gradients = nullptr;
-  /// Owned slices, and those of them whose sums wait for the others.
-  size_t ownedCount = 0;
-  std::vector<size_t> held;
 };
 
 } // namespace bppsa::runtime

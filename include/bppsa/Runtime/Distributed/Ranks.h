@@ -23,7 +23,8 @@ public:
   /// This process alone.
   explicit Ranks(bool isTraced) : events(isTraced) {}
   /// All that `open` connects; errors of this process end the run from here on.
-  Ranks(const std::function<Transport *()> &open, Throttle throttle, bool isTraced);
+  Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
+        bool isTraced);
   ~Ranks();
   Ranks(const Ranks &) = delete;
 
@@ -67,10 +68,17 @@ public:
     if (messages)
       messages->setRemedy(text);
   }
+  /// Where training is, for the message about a wait without progress.
+  void setPosition(const std::string &text) {
+    if (messages)
+      messages->setPosition(text);
+  }
 
 private:
   std::shared_ptr<Gathering> start(const std::string &own, const char *what);
   std::vector<std::string> finish(Gathering &gathering);
+  void receive(const std::shared_ptr<Gathering> &gathering, int other);
+  void send(const std::shared_ptr<Gathering> &gathering, int other);
 
   Trace events;
   std::unique_ptr<MessageLoop> messages;

@@ -27,6 +27,9 @@ public:
                     std::function<void()> done) = 0;
   virtual void receive(int from, int tag, void *data, uint64_t bytes,
                        std::function<void()> done) = 0;
+  /// Ends the last receive with these arguments, for which no message may be on its way, without a
+  /// call of its `done`.
+  virtual void cancel(int from, int tag) = 0;
   /// Prepares scan() for the first `members` ranks. All ranks call it, and it returns when all
   /// have.
   virtual void prepareScans(int members) = 0;
@@ -37,7 +40,8 @@ public:
   /// is called.
   virtual void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
                     std::function<void()> done) = 0;
-  /// Calls `done` of the messages that have ended since; whether there were any.
+  /// Makes progress, and calls `done` of the messages that have ended since; whether there were
+  /// any.
   virtual bool poll() = 0;
   /// Ends all ranks with this exit status.
   [[noreturn]] virtual void abort(int status) = 0;

@@ -159,7 +159,7 @@ private:
   void finishBatch(std::vector<double> &weights);
   void finishBatch(const std::vector<double> &sums, LossSums &losses);
   void setHyper();
-  /// "epoch 1, batch 2 (step 3): "
+  /// "epoch 1, batch 2 (step 3)"
   std::string stepName() const;
   void requireFiniteLoss() const;
   /// The optimizer's step, and what follows from new weights.

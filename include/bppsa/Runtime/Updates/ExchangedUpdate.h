@@ -81,7 +81,6 @@ private:
   static std::vector<Parameter> trainedOf(const Session &session);
   static std::vector<FlatRange> rangesOf(const std::vector<Parameter> &parameters);
   std::vector<size_t> orderOf(const std::string &step) const;
-  void begin();
   void give(size_t number);
   void apply(size_t number);
   void applyAll();
@@ -102,7 +101,6 @@ private:
   std::map<const void *, size_t> byValues, byGradient;
 
   StepShare share;
-  bool hasBegun = false;
   /// What the gradients that are handed over count; nothing where they are not.
   std::optional<double> scale;
   UpdateRule rule;
