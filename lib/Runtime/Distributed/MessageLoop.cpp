@@ -176,6 +176,7 @@ void MessageLoop::update(const std::function<void()> &change) {
 
 void MessageLoop::wait(const char *what, const std::function<bool()> &condition,
                        const std::function<std::string()> &missing) {
+  injectChaos();
   std::unique_lock lock(mutex);
   if (condition())
     return;
@@ -250,6 +251,8 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
       moved |= transport->poll();
       endDrains();
       rounds = moved ? 0 : rounds + 1;
+      if (moved)
+        injectChaos();
       pause(rounds);
     }
     transport.reset();
