@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,6 +58,9 @@ class Scenario:
     options: tuple
     variations: tuple
     ranks: tuple = RANKS
+
+    def on(self, ranks):
+        return dataclasses.replace(self, ranks=tuple(count for count in self.ranks if count in ranks))
 
 
 EXCHANGES = (
@@ -154,7 +158,9 @@ class Soak:
         for scenario in self.scenarios:
             self.data[scenario.name] = save(self.folder / f"{scenario.name}.npz", scenario.arrays())
             for ranks in scenario.ranks:
-                self.programs[scenario.name, ranks] = scenario.compile(ranks)
+                # A copy, since the next build deletes compiled programs.
+                program = self.folder / f"{scenario.name}.{ranks}"
+                self.programs[scenario.name, ranks] = shutil.copy(scenario.compile(ranks), program)
                 saved = self.folder / f"{scenario.name}.{ranks}.onnx"
                 words = self.words(scenario, ranks, scenario.variations[0], saved)
                 subprocess.run(words, env=mpi.ENVIRONMENT, check=True, timeout=LIMIT)
@@ -238,9 +244,10 @@ class Load:
             process.wait()
 
 
-def soak(runs, seed=0, jobs=1, killed_share=0.0, only=""):
+def soak(runs, seed=0, jobs=1, killed_share=0.0, only="", ranks=RANKS):
     """Returns the figures; raises RuntimeError at the first run that is not as it must be."""
-    scenarios = [scenario for scenario in make_scenarios() if only in scenario.name]
+    scenarios = [scenario.on(ranks) for scenario in make_scenarios() if only in scenario.name]
+    scenarios = [scenario for scenario in scenarios if scenario.ranks]
     figures = {"runs": 0, "seed": seed, "hung launcher": 0, "killed": 0, "ended before the kill": 0, "slowest_s": 0.0}
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

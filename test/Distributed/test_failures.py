@@ -58,6 +58,36 @@ def test_killed_rank(tmp_path, data):
     resume(data, checkpoint)
 
 
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_stopped_rank(tmp_path, data, stopped):
+    checkpoint = tmp_path / "c"
+    words = ["train", "--data", data, "--epochs", 10**9, *OPTIONS, "--checkpoint", checkpoint]
+    process = mpi.start(3, mpi.fake(), *words, "--quiet", "--stall-timeout", 3)
+    wait_for(checkpoint, process)
+    os.kill(ranks_of(process)[stopped], signal.SIGSTOP)
+    lines = errors(mpi.wait(process))
+    # Where rank 0 has stopped, each of the other ranks may speak for itself.
+    assert process.returncode != 0 and (len(lines) == 1 or stopped == 0)
+    for line in lines:
+        assert f"of rank {stopped} in epoch" in line or f"from rank {stopped} in epoch" in line, line
+        assert "--stall-timeout=3" in line
+    resume(data, checkpoint)
+
+
+def test_runs_that_are_stopped_for_longer_go_on(tmp_path, data):
+    """The time in which all ranks were stopped does not count."""
+    saved = tmp_path / "m.onnx"
+    words = ["train", "--data", data, "--epochs", 2000, *OPTIONS, "--quiet", "--save", saved]
+    process = mpi.start(2, mpi.fake(), *words, "--stall-timeout", 1)
+    time.sleep(0.5)
+    ranks = ranks_of(process)
+    for number, pause in ((signal.SIGSTOP, 3), (signal.SIGCONT, 0)):
+        for rank in ranks:
+            os.kill(rank, number)
+        time.sleep(pause)
+    assert errors(mpi.wait(process)) == [] and process.returncode == 0 and saved.exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path, data, number):
     checkpoint = tmp_path / "c"

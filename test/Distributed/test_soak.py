@@ -1,0 +1,10 @@
+"""Runs on several ranks on a busy machine, with sleeps at random places: they end, in the bits of quiet runs."""
+
+import soak
+import mpi
+
+
+def test_ten_runs():
+    mpi.command(2)
+    figures = soak.soak(runs=10, seed=7, ranks=(3,))
+    assert figures["runs"] == 10 and figures["hung launcher"] == 0
