@@ -66,11 +66,12 @@ def test_stopped_rank(tmp_path, data, stopped):
     wait_for(checkpoint, process)
     os.kill(ranks_of(process)[stopped], signal.SIGSTOP)
     lines = errors(mpi.wait(process))
-    # Where rank 0 has stopped, each of the other ranks may speak for itself.
-    assert process.returncode != 0 and (len(lines) == 1 or stopped == 0)
-    for line in lines:
-        assert f"of rank {stopped} in epoch" in line or f"from rank {stopped} in epoch" in line, line
-        assert "--stall-timeout=3" in line
+    assert process.returncode != 0
+    # mpirun wakes rank 0 up to end it, and rank 0 may then repeat the line.
+    assert len(lines) == 1 or (stopped == 0 and len(lines) == 2 and lines[1].startswith(lines[0]))
+    line = lines[0]
+    assert f"of rank {stopped} in epoch" in line or f"from rank {stopped} in epoch" in line
+    assert "--stall-timeout=3" in line
     resume(data, checkpoint)
 
 

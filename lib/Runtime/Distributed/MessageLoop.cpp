@@ -432,8 +432,8 @@ void MessageLoop::fail(const std::string &message, int status) {
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
     hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
   });
-  std::this_thread::sleep_for(kPatience);
-  // Rank 0 does not answer.
+  // Rank 0 does not answer. The first of several ranks that find this out ends the others.
+  std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));
   print(ownRank, message);
   _exit(status);
 }

@@ -59,12 +59,13 @@ struct Ranks::Gathering {
   }
   /// The messages that have not ended.
   std::string describeMissing() const {
-    std::vector<std::string> from;
+    std::string from;
     for (size_t other = 0; other < toReceive.size(); ++other)
       if (toReceive[other])
-        from.push_back(text(other));
-    return from.empty() ? text("other ranks to receive '", what, "'")
-                        : text("'", what, "' of rank", from.size() > 1 ? "s " : " ", list(from));
+        from += text(from.empty() ? "" : ", ", other);
+    if (from.empty())
+      return text("other ranks to receive '", what, "'");
+    return text("'", what, "' of rank", from.find(',') == std::string::npos ? " " : "s ", from);
   }
 
   const int rank;

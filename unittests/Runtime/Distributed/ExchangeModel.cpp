@@ -95,8 +95,7 @@ void World::perform(int number, const SliceProtocol::Actions &actions) {
                     ? Task::Kind::ReceivePushes
                 : action.kind == SliceProtocol::Action::Kind::AddUp ? Task::Kind::AddUp
                                                                     : Task::Kind::SendSums;
-    ranks[number].work.push_back(
-        {kind, static_cast<int>(action.slice) * shape->ranks + number});
+    ranks[number].work.push_back({kind, static_cast<int>(action.slice) * shape->ranks + number});
   }
 }
 
@@ -106,8 +105,7 @@ void World::receivePushes(int number, int slice) {
       (rank.wanted[slice] == rank.collecting[slice] || rank.collecting[slice] == rank.steps))
     return;
   ++rank.collecting[slice];
-  forOthers(number,
-            [&](int other) { ++find(other, number, MessageKind::Push, slice).receives; });
+  forOthers(number, [&](int other) { ++find(other, number, MessageKind::Push, slice).receives; });
 }
 
 void World::runTask(int number, Task task) {
@@ -320,9 +318,9 @@ Result exchange_model::exploreAll(const RunShape &shape, bool isReduced) {
     std::vector<World::Choice> choices = world.choices();
     if (choices.empty() && !world.isOver())
       result.failure = "deadlock";
-    auto independent =
-        std::find_if(choices.begin(), choices.end(),
-                     [&](World::Choice choice) { return isReduced && world.isIndependent(choice); });
+    auto independent = std::find_if(choices.begin(), choices.end(), [&](World::Choice choice) {
+      return isReduced && world.isIndependent(choice);
+    });
     if (independent != choices.end())
       choices = {*independent};
     for (World::Choice choice : choices) {
@@ -355,4 +353,3 @@ Result exchange_model::exploreOne(const RunShape &shape, unsigned seed) {
     result.failure = "deadlock";
   return result;
 }
-

@@ -161,9 +161,7 @@ private:
       return {to, MessageKind::Gather, 0};
     return {to, message % 2 ? MessageKind::Push : MessageKind::Sum, (message - 1) / 2};
   }
-  int senderOf(int channel) const {
-    return channel / (2 * shape->slices + 1) / shape->ranks;
-  }
+  int senderOf(int channel) const { return channel / (2 * shape->slices + 1) / shape->ranks; }
   template <typename Visit> void forOthers(int rank, Visit visit) {
     for (int other = 0; other < shape->ranks; ++other)
       if (other != rank)
@@ -197,7 +195,8 @@ struct Result {
   std::string failure;
 };
 
-/// Explores all schedules up to the order of independent steps; with `isReduced` false, all of them.
+/// Explores all schedules up to the order of independent steps; with `isReduced` false, all of
+/// them.
 Result exploreAll(const RunShape &shape, bool isReduced = true);
 
 /// Explores one schedule, which `seed` draws.

@@ -17,8 +17,9 @@ using namespace exchange_model;
 static std::vector<RunShape> shapesOf(int ranks, int slices, int batches) {
   std::vector<RunShape> shapes;
   for (bool endsEpochs : {false, true})
-    for (RunShape shape : {RunShape{ranks, slices, batches}, RunShape{ranks, slices, batches, true, false, true},
-                        RunShape{ranks, slices, batches, true, true, false}}) {
+    for (RunShape shape :
+         {RunShape{ranks, slices, batches}, RunShape{ranks, slices, batches, true, false, true},
+          RunShape{ranks, slices, batches, true, true, false}}) {
       shape.endsEpochs = endsEpochs;
       shapes.push_back(shape);
     }
@@ -27,7 +28,7 @@ static std::vector<RunShape> shapesOf(int ranks, int slices, int batches) {
 
 static std::string describe(const RunShape &shape) {
   return text(shape.ranks, " ranks, ", shape.slices, " slices, ",
-              !shape.overlaps     ? "allreduce"
+              !shape.overlaps   ? "allreduce"
               : shape.holdsSums ? "dear"
                                 : "p3",
               shape.endsEpochs ? ", epochs of one batch" : "");
