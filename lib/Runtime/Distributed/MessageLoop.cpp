@@ -9,6 +9,7 @@
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Interrupt.h"
 
 #include <algorithm>
 #include <chrono>
@@ -432,9 +433,11 @@ void MessageLoop::fail(const std::string &message, int status) {
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
     hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
   });
-  // Rank 0 does not answer. The first of several ranks that find this out ends the others.
+  // Rank 0 does not answer. The first rank that finds this out ends the others.
   std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));
-  print(ownRank, message);
+  // With a signal, another one has ended this rank.
+  if (notedInterrupt() == 0)
+    print(ownRank, message);
   _exit(status);
 }
 
