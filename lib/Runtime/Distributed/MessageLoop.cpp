@@ -308,9 +308,11 @@ bool MessageLoop::takeOver() {
 /// Gives the message to the transport.
 void MessageLoop::hand(const Message &message, std::function<void()> done) {
   ++open;
+  ++sending;
   transport->send(message.to, message.tag, message.data, message.bytes,
                   [this, sent = message.sent, done = std::move(done)] {
                     --open;
+                    --sending;
                     ++ended;
                     done();
                     sent();
@@ -374,7 +376,7 @@ void MessageLoop::pause(int rounds) {
   std::unique_lock lock(mutex);
   if (!given.empty())
     return;
-  bool isMoving = queue.countInFlight() > 0 || !delayed.empty() || !queue.isEmpty();
+  bool isMoving = sending > 0 || !delayed.empty() || !queue.isEmpty();
   constexpr int spins = 50;
   const int maxSteps = isMoving ? 5 : 40;
   if (waiting > 0 && rounds < spins) {

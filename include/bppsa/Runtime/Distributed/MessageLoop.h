@@ -166,6 +166,8 @@ private:
   double sendsFrom = 0;
   /// Messages that the transport has, without standing receives; and farewells to come.
   int64_t open = 0, awaitedFarewells = 0;
+  /// Messages that the transport sends.
+  int sending = 0;
   /// What becomes true when there are no others.
   std::vector<std::shared_ptr<bool>> drains;
   std::vector<Farewell> farewells;
