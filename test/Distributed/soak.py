@@ -4,8 +4,8 @@
 
   test/Distributed/soak.py [--runs 1000] [--seed 0] [--jobs 2] [--kills 0.1] [--only WORD]
 
-Each run draws a scenario (exchange of gradients, pipeline schedule, shares of the steps, statistics of the
-whole batch), a number of ranks, and a seed for BPPSA_CHAOS. Busy processes, one for each core, run next to it.
+Each run draws a scenario (exchange of gradients, pipeline schedule, interlocked modules, shares of the steps,
+statistics of the whole batch), a number of ranks, and a seed for BPPSA_CHAOS. Busy processes, one for each core, run next to it.
 A run must end, and save the model that a quiet run of the same scenario saves, bit for bit. In a share of the
 runs (--kills) a random rank is killed at a random time; all others must end within ten seconds.
 
@@ -13,6 +13,7 @@ The figures are printed as JSON. The first failure ends the soak with the comman
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import json
@@ -33,6 +34,7 @@ import kills  # noqa: E402
 import models  # noqa: E402
 import mpi  # noqa: E402
 import test_batch_statistics_of_ranks as statistics  # noqa: E402
+import test_modules as modules  # noqa: E402
 import test_pipeline as pipeline  # noqa: E402
 import test_time_layers as layers  # noqa: E402
 from fake_trainer import save  # noqa: E402
@@ -108,6 +110,10 @@ def compile_statistics(ranks):
     return compile_model(statistics.stack(), "--ignore-index=3", "--optimizer=adam", "--sync-bn")
 
 
+def compile_modules(ranks):
+    return modules.compile_chain("gru", f"--pipeline={ranks}", "--interlock=2")
+
+
 def schedules(*words):
     return tuple((f"--pipeline-schedule={word}",) for word in words)
 
@@ -132,6 +138,9 @@ def make_scenarios():
             microbatches,
             schedules("gpipe", "modulo:1"),
             (2, 4, 8),
+        ),
+        Scenario(
+            "modules", compile_modules, lambda: modules.samples("gru"), ("--epochs=3", "--batch=8"), ((),), (modules.COUNT,)
         ),
         Scenario("shares", shards(), shard_arrays, kept, EXCHANGES[:4]),
         Scenario(
@@ -249,6 +258,7 @@ def soak(runs, seed=0, jobs=1, killed_share=0.0, only="", ranks=RANKS):
     scenarios = [scenario.on(ranks) for scenario in make_scenarios() if only in scenario.name]
     scenarios = [scenario for scenario in scenarios if scenario.ranks]
     figures = {"runs": 0, "seed": seed, "hung launcher": 0, "killed": 0, "ended before the kill": 0, "slowest_s": 0.0}
+    figures["by_scenario"] = collections.Counter()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         soaked = Soak(pathlib.Path(folder), scenarios, seed, killed_share)
@@ -260,8 +270,8 @@ def soak(runs, seed=0, jobs=1, killed_share=0.0, only="", ranks=RANKS):
                     figures[outcome] += 1
                     continue
                 figures["slowest_s"] = round(max(figures["slowest_s"], outcome), 2)
-                key = f"{scenario.name} {' '.join(options)} on {ranks}"
-                figures.setdefault("by_case", {})[key] = figures.get("by_case", {}).get(key, 0) + 1
+                figures["by_scenario"][f"{scenario.name} on {ranks}"] += 1
+                print(f"{figures['runs']}: {scenario.name} {' '.join(options)} on {ranks}", file=sys.stderr)
     return figures | {"seconds": round(time.monotonic() - begin, 1)}
 
 
