@@ -89,6 +89,16 @@ static std::string describeTransposed(ArrayRef<std::pair<std::string, std::strin
          "optimize=False with dynamo=True)";
 }
 
+/// One line on initializers that the exporter has computed from parameters.
+static std::string describeDerived(ArrayRef<std::string> derived) {
+  return "the exporter has computed initializers from parameters, and these are trained in place "
+         "of "
+         "the parameters: " +
+         listSome(derived) +
+         "; to train the parameters, export with optimize=False. --freeze=REGEX keeps initializers "
+         "as they are";
+}
+
 /// One line on trained scalars, in which exporters keep constants too; empty for none.
 static std::string describeScalars(ArrayRef<std::string> names) {
   if (names.empty())
@@ -153,8 +163,14 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   forward.setAllArgAttrs(arguments);
   if (!frozen.empty())
     remarks.push_back({CompileDiagnostic::Severity::Note,
-                       "not trained, as constants of the exporter: " + listSome(frozen) +
+                       "not trained, as buffers or constants: " + listSome(frozen) +
                            "; --train=REGEX trains them"});
+  std::vector<std::string> derived;
+  for (const auto &[name, reason] : findings->derived)
+    if (llvm::is_contained(trained, name))
+      derived.push_back("'" + name + "' (" + reason + ")");
+  if (!derived.empty())
+    warn(describeDerived(derived));
   if (std::string text = describeScalars(scalars); !text.empty())
     warn(std::move(text));
   llvm::erase_if(findings->transposed, [&](const auto &pair) {

@@ -240,7 +240,7 @@ def test_constants_of_exporters_are_not_trained(tmp_path):
     text, names = compile_text(constants(), tmp_path)
     assert names == {"val_2", "val_3", "onnx::Mul_5", "val_7", "bias"}
     assert text.count("\n") == 1
-    start = "note: " + str(tmp_path / "model.onnx") + ": not trained, as constants of the exporter: "
+    start = "note: " + str(tmp_path / "model.onnx") + ": not trained, as buffers or constants: "
     assert start in text
     for name in ("val_1", "onnx::Mul_4", "/a/Constant_1_output_0", "pe", "mask"):
         assert f"'{name}' (" in text

@@ -29,8 +29,8 @@ struct MergedInitializer {
   std::vector<std::string> others;
 };
 
-/// An initializer that is no parameter, and why.
-struct ConstantInitializer {
+/// An initializer and why it is classified as it is.
+struct ClassifiedInitializer {
   std::string name, reason;
 };
 
@@ -38,7 +38,11 @@ struct InitializerFindings {
   std::vector<MergedInitializer> merged;
   /// Initializers of several names that are one parameter of a module, which is called as often.
   std::vector<std::string> called;
-  std::vector<ConstantInitializer> constants;
+  /// Initializers that are no parameters.
+  std::vector<ClassifiedInitializer> constants;
+  /// Initializers that the exporter has computed from parameters: to train them is not to train the
+  /// parameters.
+  std::vector<ClassifiedInitializer> derived;
   /// Matrices of which the second is the first one transposed.
   std::vector<std::pair<std::string, std::string>> transposed;
   /// Nodes without the bias of their module, which the exporter has removed because it is zero.

@@ -7,6 +7,7 @@
 #include "InspectInitializers.h"
 #include "../Model/GraphImporter.h"
 #include "InnerParameters.h"
+#include "RecordedKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Regex.h"
@@ -51,12 +52,6 @@ bool bppsa::isInventedName(StringRef name) {
   return pattern.match(name);
 }
 
-static const onnx::ValueInfoProto *findValueInfo(const onnx::GraphProto &graph, StringRef name) {
-  auto found = llvm::find_if(graph.value_info(),
-                             [&](const onnx::ValueInfoProto &info) { return info.name() == name; });
-  return found == graph.value_info().end() ? nullptr : &*found;
-}
-
 /// Whether nothing says if the scalar `tensor`, which is no constant by the rules, is a parameter:
 /// PyTorch's exporters keep the names of parameters, and others names with dots or slashes.
 static bool isDoubtfulScalar(const OnnxFile &file, const onnx::TensorProto &tensor) {
@@ -64,27 +59,36 @@ static bool isDoubtfulScalar(const OnnxFile &file, const onnx::TensorProto &tens
          StringRef(tensor.name()).find_first_of("./") == StringRef::npos;
 }
 
-FailureOr<std::string> bppsa::findConstantReason(const OnnxFile &file,
-                                                 const onnx::TensorProto &tensor) {
-  StringRef name = tensor.name(), kind, folded;
-  if (const onnx::ValueInfoProto *info = findValueInfo(file.model.graph(), name)) {
-    kind = getMetadata(*info, "pkg.torch.export.graph_signature.InputSpec.kind");
-    folded = getMetadata(*info, "pkg.onnxscript.optimizer.folded_from");
-  }
-  if (kind == "PARAMETER")
-    return std::string();
-  if (!kind.empty())
-    return "a " + kind.lower() + " of the exported module";
+/// Why the float initializer `tensor`, of which the file records no kind, is no parameter; empty
+/// where it is one. Fails after an error where its values cannot be read.
+static FailureOr<std::string> findConstantReason(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor,
+                                                 const RecordedKinds &kinds) {
   FailureOr<ValueFacts> facts = readFacts(file, tensor);
   if (failed(facts))
     return failure();
   if (!facts->isFinite)
     return std::string("not finite");
+  StringRef name = tensor.name();
   bool isScalar = tensor.dims_size() == 0;
-  // What was folded from a parameter, whose name has a dot, is that parameter in another layout.
-  bool isWeight = !isScalar && (name.starts_with("onnx::") || folded.contains('.'));
+  bool isWeight = !isScalar && (name.starts_with("onnx::") || kinds.isFoldedFromName(name));
   if (isInventedName(name) && facts->isUniform && !isWeight)
     return std::string(isScalar ? "a scalar" : "of one value") + " with a name of the exporter";
+  return std::string();
+}
+
+/// The same for any float initializer. Notes in `findings` those folded from parameters.
+static FailureOr<std::string> findConstantReason(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor,
+                                                 const RecordedKinds &kinds,
+                                                 InitializerFindings &findings) {
+  std::optional<RecordedKind> recorded = kinds.find(tensor.name());
+  if (!recorded)
+    return findConstantReason(file, tensor, kinds);
+  if (recorded->role == RecordedKind::Role::Constant)
+    return recorded->reason;
+  if (recorded->role == RecordedKind::Role::Derived)
+    findings.derived.push_back({tensor.name(), recorded->reason});
   return std::string();
 }
 
@@ -151,11 +155,12 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
   if (failed(file))
     return failure();
   auto uses = collectInitializerUses(*file->model.mutable_graph());
+  RecordedKinds kinds(file->model.graph());
   InitializerFindings findings;
   SmallVector<const onnx::TensorProto *> parameters;
   for (const onnx::TensorProto *found : collectFloats(*file)) {
     const onnx::TensorProto &tensor = *found;
-    FailureOr<std::string> reason = findConstantReason(*file, tensor);
+    FailureOr<std::string> reason = findConstantReason(*file, tensor, kinds, findings);
     if (failed(reason))
       return failure();
     if (!reason->empty()) {

@@ -16,11 +16,6 @@ namespace bppsa {
 /// are weights in another layout as well.
 bool isInventedName(llvm::StringRef name);
 
-/// Why the float initializer `tensor` is no parameter; empty where it is one. Fails after an error
-/// where its values cannot be read.
-mlir::FailureOr<std::string> findConstantReason(const OnnxFile &file,
-                                                const onnx::TensorProto &tensor);
-
 /// Whether an exporter seems to have made `tensor`, which `groups` use, of several parameters.
 /// Fails after an error where its values cannot be read.
 mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,

@@ -1,0 +1,164 @@
+//===- RecordedKinds.cpp - what a file records of initializers ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecordedKinds.h"
+#include "InitializerUses.h"
+#include "InnerParameters.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// What the exporter writes
+//===----------------------------------------------------------------------===//
+
+/// The names in a list as Python prints it: ['a', "b"].
+static std::vector<std::string> parseNames(StringRef text) {
+  std::vector<std::string> names;
+  while (true) {
+    size_t begin = text.find_first_of("'\"");
+    if (begin == StringRef::npos)
+      return names;
+    size_t end = text.find(text[begin], begin + 1);
+    if (end == StringRef::npos)
+      return names;
+    names.push_back(text.slice(begin + 1, end).str());
+    text = text.drop_front(end + 1);
+  }
+}
+
+/// The kinds in a signature, whose lines are "p_a: PARAMETER target='a'", by the names of targets.
+static llvm::StringMap<std::string> parseSignature(StringRef text) {
+  llvm::StringMap<std::string> kinds;
+  for (StringRef line : llvm::split(text.split("# outputs").first, '\n')) {
+    auto [before, target] = line.split(" target='");
+    StringRef kind = before.rsplit(": ").second;
+    if (!target.empty() && !kind.empty())
+      kinds[target.split('\'').first] = kind.str();
+  }
+  return kinds;
+}
+
+RecordedKinds::RecordedKinds(const onnx::GraphProto &graph) {
+  signature = parseSignature(
+      getMetadata(graph, "pkg.torch.export.ExportedProgram.graph_signature"));
+  addGraph(graph);
+  visitInnerGraphs(graph, [this](const onnx::GraphProto &inner) { addGraph(inner); });
+}
+
+void RecordedKinds::addGraph(const onnx::GraphProto &graph) {
+  for (const onnx::ValueInfoProto &info : graph.value_info()) {
+    StringRef kind = getMetadata(info, "pkg.torch.export.graph_signature.InputSpec.kind");
+    StringRef folded = getMetadata(info, "pkg.onnxscript.optimizer.folded_from");
+    if (!kind.empty() || !folded.empty())
+      records[info.name()] = {kind.str(), parseNames(folded)};
+  }
+  for (const onnx::ValueInfoProto &input : graph.input())
+    computed.insert(input.name());
+  for (const onnx::NodeProto &node : graph.node())
+    computed.insert(node.output().begin(), node.output().end());
+}
+
+//===----------------------------------------------------------------------===//
+// Folded initializers
+//===----------------------------------------------------------------------===//
+
+/// Whether the exporter names a value after no operation of the module.
+static bool isNumbered(StringRef name) {
+  static const llvm::Regex pattern("^_?val_[0-9]+$");
+  return pattern.match(name);
+}
+
+/// The operation that computes a value, after which the exporter names it: "mul" of "mul_1".
+static StringRef getOperation(StringRef value) {
+  value.consume_back("_cast");
+  StringRef stem = value.rtrim("0123456789");
+  return stem.size() < value.size() && stem.ends_with("_") ? stem.drop_back() : value;
+}
+
+/// Whether an operation of PyTorch moves the elements of its operands and keeps all, or creates
+/// constants.
+static bool keepsElements(StringRef operation) {
+  static const llvm::StringSet<> operations = {
+      "_to_copy",   "_unsafe_view", "alias",      "arange",   "cat",          "chunk",
+      "clone",      "concat",       "contiguous", "detach",   "empty",        "flatten",
+      "flip",       "full",         "full_like",  "getitem",  "lift_fresh",   "lift_fresh_copy",
+      "movedim",    "narrow",       "ones",       "ones_like", "permute",     "reshape",
+      "roll",       "scalar_tensor", "select",    "slice",    "split",        "split_with_sizes",
+      "squeeze",    "stack",        "swapaxes",   "t",        "to",           "transpose",
+      "unbind",     "unflatten",    "unsqueeze",  "view",     "zeros",        "zeros_like"};
+  return operations.contains(operation);
+}
+
+/// Whether this is the name of a weight or bias of nn.RNN, nn.GRU or nn.LSTM.
+static bool isRecurrentParameter(StringRef name) {
+  static const llvm::Regex pattern("(^|\\.)(weight|bias)_(ih|hh)_l[0-9]+(_reverse)?$");
+  return pattern.match(name);
+}
+
+static std::string quoteSome(ArrayRef<StringRef> names) {
+  constexpr size_t shown = 3;
+  std::string text;
+  for (StringRef name : names.take_front(shown))
+    text += (text.empty() ? "'" : ", '") + name.str() + "'";
+  return names.size() > shown ? text + " and others" : text;
+}
+
+RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string> sources) const {
+  SmallVector<StringRef> parameters, buffers, operations;
+  auto addOperation = [&](StringRef value) {
+    if (!isNumbered(value) && !computed.contains(value) && !keepsElements(getOperation(value)) &&
+        !llvm::is_contained(operations, getOperation(value)))
+      operations.push_back(getOperation(value));
+  };
+  for (StringRef source : sources) {
+    auto kind = signature.find(source);
+    if (kind == signature.end())
+      addOperation(source);
+    else
+      (kind->second == "PARAMETER" ? parameters : buffers).push_back(source);
+  }
+  addOperation(name);
+  // The exporter moves the gates of recurrent weights and names no values for that. Other sources
+  // give it sizes only, such as that of an initial state.
+  if (isNumbered(name) && llvm::any_of(parameters, isRecurrentParameter)) {
+    llvm::erase_if(parameters, [](StringRef source) { return !isRecurrentParameter(source); });
+    operations.clear();
+  }
+  using Role = RecordedKind::Role;
+  if (parameters.empty())
+    return {Role::Constant,
+            buffers.empty() ? "folded from constants" : "folded from " + quoteSome(buffers)};
+  if (operations.empty())
+    return {Role::Parameter, "folded from " + quoteSome(parameters)};
+  return {Role::Derived,
+          "folded from " + quoteSome(parameters) + " by " + llvm::join(operations, ", ")};
+}
+
+std::optional<RecordedKind> RecordedKinds::find(StringRef name) const {
+  using Role = RecordedKind::Role;
+  auto found = records.find(name);
+  std::string kind = found == records.end() ? "" : found->second.kind;
+  if (auto listed = signature.find(name); kind.empty() && listed != signature.end())
+    kind = listed->second;
+  if (!kind.empty())
+    return RecordedKind{kind == "PARAMETER" ? Role::Parameter : Role::Constant,
+                        "recorded as " + kind};
+  // Without a signature nothing tells parameters from buffers and constants.
+  if (found == records.end() || found->second.foldedFrom.empty() || signature.empty())
+    return std::nullopt;
+  return classifyFolded(name, found->second.foldedFrom);
+}
+
+bool RecordedKinds::isFoldedFromName(StringRef name) const {
+  auto found = records.find(name);
+  return found != records.end() && llvm::any_of(found->second.foldedFrom, [](StringRef source) {
+           return source.contains('.');
+         });
+}

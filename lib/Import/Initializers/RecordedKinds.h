@@ -1,0 +1,69 @@
+//===- RecordedKinds.h - what a file records of initializers ----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor of
+// the module: in the metadata of initializers and, for those that have been folded, in the signature
+// of the exported program. It also records the values that an initializer was folded from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_INITIALIZERS_RECORDEDKINDS_H
+#define BPPSA_LIB_IMPORT_INITIALIZERS_RECORDEDKINDS_H
+
+#include "../Model/OnnxFile.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+/// What a file records of an initializer.
+struct RecordedKind {
+  enum class Role {
+    /// Trained: a parameter, or parameters in another layout.
+    Parameter,
+    /// A buffer or a constant, or folded from such.
+    Constant,
+    /// Folded from parameters by arithmetic: to train it is not to train the parameters.
+    Derived,
+  };
+  Role role;
+  /// "recorded as BUFFER", "folded from 'A_log' by exp"
+  std::string reason;
+};
+
+class RecordedKinds {
+public:
+  explicit RecordedKinds(const onnx::GraphProto &graph);
+
+  /// Nothing where the file does not record it.
+  std::optional<RecordedKind> find(llvm::StringRef initializer) const;
+  /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of a
+  /// submodule. For files without a signature.
+  bool isFoldedFromName(llvm::StringRef initializer) const;
+
+private:
+  struct Record {
+    std::string kind;
+    std::vector<std::string> foldedFrom;
+  };
+
+  void addGraph(const onnx::GraphProto &graph);
+  RecordedKind classifyFolded(llvm::StringRef name, llvm::ArrayRef<std::string> sources) const;
+
+  /// By the names of values.
+  llvm::StringMap<Record> records;
+  /// The kinds of the tensors of the module, by their names in it.
+  llvm::StringMap<std::string> signature;
+  /// Inputs, and outputs of nodes: the exporter has folded at most their shapes.
+  llvm::StringSet<> computed;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_INITIALIZERS_RECORDEDKINDS_H

@@ -1,0 +1,122 @@
+"""Writes Inputs/kinds: models whose initializers PyTorch's newer exporter has folded, with what it records of them."""
+
+import pathlib
+
+import onnx
+import torch
+from torch import nn
+
+INPUTS = pathlib.Path(__file__).parent / "Inputs" / "kinds"
+
+
+class Layouts(nn.Module):
+    """Weights of recurrent layers and of a linear one, which the exporter transposes."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0])
+
+
+class Positions(nn.Module):
+    """Positions and weights over time that are computed from constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 5, batch_first=True)
+        self.head = nn.Linear(5, 2)
+
+    def forward(self, x):
+        steps = torch.arange(6, dtype=x.dtype)
+        angles = steps[:, None] * torch.exp(torch.arange(0, 4, 2, dtype=x.dtype) * -2.3)
+        hidden, _ = self.gru(x + torch.cat([torch.sin(angles), torch.cos(angles)], -1))
+        weights = 0.9 ** torch.arange(5, -1, -1, dtype=x.dtype)
+        return self.head((nn.functional.softplus(hidden) * weights[None, :, None]).sum(1) / weights.sum())
+
+
+class Normalized(nn.Module):
+    """Statistics in buffers, of which one is folded with a constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("_mean", torch.linspace(-1, 1, 3))
+        self.register_buffer("_std", torch.linspace(0.5, 2, 3))
+        self.gru = nn.GRU(3, 4)
+
+    def forward(self, x):
+        return self.gru((x - self._mean) / (self._std + 0.01))[0]
+
+
+class LearnedState(nn.Module):
+    """A state of zeros that is a parameter of another shape."""
+
+    def __init__(self):
+        super().__init__()
+        self.start = nn.Parameter(torch.zeros(4))
+        self.gru = nn.GRU(3, 4)
+
+    def forward(self, x):
+        return self.gru(x, self.start.view(1, 1, 4))[0]
+
+
+class ExpandedState(LearnedState):
+    """The same for two samples: one parameter becomes two rows."""
+
+    def forward(self, x):
+        return self.gru(x, self.start.view(1, 1, 4).expand(1, 2, 4).contiguous())[0]
+
+
+class Decay(nn.Module):
+    """A rate that is the negative exponential of a parameter, as in Mamba."""
+
+    def __init__(self):
+        super().__init__()
+        self.A_log = nn.Parameter(torch.linspace(0, 1, 3))
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.head(x * torch.exp(-torch.exp(self.A_log)))
+
+
+class WeightNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 4))
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+MODELS = {
+    "layouts": (Layouts, (2, 6, 3)),
+    "positions": (Positions, (2, 6, 4)),
+    "normalized": (Normalized, (5, 1, 3)),
+    "learned_state": (LearnedState, (5, 1, 3)),
+    "expanded_state": (ExpandedState, (5, 2, 3)),
+    "decay": (Decay, (2, 3)),
+    "weight_norm": (WeightNorm, (2, 3)),
+}
+
+
+def main():
+    for name, (network, shape) in MODELS.items():
+        torch.manual_seed(0)
+        module, x = network().eval(), torch.zeros(shape)
+        path = INPUTS / f"{name}.onnx"
+        torch.onnx.export(
+            module, (x,), path, dynamo=True, external_data=False, input_names=["x"], output_names=["y"], verbose=False
+        )
+        model = onnx.load(path)
+        # Stack traces hold paths.
+        for node in model.graph.node:
+            kept = [entry for entry in node.metadata_props if entry.key != "pkg.torch.onnx.stack_trace"]
+            del node.metadata_props[:]
+            node.metadata_props.extend(kept)
+        onnx.save(model, path)
+
+
+if __name__ == "__main__":
+    main()
