@@ -71,6 +71,10 @@ static constexpr const char *kExports = "{ global: bppsaGet*; bppsaProgram*; loc
 static const char *const kSharedArguments[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,nodelete",
                                                "-Wl,-u,bppsaProgramOpen"};
 
+/// The link options of a build with sanitizers (cmake/Sanitizers.cmake), which its archives need;
+/// separated by spaces.
+static constexpr llvm::StringLiteral kSanitizerOptions(BPPSA_SANITIZER_LINK_OPTIONS);
+
 /// The arguments that make `output` of `objects`, where the file `exports` has kExports.
 static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
                                            ArrayRef<std::string> objects,
@@ -87,6 +91,7 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
       llvm::append_range(arguments, kSharedArguments);
       arguments.append({"-Xlinker", "--version-script", "-Xlinker", exports});
     }
+    kSanitizerOptions.split(arguments, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     arguments.push_back("-Wl,--whole-archive");
     arguments.append(archives.begin(), std::prev(archives.end()));
     arguments.append({"-Wl,--no-whole-archive", archives.back()});
