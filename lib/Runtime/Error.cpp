@@ -6,18 +6,20 @@
 
 #include "bppsa/Runtime/Error.h"
 
+#include <atomic>
 #include <cstdio>
 #include <new>
 
 using namespace bppsa::runtime;
 
-static ErrorPrinter errorPrinter = nullptr;
+/// Any thread may report an error.
+static std::atomic<ErrorPrinter> errorPrinter{nullptr};
 
 void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
 
 static int print(const char *message, int status) {
-  if (errorPrinter)
-    errorPrinter(message, status);
+  if (ErrorPrinter printer = errorPrinter)
+    printer(message, status);
   else
     fprintf(stderr, "error: %s\n", message);
   return status;

@@ -6,12 +6,15 @@
 
 #include "bppsa/Runtime/Interrupt.h"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
 using namespace bppsa::runtime;
 
-static volatile std::sig_atomic_t noted = 0;
+/// The system gives a signal to any thread of the process, the training one reads it.
+static std::atomic<int> noted{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
 void bppsa::runtime::noteInterrupts() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
