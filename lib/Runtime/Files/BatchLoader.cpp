@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <algorithm>
+#include <system_error>
 
 using namespace bppsa::runtime;
 
@@ -43,11 +44,16 @@ BatchLoader::~BatchLoader() {
 }
 
 void BatchLoader::startThread(int64_t largest) {
-  slots.push_back({data.newBatch(largest), nullptr});
-  int64_t bytes = std::max<int64_t>(bytesOf(slots.front().batch), 1);
+  slots.push_back(data.newBatch(largest));
+  int64_t bytes = std::max<int64_t>(bytesOf(slots.front()), 1);
   for (int64_t i = 1; i < std::min(bytesAhead / bytes, mostAhead); ++i)
-    slots.push_back({data.newBatch(largest), nullptr});
-  thread = std::thread([this] { work(); });
+    slots.push_back(data.newBatch(largest));
+  try {
+    thread = std::thread([this] { work(); });
+  } catch (const std::system_error &) {
+    // The system grants no more threads: next() reads the samples itself.
+    slots.clear();
+  }
 }
 
 /// Returns false where the loader ends.
@@ -67,50 +73,61 @@ void BatchLoader::readAhead(int64_t position) {
     data.readAhead(ahead[blocksRead]);
 }
 
-void BatchLoader::work() {
+/// Fills the slots in turn, until the samples or the loader end.
+void BatchLoader::fillSlots() {
   ahead = data.samplesToReadAhead(order, begin);
   for (int64_t size; (size = sizeAt(at)) > 0; at += size) {
     if (!waitForSlot())
       return;
-    Slot &slot = slots[filled % slots.size()];
-    try {
-      readAhead(at);
-      data.gather(order.data() + at, size, slot.batch);
-    } catch (...) {
-      slot.error = std::current_exception();
-    }
-    bool failed = slot.error != nullptr;
+    readAhead(at);
+    data.gather(order.data() + at, size, slots[filled % slots.size()]);
     {
       std::lock_guard lock(mutex);
       ++filled;
     }
     wasFilled.notify_one();
-    if (failed)
-      return;
   }
 }
 
+void BatchLoader::work() {
+  std::exception_ptr failure;
+  try {
+    fillSlots();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  {
+    std::lock_guard lock(mutex);
+    error = failure;
+    hasEnded = true;
+  }
+  wasFilled.notify_one();
+}
+
+/// Waits for a batch that the thread has filled. Returns false where it has ended without one.
+bool BatchLoader::waitForBatch() {
+  std::unique_lock lock(mutex);
+  wasFilled.wait(lock, [&] { return filled > taken || hasEnded; });
+  return filled > taken;
+}
+
 void BatchLoader::next(Batch &batch) {
-  if (!thread.joinable()) {
+  if (!thread.joinable() || !waitForBatch()) {
+    if (error)
+      std::rethrow_exception(error);
     int64_t size = sizeAt(at);
     data.gather(order.data() + at, size, batch);
     at += size;
     return;
   }
-  {
-    std::unique_lock lock(mutex);
-    wasFilled.wait(lock, [&] { return filled > taken; });
-  }
-  Slot &slot = slots[taken % slots.size()];
-  if (slot.error)
-    std::rethrow_exception(slot.error);
-  data.copy(slot.batch, batch);
+  data.copy(slots[taken % slots.size()], batch);
   int64_t left;
   {
     std::lock_guard lock(mutex);
     left = filled - ++taken;
   }
-  // A thread that waits has several batches to fill before it waits again.
+  // A thread that waits has several batches to fill before it waits again. It waits only while all
+  // slots are full, so it is woken before this side has to wait for it.
   if (left <= static_cast<int64_t>(slots.size()) / 2)
     wasTaken.notify_one();
 }

@@ -34,16 +34,12 @@ public:
   void next(Batch &batch);
 
 private:
-  /// Batches that are full, or that `thread` may fill.
-  struct Slot {
-    Batch batch;
-    std::exception_ptr error;
-  };
-
   void startThread(int64_t largest);
   void work();
+  void fillSlots();
   void readAhead(int64_t position);
   bool waitForSlot();
+  bool waitForBatch();
 
   const Dataset &data;
   const std::vector<int64_t> &order;
@@ -52,12 +48,16 @@ private:
   /// One sample of each block that the thread reads, where it begins, and how many it has read.
   std::vector<int64_t> ahead;
   int64_t begin, blocksRead = 0;
-  std::vector<Slot> slots;
+  /// Batches that are full, or that `thread` may fill.
+  std::vector<Batch> slots;
   std::mutex mutex;
   std::condition_variable wasFilled, wasTaken;
   /// How many batches were filled by the thread, and taken from it.
   int64_t filled = 0, taken = 0;
   bool stopping = false;
+  /// Whether the thread fills no more batches, and the error that ended it.
+  bool hasEnded = false;
+  std::exception_ptr error;
   std::thread thread;
 };
 
