@@ -13,13 +13,27 @@
 
 using namespace bppsa::runtime;
 
+namespace {
+/// Blocks all signals for the calling thread and for those that it starts, while this lives.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+
+private:
+  sigset_t before;
+};
+} // namespace
+
 PausedStep::PausedStep() {
   // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  SignalsBlocked blocked;
   thread = std::thread([this] { work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 PausedStep::~PausedStep() {
@@ -36,7 +50,7 @@ void PausedStep::takeTurns(bool toStep) {
   std::unique_lock lock(mutex);
   isTurnOfStep = toStep;
   changed.notify_all();
-  changed.wait(lock, [&] { return isTurnOfStep != toStep; });
+  changed.wait(lock, [&] { return stopping || isTurnOfStep != toStep; });
 }
 
 void PausedStep::start(std::function<void()> next) {
@@ -68,6 +82,6 @@ void PausedStep::work() {
     lock.lock();
     isTurnOfStep = false;
     changed.notify_all();
-    changed.wait(lock, [this] { return isTurnOfStep; });
+    changed.wait(lock, [this] { return stopping || isTurnOfStep; });
   }
 }

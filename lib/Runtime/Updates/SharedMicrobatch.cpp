@@ -16,17 +16,26 @@ SharedMicrobatch::SharedMicrobatch(Session &session, ShardPort &states, std::str
     data.losses.resize(count);
 }
 
+SharedMicrobatch::~SharedMicrobatch() {
+  isDropped = true;
+  if (step.isPaused())
+    step.resume();
+}
+
 void SharedMicrobatch::forward() {
   Call &call = calls.get();
   step.start([this, &call] {
     StagePortUse pauses(*this);
     StepListening listening(*this);
-    ShardPortUse exchanges(states);
+    exchanges.emplace(states);
     call();
+    exchanges.reset();
   });
 }
 
 void SharedMicrobatch::beginPhase(int64_t phase) noexcept {
   if (phase > 0)
     step.pause();
+  if (isDropped)
+    exchanges.reset();
 }

@@ -20,7 +20,7 @@ namespace bppsa::runtime {
 class PausedStep {
 public:
   PausedStep();
-  /// Waits for the step, which must have ended.
+  /// Waits for the end of the step, which pauses no more.
   ~PausedStep();
   PausedStep(const PausedStep &) = delete;
 

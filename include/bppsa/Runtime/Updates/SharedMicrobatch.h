@@ -13,6 +13,8 @@
 #include "bppsa/Runtime/Updates/MicrobatchCalls.h"
 #include "bppsa/Runtime/Updates/PausedStep.h"
 
+#include <optional>
+
 namespace bppsa::runtime {
 
 /// A microbatch of which a rank computes its share of the steps. While it waits for its cotangents
@@ -21,6 +23,8 @@ class SharedMicrobatch : public StagePort, public StepListener {
 public:
   /// `function` is that of the share; `batch` has memory for full microbatches.
   SharedMicrobatch(Session &session, ShardPort &states, std::string function, Batch batch);
+  /// An error may end the run while the step is paused: its rest exchanges nothing.
+  ~SharedMicrobatch() override;
 
   /// Runs the forward part on what is in the batch.
   void forward();
@@ -49,6 +53,9 @@ public:
 private:
   ShardPort &states;
   MicrobatchCalls calls;
+  /// Of the thread of the step, while it runs.
+  std::optional<ShardPortUse> exchanges;
+  bool isDropped = false;
   PausedStep step;
 };
 

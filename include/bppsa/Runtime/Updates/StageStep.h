@@ -23,6 +23,8 @@ public:
   /// `function` is that of the stage.
   StageStep(Session &session, StageMail &mail, std::string function, MicrobatchData &data)
       : mail(mail), calls(session, std::move(function), data) {}
+  /// An error may end the run while the step is paused.
+  ~StageStep() override { drop(); }
 
   void beginPhase(int64_t phase) noexcept override;
   void send(int to, int64_t channel, const void *values, uint64_t bytes) noexcept override;
