@@ -11,7 +11,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace bppsa::runtime;
@@ -114,4 +116,26 @@ TEST(ThreadsTest, WorkersComeToLongRegions) {
     most = std::max(most, members.load());
   }
   EXPECT_EQ(most, 2);
+}
+
+/// Runs regions on another thread until the process has ended.
+static void exitWithinRegions() {
+  alarm(60);
+  setThreads(2);
+  std::atomic<bool> begun{false};
+  std::thread([&begun] {
+    for (std::atomic<int> members{0};; members = 0) {
+      bppsa_rt_parallel_for(2, meet, &members);
+      begun = true;
+    }
+  }).detach();
+  while (!begun)
+    std::this_thread::yield();
+  std::exit(0);
+}
+
+TEST(ThreadsTest, ProcessEndsWhileARegionRuns) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EXIT(exitWithinRegions(), testing::ExitedWithCode(0), "");
 }

@@ -117,33 +117,45 @@ void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
 // The pool
 //===----------------------------------------------------------------------===//
 
-/// Held by the thread whose region the pool runs.
-static std::mutex poolMutex;
-static std::unique_ptr<ThreadPool> pool;
-static std::vector<int> poolCpus;
+namespace {
+struct SharedPool {
+  /// Held by the thread whose region the pool runs.
+  std::mutex mutex;
+  std::unique_ptr<ThreadPool> pool;
+  std::vector<int> cpus;
 
-/// A pool with at least as many threads as a region of the calling thread may have.
-static ThreadPool &currentPool() {
-  if (!pool || pool->size < threads()) {
-    pool.reset();
-    pool = std::make_unique<ThreadPool>(threads(), poolCpus);
+  /// A pool with at least as many threads as a region of the calling thread may have.
+  ThreadPool &current() {
+    if (!pool || pool->size < threads()) {
+      pool.reset();
+      pool = std::make_unique<ThreadPool>(threads(), cpus);
+    }
+    return *pool;
   }
-  return *pool;
+};
+} // namespace
+
+/// Never destroyed: other threads may run regions while the process ends.
+static SharedPool &shared() {
+  static SharedPool *instance = new SharedPool;
+  return *instance;
 }
 
 void bppsa::runtime::setAffinity(std::vector<int> cpus) {
   requireCpus(cpus);
-  std::lock_guard<std::mutex> lock(poolMutex);
-  poolCpus = std::move(cpus);
-  pool.reset();
+  std::lock_guard<std::mutex> lock(shared().mutex);
+  shared().cpus = std::move(cpus);
+  shared().pool.reset();
 }
 
-/// The child of a fork has no workers: it gets a pool of its own when it needs one.
-static const int forkHandlers = pthread_atfork([] { poolMutex.lock(); }, [] { poolMutex.unlock(); },
-                                               [] {
-                                                 static_cast<void>(pool.release());
-                                                 poolMutex.unlock();
-                                               });
+/// The child of a fork has no workers: it gets a pool of its own when it needs one. A fork waits for
+/// the region that runs, so no thread may fork in a region.
+static const int forkHandlers =
+    pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
+                   [] {
+                     static_cast<void>(shared().pool.release());
+                     shared().mutex.unlock();
+                   });
 
 //===----------------------------------------------------------------------===//
 // Entry points of compiled code
@@ -151,10 +163,10 @@ static const int forkHandlers = pthread_atfork([] { poolMutex.lock(); }, [] { po
 
 /// Whether the pool was free and has run the region; the error of a share.
 static bool runInPool(const Region &region, std::exception_ptr &error) {
-  std::unique_lock<std::mutex> lock(poolMutex, std::try_to_lock);
+  std::unique_lock<std::mutex> lock(shared().mutex, std::try_to_lock);
   if (!lock)
     return false;
-  error = currentPool().run(region);
+  error = shared().current().run(region);
   return true;
 }
 
