@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_CAPI_PROGRAMHANDLE_H
 #define BPPSA_LIB_CAPI_PROGRAMHANDLE_H
 
+#include "CallMutex.h"
 #include "CreateProgram.h"
 #include "ProgramFunctions.h"
 #include "bppsa/Runtime/CompiledErrors.h"
@@ -15,11 +16,9 @@
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <array>
-#include <atomic>
 #include <deque>
 #include <mutex>
 #include <new>
-#include <thread>
 
 namespace bppsa::capi {
 
@@ -28,30 +27,6 @@ struct ArrayText {
   std::string name, carried;
   std::vector<int64_t> shape;
   BppsaArrayInfo info = {};
-};
-
-/// A mutex whose owner may lock it again: what training calls back may call the program, also in
-/// the child of a fork, where std::recursive_mutex would not know its owner any more.
-class CallMutex {
-public:
-  void lock() {
-    if (owner != std::this_thread::get_id()) {
-      mutex.lock();
-      owner = std::this_thread::get_id();
-    }
-    ++depth;
-  }
-  void unlock() {
-    if (--depth > 0)
-      return;
-    owner = std::thread::id();
-    mutex.unlock();
-  }
-
-private:
-  std::mutex mutex;
-  std::atomic<std::thread::id> owner;
-  int depth = 0;
 };
 
 } // namespace bppsa::capi
@@ -67,6 +42,7 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
   /// Outlives the program.
   const std::shared_ptr<void> code;
   bppsa::runtime::EmbeddedProgram program;
+  /// Held in every call, also while functions get their code.
   bppsa::capi::CallMutex mutex;
   /// By kind.
   std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
