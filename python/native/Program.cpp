@@ -18,7 +18,8 @@
 namespace nb = nanobind;
 using namespace bppsa::python;
 
-/// Calls the C API while other threads of Python run.
+/// Calls the C API while other threads of Python run. Every call that waits for the program needs it:
+/// the thread that trains the program calls back, and takes the interpreter's lock for that.
 template <typename Call> static void compute(Call call) {
   BppsaStatus status;
   {
@@ -181,8 +182,10 @@ static nb::object allocate(const Program &program, const std::vector<int64_t> &s
                            bool isBytes) {
   DLDataType dtype = isBytes ? DLDataType{kDLUInt, 8, 1} : DLDataType{kDLFloat, 32, 1};
   DLManagedTensor *array;
-  check(bppsaProgramAllocate(program.get(), dtype, static_cast<int32_t>(shape.size()), shape.data(),
-                             &array));
+  compute([&] {
+    return bppsaProgramAllocate(program.get(), dtype, static_cast<int32_t>(shape.size()),
+                                shape.data(), &array);
+  });
   return adopt(array);
 }
 
@@ -206,7 +209,7 @@ static size_t forward(const Program &program, nb::dict inputs, nb::dict out, nb:
     return bppsaProgramForward(program.get(), data, arrays.size(), results, outputs.size(), block);
   });
   size_t bytes;
-  check(bppsaProgramGetUsedResidualBytes(program.get(), block, &bytes));
+  compute([&] { return bppsaProgramGetUsedResidualBytes(program.get(), block, &bytes); });
   return bytes;
 }
 
@@ -227,7 +230,9 @@ static void backward(const Program &program, nb::dict inputs, nb::object residua
 
 static nb::list losses(const Program &program, size_t count) {
   std::vector<double> values(count);
-  check(bppsaProgramGetLosses(program.get(), values.data(), static_cast<intptr_t>(count)));
+  compute([&] {
+    return bppsaProgramGetLosses(program.get(), values.data(), static_cast<intptr_t>(count));
+  });
   nb::list list;
   for (double value : values)
     list.append(value);
@@ -243,12 +248,15 @@ static void setVariant(const Program &program, std::optional<std::string> backwa
   auto text = [](const std::optional<std::string> &value) {
     return value ? value->c_str() : nullptr;
   };
-  check(bppsaProgramSetVariant(program.get(), text(backward), text(scan), text(mapping)));
+  compute([&] {
+    return bppsaProgramSetVariant(program.get(), text(backward), text(scan), text(mapping));
+  });
 }
 
 static nb::object parameter(nb::handle self, intptr_t index) {
   const DLTensor *tensor;
-  check(bppsaProgramGetParameter(nb::cast<const Program &>(self).get(), index, &tensor));
+  const Program &program = nb::cast<const Program &>(self);
+  compute([&] { return bppsaProgramGetParameter(program.get(), index, &tensor); });
   return view(*tensor, self);
 }
 
@@ -284,20 +292,29 @@ void bppsa::python::bindProgram(nb::module_ &module) {
       .def("losses", losses)
       .def("parameter", parameter)
       .def("set_threads",
-           [](const Program &self, int count) { check(bppsaProgramSetThreads(self.get(), count)); })
+           [](const Program &self, int count) {
+             compute([&] { return bppsaProgramSetThreads(self.get(), count); });
+           })
       .def("set_affinity",
            [](const Program &self, const std::vector<int32_t> &cpus) {
-             check(bppsaProgramSetAffinity(self.get(), cpus.data(),
-                                           static_cast<intptr_t>(cpus.size())));
+             compute([&] {
+               return bppsaProgramSetAffinity(self.get(), cpus.data(),
+                                              static_cast<intptr_t>(cpus.size()));
+             });
            })
       .def("set_variant", setVariant, nb::arg().none(), nb::arg().none(), nb::arg().none())
       .def("set_hyperparameter",
            [](const Program &self, const std::string &name, double value) {
-             check(bppsaProgramSetHyperparameter(self.get(), name.c_str(), value));
+             compute([&] {
+               return bppsaProgramSetHyperparameter(self.get(), name.c_str(), value);
+             });
            })
       .def("set_seed",
-           [](const Program &self, uint64_t seed) { check(bppsaProgramSetSeed(self.get(), seed)); })
-      .def("reset", [](const Program &self) { check(bppsaProgramReset(self.get())); })
+           [](const Program &self, uint64_t seed) {
+             compute([&] { return bppsaProgramSetSeed(self.get(), seed); });
+           })
+      .def("reset",
+           [](const Program &self) { compute([&] { return bppsaProgramReset(self.get()); }); })
       .def("save", withPath(bppsaProgramSave))
       .def("save_checkpoint", withPath(bppsaProgramSaveCheckpoint))
       .def("load_checkpoint", withPath(bppsaProgramLoadCheckpoint));

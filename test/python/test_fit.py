@@ -414,12 +414,111 @@ assert len(model.fit(Loader(), epochs=3, progress=False)) == 3
 def test_loaders_may_fork(child):
     """Workers of a loader are forked while the program trains and its threads wait for more; they
     may call it themselves."""
-    environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
-    command = [sys.executable, "-c", FORKS, str(bitstreams.MODEL), child]
+    run_script(FORKS, child)
+
+
+def run_script(script, *arguments):
+    """Runs Python on the example in a process of its own, which must not hang."""
+    environment = {**os.environ, "PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
+    command = [sys.executable, "-c", script, str(bitstreams.MODEL), *arguments]
     run = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert run.returncode == 0, run.stderr
+
+
+THREADS = """
+import os, sys, threading
+import bppsa, numpy as np
+
+model = bppsa.compile(sys.argv[1], backward="sequential")
+inputs, target = {"x": np.ones((20, 8, 1), np.float32)}, np.zeros(8, int)
+model.step(inputs, target)
+"""
+
+OTHER_THREADS = (
+    THREADS
+    + """
+calls = {
+    "set_threads": lambda: model.set_threads(2),
+    "set_affinity": lambda: model.set_affinity([]),
+    "set_variant": lambda: model.set_variant(backward="sequential"),
+    "set_hyperparameters": lambda: model.set_hyperparameters(lr=0.1),
+    "set_seed": lambda: model.set_seed(3),
+    "reset": lambda: model.reset(),
+    "losses": lambda: model.losses,
+    "parameters": lambda: model.state_dict(),
+    "allocate": lambda: model._program.allocate([3], False),
+}
+threads = [threading.Thread(target=calls[sys.argv[2]], daemon=True)]
+
+class Loader:
+    def __iter__(self):
+        while threads:
+            started.append(threads.pop())
+            started[-1].start()
+        for _ in range(5):
+            yield inputs, target
+
+started = []
+assert len(model.fit(Loader(), epochs=2, progress=False)) == 2
+for thread in started:
+    thread.join()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "set_threads",
+        "set_affinity",
+        "set_variant",
+        "set_hyperparameters",
+        "set_seed",
+        "reset",
+        "losses",
+        "parameters",
+        "allocate",
+    ],
+)
+def test_other_threads_wait_for_training(call):
+    """They must not hold the interpreter's lock, which the loader needs, while they wait."""
+    run_script(OTHER_THREADS, call)
+
+
+FORK_WHILE_TRAINING = (
+    THREADS
+    + """
+begun, end = threading.Event(), threading.Event()
+
+class Loader:
+    def __iter__(self):
+        begun.set()
+        end.wait()
+        yield inputs, target
+
+training = threading.Thread(target=model.fit, args=(Loader(),), kwargs={"progress": False})
+training.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    try:
+        model.infer(inputs)
+    except bppsa.Error as error:
+        os._exit(0 if "another thread was using the program" in str(error) else 2)
+    os._exit(1)
+status = os.waitpid(child, 0)[1]
+end.set()
+training.join()
+assert status == 0, status
+"""
+)
+
+
+def test_fork_while_another_thread_trains():
+    """The child lacks that thread: waiting for its call would never end."""
+    run_script(FORK_WHILE_TRAINING)
 
 
 class Endless:
