@@ -11,6 +11,7 @@
 #include "Program.h"
 #include "bppsa-c/Program.h"
 #include "xla/ffi/api/ffi.h"
+#include <condition_variable>
 #include <mutex>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -23,6 +24,7 @@ using namespace bppsa::python;
 
 namespace {
 using Names = std::vector<std::string>;
+class JaxCall;
 
 /// A program as a function of parameters and inputs.
 class JaxFunction {
@@ -41,17 +43,22 @@ public:
   ffi::Error backward(ffi::RemainingArgs arguments, ffi::RemainingRets results);
 
 private:
+  friend class JaxCall;
+
   nb::object owner;
   BppsaProgram program;
   /// Parameters, then inputs.
   Names arrays;
   Names outputs, gradients;
   int64_t number;
+  /// How many calls run.
+  int64_t calls = 0;
 };
 
 /// The functions that are alive, by their numbers.
 struct Registry {
   std::mutex mutex;
+  std::condition_variable callEnded;
   std::unordered_map<int64_t, JaxFunction *> functions;
   int64_t next = 0;
 };
@@ -90,11 +97,42 @@ JaxFunction::JaxFunction(nb::object program, Names parameters, Names inputs, Nam
   registry.functions[number] = this;
 }
 
+/// Waits for the calls that run: XLA calls from threads of its own, which own nothing of Python.
 JaxFunction::~JaxFunction() {
+  nb::gil_scoped_release release;
   Registry &registry = getRegistry();
-  std::lock_guard<std::mutex> lock(registry.mutex);
+  std::unique_lock<std::mutex> lock(registry.mutex);
   registry.functions.erase(number);
+  registry.callEnded.wait(lock, [this] { return calls == 0; });
 }
+
+namespace {
+/// Finds the function of a number, and keeps it alive.
+class JaxCall {
+public:
+  explicit JaxCall(int64_t number) {
+    std::lock_guard<std::mutex> lock(registry.mutex);
+    auto found = registry.functions.find(number);
+    if (found == registry.functions.end())
+      return;
+    function = found->second;
+    ++function->calls;
+  }
+  ~JaxCall() {
+    std::lock_guard<std::mutex> lock(registry.mutex);
+    if (function && --function->calls == 0)
+      registry.callEnded.notify_all();
+  }
+  JaxCall(const JaxCall &) = delete;
+
+  /// Null: there is no such function any more.
+  JaxFunction *get() const { return function; }
+
+private:
+  Registry &registry = getRegistry();
+  JaxFunction *function = nullptr;
+};
+} // namespace
 
 static std::optional<DLDataType> toDLPack(ffi::DataType type) {
   switch (type) {
@@ -200,16 +238,10 @@ ffi::Error JaxFunction::backward(ffi::RemainingArgs arguments, ffi::RemainingRet
 template <ffi::Error (JaxFunction::*member)(ffi::RemainingArgs, ffi::RemainingRets)>
 static ffi::Error dispatch(ffi::RemainingArgs arguments, ffi::RemainingRets results,
                            int64_t number) {
-  JaxFunction *function = nullptr;
-  {
-    Registry &registry = getRegistry();
-    std::lock_guard<std::mutex> lock(registry.mutex);
-    if (auto found = registry.functions.find(number); found != registry.functions.end())
-      function = found->second;
-  }
-  if (!function)
+  JaxCall call(number);
+  if (!call.get())
     return ffi::Error::InvalidArgument("the function of bppsa.jax that is called has been freed");
-  return (function->*member)(arguments, results);
+  return (call.get()->*member)(arguments, results);
 }
 
 XLA_FFI_DEFINE_HANDLER(inferHandler, dispatch<&JaxFunction::infer>,
