@@ -16,9 +16,9 @@ using namespace bppsa;
 /// Begin and end of `slice` along `axis` where they are static and nothing between is left out.
 static std::optional<std::pair<int64_t, int64_t>> getPlace(tensor::InsertSliceOp slice,
                                                            unsigned axis) {
-  int64_t offset = slice.getStaticOffset(axis), size = slice.getStaticSize(axis);
+  int64_t offset = slice.getStaticOffsets()[axis], size = slice.getStaticSizes()[axis];
   if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size) ||
-      slice.getStaticStride(axis) != 1)
+      slice.getStaticStrides()[axis] != 1)
     return std::nullopt;
   return std::pair(offset, offset + size);
 }

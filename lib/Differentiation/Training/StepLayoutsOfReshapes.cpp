@@ -94,13 +94,14 @@ LogicalResult StepLayouts::visitExpand(tensor::ExpandShapeOp op) {
   if (!layout.isCut())
     return success();
   std::optional<int64_t> axis;
-  for (int64_t dim : op.getReassociationIndices()[layout.axis]) {
+  ReassociationIndices dims = op.getReassociationIndices()[layout.axis];
+  for (int64_t dim : dims) {
     if (op.getResultType().getDimSize(dim) == 1)
       continue;
     if (axis)
       return refuseToShare(op, "divides the axis of the steps");
     axis = dim;
   }
-  layouts[op].axis = axis.value_or(op.getReassociationIndices()[layout.axis].front());
+  layouts[op].axis = axis.value_or(dims.front());
   return success();
 }

@@ -133,7 +133,9 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
       return;
     }
     last = part.getDefiningOp<memref::SubViewOp>();
-    keeps &= last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp());
+    // What is reshaped may have fewer dimensions.
+    keeps = keeps &&
+            (last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp()));
   });
   access.slot = last ? getSlot(last) : std::nullopt;
   return array;
