@@ -87,12 +87,15 @@ void Block::resume(Thread &thread) {
   ready[thread.index / warpSize] &= ~(1u << thread.lane());
   moved = true;
   runningThread = &thread;
+  leaveStack(&schedulerState, thread.stack, stackBytes);
   bppsa_emu_switch(&schedulerStack, thread.stackPointer);
+  enterStack(schedulerState);
 }
 
 void Block::runThread() {
   Thread &thread = currentThread();
   Block &block = *thread.block;
+  enterStack(nullptr, &block.systemStack);
   block.launch.kernel(block.launch.arguments);
   block.completeCopies(thread, ~0u);
   ++block.done;
@@ -103,7 +106,10 @@ void Block::runThread() {
 void Block::wait(Thread &thread, Thread::State state, const char *site) {
   thread.state = state;
   thread.site = site;
+  leaveStack(state == Thread::Done ? nullptr : &thread.sanitizerState, systemStack.bottom,
+             systemStack.bytes);
   bppsa_emu_switch(&thread.stackPointer, schedulerStack);
+  enterStack(thread.sanitizerState, &systemStack);
 }
 
 static uint64_t readAtomically(const void *address, uint64_t bytes) {

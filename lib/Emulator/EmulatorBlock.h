@@ -62,6 +62,8 @@ struct Thread {
   const char *site;
   char *stack;
   void *stackPointer;
+  /// See leaveStack().
+  void *sanitizerState = nullptr;
   WarpOperation *operation;
   Clock clock;
   std::vector<AsyncCopy> copies;
@@ -150,7 +152,8 @@ private:
   uint32_t done = 0;
   /// Whether a thread has run since run() was called.
   bool moved = false;
-  void *schedulerStack = nullptr;
+  void *schedulerStack = nullptr, *schedulerState = nullptr;
+  SystemStack systemStack;
   Random random;
   /// The ranges that accesses at a site found last; most sites stay in one.
   struct Found {
