@@ -3,6 +3,10 @@
 # Warnings are errors for our own code; MLIR's headers are system headers.
 set(BPPSA_COMPILE_OPTIONS -Wall -Wextra -Werror -Wno-unused-parameter -fvisibility-inlines-hidden)
 
+# Of everything that is written with MLIR.
+set(BPPSA_MLIR_COMPILE_OPTIONS -fno-exceptions
+  "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/StatisticLayout.h")
+
 # Reading MLIR's headers takes most of a build: they are compiled once.
 option(BPPSA_PRECOMPILE_HEADERS "Compile MLIR's headers once for all libraries and tools" ON)
 set(BPPSA_PRECOMPILED_HEADERS
@@ -31,13 +35,15 @@ function(bppsa_add_precompiled_headers)
   add_library(BPPSAPrecompiledHeaders OBJECT ${source})
   # Without a time in it the result can be kept by ccache.
   target_compile_options(BPPSAPrecompiledHeaders PRIVATE
-    ${BPPSA_COMPILE_OPTIONS} -fno-exceptions "SHELL:-Xclang -fno-pch-timestamp")
+    ${BPPSA_COMPILE_OPTIONS} ${BPPSA_MLIR_COMPILE_OPTIONS}
+    "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(BPPSAPrecompiledHeaders PRIVATE ${BPPSA_PRECOMPILED_HEADERS})
 endfunction()
 
 # bppsa_use_compiler_options(<target>): those of everything that is written with MLIR.
 function(bppsa_use_compiler_options target)
-  target_compile_options(${target} PRIVATE ${BPPSA_COMPILE_OPTIONS} -fno-exceptions)
+  target_compile_options(${target} PRIVATE
+    ${BPPSA_COMPILE_OPTIONS} ${BPPSA_MLIR_COMPILE_OPTIONS})
   if(BPPSA_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM BPPSAPrecompiledHeaders)
   endif()
