@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,12 @@ PACKAGE = next(path for path in (BUILD / "python", ROOT / "python") if (path / "
 BIN = BUILD / "bin"
 COMPILER = BIN / "bppsa-compile"
 RUNTIME = BUILD / "lib" / "libbppsa_runtime.a"
+# Whether build and programs have the run time of sanitizers, which needs much memory.
+SANITIZED = bool(
+    (BUILD / "CMakeCache.txt").exists()
+    and re.search(r"^BPPSA_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
+)
+needs_true_memory = pytest.mark.skipif(SANITIZED, reason="sanitizers need memory of their own")
 # The verifier runs after every pass of the compiler, which leaves it out where that takes long.
 os.environ.setdefault("BPPSA_VERIFY_EACH", "1")
 TIME_LIMIT = 300  # seconds, for one run of anything on a machine with other work

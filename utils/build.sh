@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian packages), configures and builds.  Tools land in build/bin.
 #
-#   utils/build.sh [--debug] [--unity] [--no-install] [TARGET...]
+#   utils/build.sh [--debug | --sanitize | --sanitize=thread] [--unity] [--no-install] [TARGET...]
 #
 #   --debug        build-debug/ instead of build/: no optimisation, the project's own assertions on
+#   --sanitize     build-sanitize/: the same with AddressSanitizer and UndefinedBehaviorSanitizer
+#   --sanitize=thread
+#                  build-tsan/: the same with ThreadSanitizer
 #   --unity        a directory that is configured afresh compiles several sources at a time
 #   --no-install   never call the package manager; say what is missing and stop
 #   TARGET...      ninja targets; default: everything, the unit tests included
@@ -14,6 +17,7 @@ build_type=Release
 build_dir="$bppsa_root/build"
 install=1
 unity=OFF
+sanitize=
 targets=()
 for arg in "$@"; do
   case "$arg" in
@@ -21,10 +25,20 @@ for arg in "$@"; do
       build_type=Debug
       build_dir="$bppsa_root/build-debug"
       ;;
+    --sanitize | --sanitize=address,undefined)
+      build_type=Debug
+      build_dir="$bppsa_root/build-sanitize"
+      sanitize=address,undefined
+      ;;
+    --sanitize=thread)
+      build_type=Debug
+      build_dir="$bppsa_root/build-tsan"
+      sanitize=thread
+      ;;
     --unity) unity=ON ;;
     --no-install) install=0 ;;
     -h | --help)
-      sed -n '2,10s/^# \{0,1\}//p' "$0"
+      sed -n '2,13s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     -*)
@@ -44,6 +58,7 @@ packages=(
   openmpi-bin protobuf-compiler zlib1g-dev
   python3-dev python3-venv
 )
+[ -z "$sanitize" ] || packages+=("libclang-rt-$llvm_major-dev")
 
 missing_packages() {
   local package installed
@@ -98,6 +113,7 @@ if [ ! -f "$build_dir/build.ninja" ] ||
   fi
   say "configuring $build_dir ($build_type)"
   cmake -G Ninja -S "$bppsa_root" -B "$build_dir" -DCMAKE_BUILD_TYPE="$build_type" -DBPPSA_UNITY_BUILD="$unity" \
+    -DBPPSA_SANITIZE="$sanitize" \
     -DCMAKE_C_COMPILER="clang-$llvm_major" -DCMAKE_CXX_COMPILER="clang++-$llvm_major" \
     -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld "${launcher[@]}"
 fi

@@ -2,14 +2,17 @@
 # Builds the Python package: a wheel in build/wheel, and its files in build/python for tests and examples.
 # Does nothing when both are up to date.
 #
-#   utils/python.sh [--debug]
+#   utils/python.sh [--debug | --sanitize]
 #
 # BPPSA_PYTHON=/path/to/python uses that interpreter instead of the one of .venv.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 build_dir="$bppsa_root/build"
-[ "${1:-}" != --debug ] || build_dir="$bppsa_root/build-debug"
+case "${1:-}" in
+  --debug) build_dir="$bppsa_root/build-debug" ;;
+  --sanitize) build_dir="$bppsa_root/build-sanitize" ;;
+esac
 python="${BPPSA_PYTHON:-$bppsa_root/.venv/bin/python}"
 wheels="$build_dir/wheel"
 files="$build_dir/python"

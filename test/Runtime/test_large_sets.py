@@ -95,6 +95,7 @@ def test_a_resumed_run_keeps_its_order(tmp_path):
     refused(run("train", "--data", shorter, "--resume", state), "other data")
 
 
+@harness.needs_true_memory
 def test_resident_memory(tmp_path):
     """A set of 240 MB in shards, of which 16 MB are held."""
     steps, count = 500, 10_000
@@ -173,6 +174,7 @@ def test_shards_that_change(tmp_path, change):
     assert any(word in line for word in words)
 
 
+@harness.needs_true_memory
 def test_compressed_sets_larger_than_memory(tmp_path):
     data = tmp_path / "data.npz"
     count = 20_000
