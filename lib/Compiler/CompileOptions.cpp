@@ -243,6 +243,8 @@ void Validator::checkPlacement() {
   require(schedule::takesChunks(*kind, chunks),
           "--pipeline-chunks must be " + Twine(taken) + " with --pipeline-placement=" +
               training.pipelinePlacement + ", found " + Twine(chunks));
+  if (ranks < 1)
+    return;
   require(chunks <= kMostStages / ranks,
           "--pipeline-chunks makes " + Twine(chunks) + " stages on each of " + Twine(ranks) +
               " ranks, accepted are " + Twine(kMostStages) + " in all");
