@@ -82,10 +82,10 @@ static LogicalResult checkPlan(ChainOp chain, PlanAttr plan, StringRef algorithm
   isScanned = !chain.isGraphForm() && !isNested;
   if (!chain.isGraphForm() || plan.isSequential() || algorithm == "auto")
     return success();
-  return chain.emitOpError() << "has " << describeStates(chain)
-                             << " and a graph as its link, for which the only plan is 'linear', "
-                                "found '"
-                             << plan.toString() << "'; use --backward=sequential";
+  return emitError(chain.getLoc())
+         << "a loop has " << describeStates(chain)
+         << " and a graph as its body, for which the only plan is 'linear', found '"
+         << plan.toString() << "'; use --backward=sequential";
 }
 
 namespace {

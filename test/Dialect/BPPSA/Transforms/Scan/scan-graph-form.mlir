@@ -2,7 +2,7 @@
 // RUN: bppsa-opt %s --bppsa-scan=algorithm=linear | FileCheck %s
 // RUN: not bppsa-opt %s --bppsa-scan=algorithm=blelloch 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// REFUSED: scan-graph-form.mlir:[[#@LINE+6]]:{{.*}} error: 'bppsa.chain' op has 2 states of 10 values and a graph as its link, for which the only plan is 'linear', found 'blelloch'; use --backward=sequential
+// REFUSED: scan-graph-form.mlir:[[#@LINE+6]]:{{.*}} error: a loop has 2 states of 10 values and a graph as its body, for which the only plan is 'linear', found 'blelloch'; use --backward=sequential
 // REFUSED-NOT: error
 
 // CHECK-LABEL: func.func @graph
