@@ -9,6 +9,8 @@
 #include "bppsa/Runtime/Files/OnnxFile.h"
 #include "bppsa/Runtime/Training/Random.h"
 
+#include <algorithm>
+
 using namespace bppsa::runtime;
 
 void Trainer::orderSamples() {
@@ -102,7 +104,8 @@ bool Trainer::finishEpoch() {
     return false;
   record.seconds = now() - start;
   record.loadSeconds = state.loadSeconds;
-  record.rate = session.hyper[0];
+  // A run that resumes after the last batch of an epoch has done no step of its own.
+  record.rate = rateAt(std::max<int64_t>(state.step - 1, 0));
   record.variant = data.stream ? data.stream->variant() : settings.variant;
   state.history.push_back(record);
   ++state.epoch;

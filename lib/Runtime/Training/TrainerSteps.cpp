@@ -14,18 +14,22 @@
 
 using namespace bppsa::runtime;
 
-void Trainer::setHyper() {
+float Trainer::rateAt(int64_t step, double base) const {
   int64_t perEpoch = std::max<int64_t>(1, batchesPerEpoch * updatesPerBatch());
-  auto rateFrom = [&](double base) {
-    double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
-    return static_cast<float>(searchedRate.value_or(rate));
-  };
+  double rate = schedule.rate(base, step, perEpoch, epochs * perEpoch) * plateauScale;
+  return static_cast<float>(searchedRate.value_or(rate));
+}
+
+float Trainer::rateAt(int64_t step) const {
   auto base = settings.hyper.find("lr");
-  session.setHyper(settings.hyper, rateFrom(base == settings.hyper.end() ? 0 : base->second),
-                   state.earlier + state.step + 1);
+  return rateAt(step, base == settings.hyper.end() ? 0 : base->second);
+}
+
+void Trainer::setHyper() {
+  session.setHyper(settings.hyper, rateAt(state.step), state.earlier + state.step + 1);
   session.rates = {session.hyper[0]};
   for (const RateRule &rule : settings.rateRules)
-    session.rates.push_back(rateFrom(rule.rate));
+    session.rates.push_back(rateAt(state.step, rule.rate));
   observer->showRate(session.hyper[0]);
 }
 

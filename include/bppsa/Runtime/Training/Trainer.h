@@ -159,6 +159,9 @@ private:
   void finishBatch(std::vector<double> &weights);
   void finishBatch(const std::vector<double> &sums, LossSums &losses);
   void setHyper();
+  /// The rate of step `step` that the schedule makes of the base rate `base`, or of --lr.
+  float rateAt(int64_t step, double base) const;
+  float rateAt(int64_t step) const;
   /// "epoch 1, batch 2 (step 3)"
   std::string stepName() const;
   void requireFiniteLoss() const;
