@@ -9,6 +9,7 @@
 #include "bppsa/Runtime/Training/Random.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <numeric>
 #include <unistd.h>
@@ -22,6 +23,10 @@ std::string bppsa::runtime::emulator::describe(const Dimensions &at) {
 
 void bppsa::runtime::emulator::endProgram(const std::string &kernel, const std::string &where,
                                           const std::string &what) {
+  // Of several threads that find an error at the same time, one reports it.
+  static std::atomic_flag ends = ATOMIC_FLAG_INIT;
+  while (ends.test_and_set())
+    pause();
   fflush(stdout);
   std::string line = text("error: kernel ", quote(kernel), where, ": ", what, "\n");
   for (size_t at = 0; at < line.size();) {
