@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Support/OutputFile.h"
+#include "bppsa/Support/TemporaryPath.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 
 using namespace bppsa;
@@ -66,14 +66,14 @@ llvm::Error bppsa::writeFile(llvm::StringRef path,
   int descriptor;
   if (std::error_code reason = createBeside(target, mode, descriptor, temporary))
     return fail(path, reason);
-  llvm::FileRemover removeTemporary(temporary);
+  TemporaryPath unfinished(temporary);
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
   print(stream);
   if (std::error_code reason = close(stream))
     return fail(path, reason);
   if (std::error_code reason = fs::rename(temporary, target))
     return fail(path, reason);
-  removeTemporary.releaseFile();
+  unfinished.release();
   return llvm::Error::success();
 }
 

@@ -6,7 +6,7 @@
 
 #include "bppsa/Target/Link.h"
 #include "bppsa/Support/OutputFile.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "bppsa/Support/TemporaryPath.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -159,7 +159,7 @@ FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> o
     error = "cannot create a directory in " + directory.str().str() + ": " + code.message();
     return failure();
   }
-  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
+  TemporaryPath removeDirectory(directory);
   FailureOr<SmallVector<std::string>> paths = writeObjects(objects, directory, error);
   if (failed(paths))
     return failure();

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Support/OutputFile.h"
+#include "bppsa/Support/TemporaryPath.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -50,7 +50,7 @@ FailureOr<std::string> bppsa::assemblePTX(StringRef ptx, StringRef arch, std::st
       error = "cannot create a temporary file: " + code.message();
       return failure();
     }
-  llvm::FileRemover removeSource(source), removeObject(object), removeMessages(messages);
+  TemporaryPath removeSource(source), removeObject(object), removeMessages(messages);
   if (llvm::Error failed = writeFile(source, [&](llvm::raw_ostream &os) { os << ptx; })) {
     error = llvm::toString(std::move(failed));
     return failure();

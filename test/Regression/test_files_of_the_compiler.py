@@ -114,6 +114,27 @@ def test_full_standard_output(source):
     check_refused(result, "standard output", "No space left on device")
 
 
+@pytest.mark.parametrize("options", [["-o", "-", "--emit=mlir"], ["--list-support"]])
+def test_standard_output_without_a_reader(source, options):
+    """The status said that a signal had ended the compiler."""
+    command = [harness.require_tool("bppsa-compile"), source, *options]
+    script = '"$@" | true; exit ${PIPESTATUS[0]}'
+    result = harness.run("bash", "-c", script, "bash", *command)
+    # What is small may have been written before the reader goes.
+    if result.returncode != 0:
+        check_refused(result, "standard output", "Broken pipe")
+
+
+def test_standard_error_that_is_full(source, tmp_path):
+    """A note that cannot be printed is no failure, and a mistake stays one of the command line."""
+    output = tmp_path / "out"
+    command = [harness.require_tool("bppsa-compile"), source, "--compile-to=import", "--emit=mlir"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([*command, "-o", output, "--mlir-timing"], stderr=full, check=False)
+        assert run.returncode == 0 and output.exists()
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2
+
+
 def test_dump_on_a_full_disk(compile_to, tmp_path):
     folder = tmp_path / "phases"
     result = compile_to(tmp_path / "out", f"--dump-phases-to={folder}", limit=500)

@@ -8,6 +8,8 @@
 #include "bppsa/Compiler/OptionTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include <deque>
 
 using namespace bppsa;
@@ -15,6 +17,19 @@ using llvm::StringRef;
 namespace cl = llvm::cl;
 
 static CommandLine commandLine;
+
+void bppsa::printMessage(const llvm::Twine &message) {
+  std::string text = message.str();
+  bool isUTF8 = llvm::json::isUTF8(text);
+  std::string line = "bppsa-compile: ";
+  llvm::raw_string_ostream os(line);
+  for (unsigned char c : text)
+    if (c < 0x20 || c == 0x7f || (c >= 0x80 && !isUTF8))
+      os << "\\x" << llvm::format_hex_no_prefix(c, 2);
+    else
+      os << c;
+  llvm::errs() << line << "\n";
+}
 
 /// In the order of OptionGroup.
 static cl::OptionCategory categories[] = {
@@ -57,7 +72,7 @@ public:
     return llvm::all_of(*this, [&](const std::string &value) {
       std::optional<std::string> mistake = setOption(options, info.name, value);
       if (mistake)
-        llvm::errs() << "bppsa-compile: " << *mistake << "\n";
+        printMessage(*mistake);
       return !mistake;
     });
   }
@@ -75,7 +90,7 @@ static std::deque<TableOption> &getTableOptions() {
 
 /// Prints a usage error.
 static std::nullopt_t refuse(const llvm::Twine &message) {
-  llvm::errs() << "bppsa-compile: " << message << "\n";
+  printMessage(message);
   return std::nullopt;
 }
 
@@ -123,8 +138,9 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",
                                    &stream)) {
     // What follows the first line guesses at LLVM's own options. A wrong value has been reported.
+    // The line begins with the name of the program.
     if (!errors.empty())
-      llvm::errs() << StringRef(errors).split('\n').first << "\n";
+      return refuse(StringRef(errors).split('\n').first.split(": ").second);
     return std::nullopt;
   }
   if (!llvm::all_of(options, [](TableOption &option) { return option.apply(commandLine.options); }))

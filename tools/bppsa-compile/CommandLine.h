@@ -23,6 +23,10 @@ struct CommandLine {
 /// returns nothing.
 std::optional<CommandLine> parseCommandLine(int argc, char **argv);
 
+/// Prints `bppsa-compile: MESSAGE` as one line of standard error. Escapes control characters and
+/// bytes that are not UTF-8, which names in models and words of the command line may contain.
+void printMessage(const llvm::Twine &message);
+
 } // namespace bppsa
 
 #endif // BPPSA_TOOLS_BPPSA_COMPILE_COMMANDLINE_H

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "OutOfMemory.h"
 #include "bppsa/Compiler/OptionTable.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Import/ImportONNX.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -41,8 +43,7 @@ static int printOutput(StringRef text) {
   os.flush();
   if (!os.has_error())
     return kFine;
-  llvm::errs() << "bppsa-compile: error: cannot write to the standard output: "
-               << os.error().message() << "\n";
+  printMessage("error: cannot write to the standard output: " + os.error().message());
   os.clear_error();
   return kWrongInput;
 }
@@ -74,8 +75,8 @@ static int compile(const CommandLine &commandLine) {
   auto print = [&](const CompileDiagnostic &diagnostic) {
     bool isError = diagnostic.severity == CompileDiagnostic::Severity::Error;
     if (!isError || !hasErrors)
-      llvm::errs() << "bppsa-compile: " << getWord(diagnostic.severity) << commandLine.model.path
-                   << ": " << diagnostic.message << "\n";
+      printMessage(getWord(diagnostic.severity) + llvm::Twine(commandLine.model.path) + ": " +
+                   diagnostic.message);
     hasErrors |= isError;
   };
   const CompileOptions &options = commandLine.options;
@@ -89,8 +90,13 @@ static int compile(const CommandLine &commandLine) {
 int main(int argc, char **argv) {
   initTool();
   llvm::InitLLVM init(argc, argv);
-  // A file that is larger than the process may write is an error like a full disk.
+  // A file that is larger than the process may write is an error like a full disk, and so is a pipe
+  // without a reader.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  reportOutOfMemory();
+  // Nothing can be said on a standard error that is closed or full; the exit status still counts.
+  llvm::scope_exit forgetErrors([] { llvm::errs().clear_error(); });
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
@@ -109,14 +115,14 @@ int main(int argc, char **argv) {
 
   CompileOptions &options = commandLine->options;
   if (std::optional<std::string> mistake = readOptionFiles(options)) {
-    llvm::errs() << "bppsa-compile: error: " << *mistake << "\n";
+    printMessage("error: " + *mistake);
     return kWrongInput;
   }
   std::vector<std::string> mistakes = validate(options);
   if (mistakes.empty() && (commandLine->model.path.empty() || commandLine->output.empty()))
     mistakes = {"a model and an output file are needed: bppsa-compile MODEL.onnx -o OUT"};
   if (!mistakes.empty()) {
-    llvm::errs() << "bppsa-compile: " << mistakes.front() << "\n";
+    printMessage(mistakes.front());
     return kWrongUsage;
   }
   options.runtimeLibrary = findRuntimeLibrary(argv[0]);

@@ -1,0 +1,39 @@
+//===- TemporaryPath.h - files that end with their scope --------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_SUPPORT_TEMPORARYPATH_H
+#define BPPSA_SUPPORT_TEMPORARYPATH_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace bppsa {
+
+/// Removes a file, or a directory with its files, at the end of the scope.
+class TemporaryPath {
+public:
+  explicit TemporaryPath(llvm::StringRef path);
+  ~TemporaryPath();
+  TemporaryPath(const TemporaryPath &) = delete;
+  TemporaryPath &operator=(const TemporaryPath &) = delete;
+
+  /// Keeps the file.
+  void release();
+
+private:
+  friend void removeTemporaryPaths();
+
+  void remove() const;
+
+  std::string path;
+};
+
+/// Removes the paths of all threads, for a process that ends without leaving their scopes.
+void removeTemporaryPaths();
+
+} // namespace bppsa
+
+#endif // BPPSA_SUPPORT_TEMPORARYPATH_H
