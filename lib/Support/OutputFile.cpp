@@ -59,6 +59,9 @@ llvm::Error bppsa::writeFile(llvm::StringRef path,
       return fail(path, std::make_error_code(std::errc::is_a_directory));
     if (!fs::is_regular_file(status))
       return writeInPlace(path, print);
+    // Renaming asks for permission to change the directory only.
+    if (std::error_code reason = fs::access(path, fs::AccessMode::Write))
+      return fail(path, reason);
     // A link stays one.
     if (std::error_code reason = fs::real_path(path, target))
       return fail(path, reason);
@@ -81,8 +84,12 @@ llvm::Error bppsa::checkWritable(llvm::StringRef path) {
   fs::file_status status;
   if (fs::is_directory(path))
     return fail(path, std::make_error_code(std::errc::is_a_directory));
-  if (!fs::status(path, status) && !fs::is_regular_file(status))
-    return llvm::Error::success();
+  if (!fs::status(path, status)) {
+    if (!fs::is_regular_file(status))
+      return llvm::Error::success();
+    if (std::error_code reason = fs::access(path, fs::AccessMode::Write))
+      return fail(path, reason);
+  }
   llvm::StringRef directory = llvm::sys::path::parent_path(path);
   if (directory.empty())
     directory = ".";

@@ -135,6 +135,23 @@ def test_standard_error_that_is_full(source, tmp_path):
         assert subprocess.run(command, stderr=full, check=False).returncode == 2
 
 
+# Root without what lets it write to every file.
+WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+@pytest.mark.parametrize("kind", ["mlir", "exe"])
+def test_file_that_is_read_only(source, tmp_path, kind):
+    """It was replaced, as the directory may be written to."""
+    output = tmp_path / "out"
+    output.write_text("as before")
+    output.chmod(0o444)
+    prefix = WITHOUT_PRIVILEGE if os.access(output, os.W_OK) else []
+    command = [harness.require_tool("bppsa-compile"), source, "-o", output, f"--emit={kind}"]
+    result = harness.run(*prefix, *command)
+    check_refused(result, f"cannot write {output}: Permission denied")
+    assert output.read_text() == "as before"
+
+
 def test_dump_on_a_full_disk(compile_to, tmp_path):
     folder = tmp_path / "phases"
     result = compile_to(tmp_path / "out", f"--dump-phases-to={folder}", limit=500)
