@@ -22,7 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
 
 # Passes of the project by the beginnings of their names.
-OWN = re.compile(r"^(bppsa-|bgpu-|convert-(bppsa|bgpu|graph)-|convert-device-to-nvvm$|convert-gpu-launch-to-call$)")
+OWN = re.compile(
+    r"^(bppsa-|bgpu-|convert-(bppsa|bgpu|graph)-|convert-device-to-nvvm$|convert-gpu-launch-to-call$)"
+)
 PLANS = ["auto", "linear", "blelloch", "hybrid:1", "chunked:3", "chunked"]
 # Options that a pass is also run with.
 OPTIONS = {
@@ -31,7 +33,9 @@ OPTIONS = {
     "bppsa-expand-scan": ["factor-links", "unroll-up-to=8"],
     "bppsa-lower-graph-bodies": ["row-blocks=false", "memory-limit=4096"],
     "bppsa-scan": [f"algorithm={plan}" for plan in PLANS],
-    "bppsa-scan-links": [f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]],
+    "bppsa-scan-links": [
+        f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]
+    ],
     "bppsa-sparsify-products": ["most-share=1"],
 }
 
@@ -54,6 +58,20 @@ def find_modules():
     return modules
 
 
+def find_fault_of(status, errors):
+    """What is wrong with the end of a run, or None."""
+    if status < 0:
+        return f"signal {-status}"
+    fatal = re.search(r"LLVM ERROR.*|UNREACHABLE.*|Assertion.*", errors)
+    if fatal:
+        return fatal.group(0)
+    if status not in (0, 1):
+        return f"exit status {status}"
+    if status == 1 and "error:" not in errors:
+        return "failure without a diagnostic"
+    return None
+
+
 def find_fault(opt, text, passes, limit):
     """What is wrong with a run of `passes` on the module `text`, or None."""
     command = [opt, "--mlir-disable-threading", *passes, "-", "-o", os.devnull]
@@ -63,16 +81,7 @@ def find_fault(opt, text, passes, limit):
         )
     except subprocess.TimeoutExpired:
         return f"still running after {limit} s"
-    if run.returncode < 0:
-        return f"signal {-run.returncode}"
-    fatal = re.search(r"LLVM ERROR.*|UNREACHABLE.*|Assertion.*", run.stderr)
-    if fatal:
-        return fatal.group(0)
-    if run.returncode not in (0, 1):
-        return f"exit status {run.returncode}"
-    if run.returncode == 1 and "error:" not in run.stderr:
-        return "failure without a diagnostic"
-    return None
+    return find_fault_of(run.returncode, run.stderr)
 
 
 def split_operations(text):
