@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 using namespace bppsa::runtime;
 
@@ -16,28 +17,6 @@ using namespace bppsa::runtime;
 static std::atomic<ErrorPrinter> errorPrinter{nullptr};
 
 void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
-
-static int print(const char *message, int status) {
-  if (ErrorPrinter printer = errorPrinter)
-    printer(message, status);
-  else
-    fprintf(stderr, "error: %s\n", message);
-  return status;
-}
-
-int bppsa::runtime::reportError() noexcept {
-  try {
-    throw;
-  } catch (const UsageError &error) {
-    return print(error.what(), 2);
-  } catch (const NoDeviceError &error) {
-    return print(error.what(), 77);
-  } catch (const std::bad_alloc &) {
-    return print("out of memory; use a smaller --batch or less data", 1);
-  } catch (const std::exception &error) {
-    return print(error.what(), 1);
-  }
-}
 
 /// The length of the UTF-8 character at `at`; 0: there is none, or it is a control character.
 static size_t characterLength(const std::string &text, size_t at) {
@@ -59,19 +38,56 @@ static size_t characterLength(const std::string &text, size_t at) {
              : 0;
 }
 
-std::string bppsa::runtime::quote(const std::string &name) {
-  constexpr size_t longest = 120;
+/// At most `longest` bytes of `text`, and whether that is all, with escapes in place of control
+/// characters and of bytes that are not UTF-8.
+static std::pair<std::string, bool> escape(const std::string &text, size_t longest) {
   static const char *digits = "0123456789abcdef";
-  std::string out = "'";
+  std::string out;
   size_t at = 0;
-  while (at < name.size() && at < longest) {
-    size_t length = characterLength(name, at);
-    unsigned char c = name[at];
+  while (at < text.size() && at < longest) {
+    size_t length = characterLength(text, at);
+    unsigned char c = text[at];
     out +=
-        length ? name.substr(at, length) : std::string{'\\', 'x', digits[c >> 4], digits[c & 15]};
+        length ? text.substr(at, length) : std::string{'\\', 'x', digits[c >> 4], digits[c & 15]};
     at += length ? length : 1;
   }
-  return out + (at < name.size() ? "...'" : "'");
+  return {std::move(out), at >= text.size()};
+}
+
+std::string bppsa::runtime::quote(const std::string &name) {
+  auto [out, isAll] = escape(name, /*longest=*/120);
+  return "'" + out + (isAll ? "'" : "...'");
+}
+
+static int print(const char *message, int status) {
+  if (ErrorPrinter printer = errorPrinter)
+    printer(message, status);
+  else
+    fprintf(stderr, "error: %s\n", message);
+  return status;
+}
+
+/// Prints the message on one line: words of the command line may contain line breaks.
+static int reportLine(const char *message, int status) {
+  try {
+    return print(escape(message, std::string::npos).first.c_str(), status);
+  } catch (const std::bad_alloc &) {
+    return print(message, status);
+  }
+}
+
+int bppsa::runtime::reportError() noexcept {
+  try {
+    throw;
+  } catch (const UsageError &error) {
+    return reportLine(error.what(), 2);
+  } catch (const NoDeviceError &error) {
+    return reportLine(error.what(), 77);
+  } catch (const std::bad_alloc &) {
+    return print("out of memory; use a smaller --batch or less data", 1);
+  } catch (const std::exception &error) {
+    return reportLine(error.what(), 1);
+  }
 }
 
 template <typename T> static std::string join(const std::vector<T> &values) {

@@ -26,6 +26,7 @@ INTERNALS = re.compile(
 ASIDES = re.compile(r"(bppsa-compile: )?(warning|note): ")
 # Control characters but for tabs, and bytes that were not UTF-8.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\udc80-\udcff]")
+DIVERGED = re.compile(r"the (loss|gradient)\b.* is -?(inf|nan)|not finite")
 # Temporary files of interrupted writes: of bppsa-compile, and of compiled programs.
 TEMPORARY = re.compile(r".*\.tmp\d+|\..*\.\d+\.tmp")
 
@@ -56,6 +57,10 @@ class Run:
     def lines(self):
         """The lines of standard error other than warnings and notes."""
         return [line for line in self.errors.splitlines() if not ASIDES.match(line)]
+
+    def diverged(self):
+        """Whether training ended at numbers that are not finite, and so keeps what it has written."""
+        return bool(DIVERGED.search(self.errors))
 
     def fail(self, message):
         raise Fault(message, self)

@@ -145,7 +145,9 @@ def parse():
     parser.add_argument("--seconds", type=float, help="time for each campaign")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", help="folder for the files of wrong runs")
-    parser.add_argument("--programs", nargs="+", default=list(programs.SOURCES), help="by name")
+    parser.add_argument(
+        "--programs", nargs="+", default=list(programs.SOURCES), help="names, or paths of trainers"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.campaigns) - set(CAMPAIGNS):
         parser.error(f"unknown {sorted(unknown)}; the campaigns are {', '.join(CAMPAIGNS)}")

@@ -174,7 +174,7 @@ class ProgramOptions(Campaign):
     @staticmethod
     def check_nothing_written(run, folder):
         """Training that fails after it began may leave a checkpoint, a log and the best model."""
-        if "not finite" in run.errors or "training goes on" in run.errors:
+        if run.diverged() or "training goes on" in run.errors:
             return
         if left := sorted(
             path.name for path in folder.iterdir() if path.name not in ("d.npz", "link")

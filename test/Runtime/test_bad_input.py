@@ -325,3 +325,10 @@ def test_gradient_that_is_not_finite(tmp_path):
 def test_instruction_set(data):
     environment = {**os.environ, "BPPSA_ISA": "x86-64-v9"}
     refused(run("eval", "--data", data, env=environment), "BPPSA_ISA", "x86-64-v9", "x86-64-v2")
+
+
+@pytest.mark.parametrize("options", [["--scan=a\nb"], ["--mapping=\x1b[1m"], ["--lr=a\nb"], ["--a\nb"]])
+def test_line_breaks_in_options_stay_on_one_line(data, options):
+    result = run("train", "--data", data, *options)
+    assert result.returncode in (1, 2)
+    assert result.stderr.count("\n") == 1 and "\x1b" not in result.stderr, result.stderr
