@@ -33,7 +33,8 @@ static AllCalls &allCalls() {
   return *instance;
 }
 
-/// In the child, threads of the parent may seem to wait for the condition variable: it gets a new one.
+/// In the child, threads of the parent may seem to wait for the condition variable: it gets a new
+/// one.
 static const int forkHandlers =
     pthread_atfork([] { allCalls().mutex.lock(); }, [] { allCalls().mutex.unlock(); },
                    [] {

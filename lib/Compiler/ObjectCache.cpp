@@ -226,8 +226,8 @@ std::optional<Objects> ObjectCache::get(
                                     error.message() + "; the program is not kept"});
     return compile(handler);
   }
-  // Another process may be compiling the program. The lock is one of the process: threads that compile
-  // the same program do so at the same time, and the last one to write it wins.
+  // Another process may be compiling the program. The lock is one of the process: threads that
+  // compile the same program do so at the same time, and the last one to write it wins.
   sys::fs::lockFile(lock);
   scope_exit unlock([&] {
     sys::fs::unlockFile(lock);

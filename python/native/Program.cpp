@@ -18,8 +18,8 @@
 namespace nb = nanobind;
 using namespace bppsa::python;
 
-/// Calls the C API while other threads of Python run. Every call that waits for the program needs it:
-/// the thread that trains the program calls back, and takes the interpreter's lock for that.
+/// Calls the C API while other threads of Python run. Every call that waits for the program needs
+/// it: the thread that trains the program calls back, and takes the interpreter's lock for that.
 template <typename Call> static void compute(Call call) {
   BppsaStatus status;
   {
@@ -305,9 +305,8 @@ void bppsa::python::bindProgram(nb::module_ &module) {
       .def("set_variant", setVariant, nb::arg().none(), nb::arg().none(), nb::arg().none())
       .def("set_hyperparameter",
            [](const Program &self, const std::string &name, double value) {
-             compute([&] {
-               return bppsaProgramSetHyperparameter(self.get(), name.c_str(), value);
-             });
+             compute(
+                 [&] { return bppsaProgramSetHyperparameter(self.get(), name.c_str(), value); });
            })
       .def("set_seed",
            [](const Program &self, uint64_t seed) {

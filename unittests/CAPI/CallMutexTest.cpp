@@ -88,9 +88,8 @@ TEST(CallMutexTest, OneThreadAtATime) {
 TEST(CallMutexTest, OwnerLocksAgainInTheChildOfAFork) {
   CallMutex mutex;
   std::lock_guard lock(mutex);
-  EXPECT_TRUE(holdsInChild([&] {
-    return canLock(mutex) && holdsInChild([&] { return canLock(mutex); });
-  }));
+  EXPECT_TRUE(
+      holdsInChild([&] { return canLock(mutex) && holdsInChild([&] { return canLock(mutex); }); }));
 }
 
 TEST(CallMutexTest, ThreadsOfTheChildWaitForTheThreadThatForked) {

@@ -43,7 +43,8 @@ protected:
 TEST_F(BatchLoaderTest, GivesAllSamplesInOrder) {
   Dataset data = makeSet();
   ASSERT_FALSE(data.isInMemory());
-  BatchLoader loader(data, order, 0, 8, [](int64_t at) { return std::min<int64_t>(8, count - at); });
+  BatchLoader loader(data, order, 0, 8,
+                     [](int64_t at) { return std::min<int64_t>(8, count - at); });
   Batch batch = data.newBatch(8);
   for (int64_t at = 0; at < count; at += 8) {
     loader.next(batch);
