@@ -1,8 +1,8 @@
 // Included before everything that is written with MLIR.
 //
 // Debian's LLVM is built without statistics, and Statistic.h turns them on where there are
-// assertions: Pass::Statistic would have members that its constructor, which is in libMLIR, does not
-// initialize.
+// assertions: Pass::Statistic would have members that its constructor, which is in libMLIR, does
+// not initialize.
 #ifndef NDEBUG
 #define NDEBUG
 #include "llvm/ADT/Statistic.h"

@@ -46,8 +46,8 @@ static llvm::StringMap<std::string> parseSignature(StringRef text) {
 }
 
 RecordedKinds::RecordedKinds(const onnx::GraphProto &graph) {
-  signature = parseSignature(
-      getMetadata(graph, "pkg.torch.export.ExportedProgram.graph_signature"));
+  signature =
+      parseSignature(getMetadata(graph, "pkg.torch.export.ExportedProgram.graph_signature"));
   addGraph(graph);
   visitInnerGraphs(graph, [this](const onnx::GraphProto &inner) { addGraph(inner); });
 }
@@ -86,13 +86,13 @@ static StringRef getOperation(StringRef value) {
 /// constants.
 static bool keepsElements(StringRef operation) {
   static const llvm::StringSet<> operations = {
-      "_to_copy",   "_unsafe_view", "alias",      "arange",   "cat",          "chunk",
-      "clone",      "concat",       "contiguous", "detach",   "empty",        "flatten",
-      "flip",       "full",         "full_like",  "getitem",  "lift_fresh",   "lift_fresh_copy",
-      "movedim",    "narrow",       "ones",       "ones_like", "permute",     "reshape",
-      "roll",       "scalar_tensor", "select",    "slice",    "split",        "split_with_sizes",
-      "squeeze",    "stack",        "swapaxes",   "t",        "to",           "transpose",
-      "unbind",     "unflatten",    "unsqueeze",  "view",     "zeros",        "zeros_like"};
+      "_to_copy", "_unsafe_view",  "alias",      "arange",    "cat",        "chunk",
+      "clone",    "concat",        "contiguous", "detach",    "empty",      "flatten",
+      "flip",     "full",          "full_like",  "getitem",   "lift_fresh", "lift_fresh_copy",
+      "movedim",  "narrow",        "ones",       "ones_like", "permute",    "reshape",
+      "roll",     "scalar_tensor", "select",     "slice",     "split",      "split_with_sizes",
+      "squeeze",  "stack",         "swapaxes",   "t",         "to",         "transpose",
+      "unbind",   "unflatten",     "unsqueeze",  "view",      "zeros",      "zeros_like"};
   return operations.contains(operation);
 }
 

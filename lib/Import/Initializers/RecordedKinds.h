@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor of
-// the module: in the metadata of initializers and, for those that have been folded, in the signature
-// of the exported program. It also records the values that an initializer was folded from.
+// the module: in the metadata of initializers and, for those that have been folded, in the
+// signature of the exported program. It also records the values that an initializer was folded
+// from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +44,8 @@ public:
 
   /// Nothing where the file does not record it.
   std::optional<RecordedKind> find(llvm::StringRef initializer) const;
-  /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of a
-  /// submodule. For files without a signature.
+  /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of
+  /// a submodule. For files without a signature.
   bool isFoldedFromName(llvm::StringRef initializer) const;
 
 private:

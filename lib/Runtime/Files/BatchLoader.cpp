@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Files/BatchLoader.h"
+#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <algorithm>
@@ -86,6 +87,7 @@ void BatchLoader::fillSlots() {
       ++filled;
     }
     wasFilled.notify_one();
+    injectChaos();
   }
 }
 

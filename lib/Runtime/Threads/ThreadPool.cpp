@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Threads/ThreadPool.h"
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
@@ -180,6 +181,7 @@ void ThreadPool::work() {
     seen = start.get();
     if (stopping)
       return;
+    injectChaos();
     int32_t number = join(seen);
     if (number == 0)
       continue;

@@ -148,8 +148,8 @@ void bppsa::runtime::setAffinity(std::vector<int> cpus) {
   shared().pool.reset();
 }
 
-/// The child of a fork has no workers: it gets a pool of its own when it needs one. A fork waits for
-/// the region that runs, so no thread may fork in a region.
+/// The child of a fork has no workers: it gets a pool of its own when it needs one. A fork waits
+/// for the region that runs, so no thread may fork in a region.
 static const int forkHandlers =
     pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
                    [] {

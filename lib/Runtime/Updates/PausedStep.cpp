@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Updates/PausedStep.h"
+#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <csignal>
@@ -47,6 +48,7 @@ PausedStep::~PausedStep() {
 
 /// Gives the turn to the other side and waits until it comes back.
 void PausedStep::takeTurns(bool toStep) {
+  injectChaos();
   std::unique_lock lock(mutex);
   isTurnOfStep = toStep;
   changed.notify_all();

@@ -134,8 +134,8 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
     }
     last = part.getDefiningOp<memref::SubViewOp>();
     // What is reshaped may have fewer dimensions.
-    keeps = keeps &&
-            (last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp()));
+    keeps =
+        keeps && (last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp()));
   });
   access.slot = last ? getSlot(last) : std::nullopt;
   return array;
