@@ -10,11 +10,11 @@
 #include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Interrupt.h"
+#include "bppsa/Runtime/Threads/SignalsBlocked.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -68,12 +68,10 @@ Throttle Throttle::parse(const std::string &text) {
 MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle throttle,
                          double stallTimeout, Trace &trace)
     : throttle(throttle), stallTimeout(stallTimeout), trace(trace) {
-  // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this, &open] { run(open); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    SignalsBlocked blocked;
+    thread = std::thread([this, &open] { run(open); });
+  }
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return started; });
   if (!error)

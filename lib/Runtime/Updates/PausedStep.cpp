@@ -6,33 +6,14 @@
 
 #include "bppsa/Runtime/Updates/PausedStep.h"
 #include "bppsa/Runtime/Chaos.h"
+#include "bppsa/Runtime/Threads/SignalsBlocked.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
-#include <csignal>
-#include <pthread.h>
 #include <utility>
 
 using namespace bppsa::runtime;
 
-namespace {
-/// Blocks all signals for the calling thread and for those that it starts, while this lives.
-class SignalsBlocked {
-public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-  SignalsBlocked(const SignalsBlocked &) = delete;
-
-private:
-  sigset_t before;
-};
-} // namespace
-
 PausedStep::PausedStep() {
-  // Signals are for the thread that trains.
   SignalsBlocked blocked;
   thread = std::thread([this] { work(); });
 }
