@@ -38,10 +38,11 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
 
 /// The JSON description of the program.
 std::string Compilation::describe() {
+  llvm::json::Value model = describeModel(*module, image, llvm::sys::path::filename(source.path),
+                                          options.training, functions, rolledUp);
+  (*model.getAsObject())["classification"] = llvm::json::Object(classification);
   std::string json;
-  llvm::raw_string_ostream(json) << describeModel(*module, image,
-                                                  llvm::sys::path::filename(source.path),
-                                                  options.training, functions, rolledUp);
+  llvm::raw_string_ostream(json) << model;
   return json;
 }
 

@@ -16,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <mutex>
 
@@ -150,6 +151,8 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
+  /// Why initializers are trained or not, by name; for `info`.
+  llvm::json::Object classification;
   std::mutex progressMutex;
   int64_t begunParts = 0, expectedParts = 0;
   bool isCancelled = false;

@@ -121,6 +121,12 @@ static std::string describeRemoved(ArrayRef<std::string> nodes) {
          listSome(nodes) + "; export with optimize=False to keep them";
 }
 
+/// Notes why an initializer is trained or not.
+static void classify(llvm::json::Object &classification, StringRef name, StringRef kind,
+                     StringRef reason) {
+  classification[name.str()] = llvm::json::Object{{"kind", kind.str()}, {"reason", reason.str()}};
+}
+
 LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   FailureOr<InitializerFindings> findings = inspectInitializers(file, &context);
   if (failed(findings))
@@ -129,11 +135,15 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   llvm::Regex regex = compilePattern("--train", options.train, wrong);
   if (!wrong.empty())
     return fail(wrong);
+  for (const auto &[name, reason] : findings->recorded)
+    classify(classification, name, "trained", reason);
   llvm::StringMap<std::string> constants;
   bool matched = options.train.empty();
   for (const auto &[name, reason] : findings->constants) {
-    if (!options.train.empty() && regex.match(name))
-      matched = true;
+    bool isChosen = !options.train.empty() && regex.match(name);
+    matched |= isChosen;
+    if (isChosen)
+      classify(classification, name, "trained", "--train");
     else
       constants[name] = reason;
   }
@@ -147,13 +157,18 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
     auto name = attrs::Parameter::ofArgument(forward, i);
+    if (name && attrs::Frozen::in(attributes))
+      classify(classification, name.getValue(), "frozen", "not read by the graph");
     if (auto found = name ? constants.find(name.getValue()) : constants.end();
         found != constants.end() && !attrs::Frozen::in(attributes)) {
       attrs::Frozen::set(attributes, UnitAttr::get(&context));
       frozen.push_back("'" + name.str() + "' (" + found->second + ")");
+      classify(classification, name.getValue(), "constant", found->second);
     }
-    if (name && !attrs::Frozen::in(attributes) &&
-        (options.training.freeze.empty() || !freeze.match(name.getValue()))) {
+    if (name && !attrs::Frozen::in(attributes) && !options.training.freeze.empty() &&
+        freeze.match(name.getValue()))
+      classify(classification, name.getValue(), "frozen", "--freeze");
+    else if (name && !attrs::Frozen::in(attributes)) {
       trained.push_back(name.str());
       if (llvm::is_contained(findings->scalars, name.getValue()))
         scalars.push_back(name.str());

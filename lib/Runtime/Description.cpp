@@ -58,6 +58,24 @@ static ordered_json describeMappings(const ordered_json &description) {
   return mappings;
 }
 
+/// Whether an initializer is trained, and why; `classification` is of the compiler.
+static ordered_json describeInitializer(const ParameterInfo &info,
+                                        const ordered_json &classification) {
+  ordered_json described = {{"name", info.name},
+                            {"shape", info.shape},
+                            {"elements", info.elements},
+                            {"trained", info.trained}};
+  auto found = classification.find(info.name);
+  if (info.statistic)
+    described.update({{"kind", "statistic"}, {"reason", "updated by training steps"}});
+  else if (found != classification.end())
+    described.update(*found);
+  else
+    described.update({{"kind", info.trained ? "trained" : "frozen"},
+                      {"reason", "the file does not record its kind"}});
+  return described;
+}
+
 /// The loss and its array, or a list of both where there are several.
 static void addLosses(ordered_json &object, const Model &model) {
   ordered_json losses = ordered_json::array();
@@ -99,7 +117,7 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   object["initializers"] = ordered_json::array();
   for (const ParameterInfo &info : model.parameters)
     object["initializers"].push_back(
-        {{"name", info.name}, {"shape", info.shape}, {"trained", info.trained}});
+        describeInitializer(info, description.value("classification", ordered_json::object())));
   object["variants"] = ordered_json::array();
   for (size_t i = 0; i < model.variants.size(); ++i) {
     const VariantInfo &variant = model.variants[i];

@@ -28,7 +28,7 @@ static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
   for (const char *key :
        {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline", "stages", "modules",
-        "split_backward", "flops_per_position", "device_chains", "host_chains"})
+        "split_backward", "flops_per_position", "device_chains", "host_chains", "classification"})
     object.erase(key);
   return object.dump();
 }

@@ -35,6 +35,18 @@ EXPECTED = {
 }
 
 
+def test_frozen_initializers(tmp_path):
+    options = ["--loss=mse", "--freeze=bias", "--train=^add$"]
+    info = harness.compile_model(INPUTS / "normalized.onnx", *options).info()
+    classes = {entry["name"]: (entry["kind"], entry["reason"]) for entry in info["initializers"]}
+    assert classes["add"][0] == "trained" and classes["_mean"] == ("constant", "recorded as BUFFER")
+    info = harness.compile_model(INPUTS / "decay.onnx", *options[:2]).info()
+    classes = {entry["name"]: (entry["kind"], entry["reason"]) for entry in info["initializers"]}
+    assert classes["head.bias"] == ("frozen", "--freeze")
+    assert classes["head.weight"] == ("trained", "recorded as PARAMETER")
+    assert {entry["name"]: entry["elements"] for entry in info["initializers"]}["head.weight"] == 6
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_classification(name, tmp_path):
     trained, computed, constants = EXPECTED[name]
@@ -48,6 +60,9 @@ def test_classification(name, tmp_path):
     assert len(warnings) == bool(computed)
     if computed:
         assert f"the parameters: {computed};" in warnings[0] and "optimize=False" in warnings[0]
+    classes = {entry["name"]: (entry["kind"], entry["reason"]) for entry in info["initializers"]}
+    assert all(classes[name][0] == "trained" and classes[name][1] for name in found)
+    assert {name: reason for name, (kind, reason) in classes.items() if kind == "constant"} == constants
     for initializer, reason in constants.items():
         assert f"'{initializer}' ({reason})" in said
     assert said.count(" (folded from ") + said.count(" (recorded as ") == len(constants) + bool(computed)

@@ -40,8 +40,10 @@ struct InitializerFindings {
   std::vector<std::string> called;
   /// Initializers that are no parameters.
   std::vector<ClassifiedInitializer> constants;
-  /// Initializers that the exporter has computed from parameters: to train them is not to train the
-  /// parameters.
+  /// Initializers that the file records as parameters or as folded from parameters.
+  std::vector<ClassifiedInitializer> recorded;
+  /// Those of them that the exporter has computed from parameters: to train them is not to train
+  /// the parameters.
   std::vector<ClassifiedInitializer> derived;
   /// Matrices of which the second is the first one transposed.
   std::vector<std::pair<std::string, std::string>> transposed;

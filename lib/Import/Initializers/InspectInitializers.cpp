@@ -87,6 +87,7 @@ static FailureOr<std::string> findConstantReason(const OnnxFile &file,
     return findConstantReason(file, tensor, kinds);
   if (recorded->role == RecordedKind::Role::Constant)
     return recorded->reason;
+  findings.recorded.push_back({tensor.name(), recorded->reason});
   if (recorded->role == RecordedKind::Role::Derived)
     findings.derived.push_back({tensor.name(), recorded->reason});
   return std::string();
