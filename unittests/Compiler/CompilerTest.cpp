@@ -131,7 +131,7 @@ TEST(CompilerTest, WarningsComeWithTheResult) {
   Result result = compile({getExample("irmas_gru_dynamo.onnx")}, getImportOptions());
   EXPECT_TRUE(result.output);
   EXPECT_THAT(result.warnings,
-              ElementsAre(HasSubstr("not trained, as constants of the exporter: 'val_2'")));
+              ElementsAre(HasSubstr("not trained, as buffers or constants: 'val_2'")));
 }
 
 TEST(CompilerTest, FilesAreWrittenWhole) {
