@@ -1,3 +1,9 @@
+//===- StatisticLayout.h - Pass::Statistic as libMLIR has it --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
 // Included before everything that is written with MLIR.
 //
 // Debian's LLVM is built without statistics, and Statistic.h turns them on where there are
