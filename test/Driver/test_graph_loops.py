@@ -38,5 +38,5 @@ def test_plan_is_refused():
     with pytest.raises(harness.CompileError) as refused:
         harness.compile_model(make_step(), "--carry=h:y", "--loss=mse", "--scan=blelloch")
     assert refused.value.status == 1
-    assert "1 state of 4 values and a graph as its link" in refused.value.message
+    assert "1 state of 4 values and a graph as its body" in refused.value.message
     assert "use --backward=sequential" in refused.value.message

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Distributed/GradientExchange.h"
 #include "Tags.h"
+#include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -103,7 +104,7 @@ void GradientExchange::give(size_t parameter, double weight) {
     for (int64_t i = 0; i < slice.size; ++i)
       to[i] = static_cast<float>(from[i] * weight);
     ++slice.given;
-    ranks.loop().call([this, number] { push(number); });
+    ranks.loop().call([this, number, ready = now()] { push(number, ready); });
   }
 }
 
@@ -120,7 +121,7 @@ void GradientExchange::take(size_t parameter) {
 // The thread of the messages
 //===----------------------------------------------------------------------===//
 
-void GradientExchange::push(size_t number) {
+void GradientExchange::push(size_t number, double ready) {
   Slice &slice = slices[number];
   auto count = [this](int64_t &steps) {
     return [this, &steps] { ranks.loop().update([&] { ++steps; }); };
@@ -134,7 +135,8 @@ void GradientExchange::push(size_t number) {
                        count(slice.summed));
   ranks.loop().postInTurn({slice.owner, tags::push(number), contributionOf(slice, ranks.rank()),
                            bytes, priorityOf(slice, /*isSum=*/false), text("push ", number),
-                           count(slice.pushed)});
+                           count(slice.pushed)},
+                          ready);
 }
 
 void GradientExchange::perform(const SliceProtocol::Actions &actions) {
@@ -185,5 +187,6 @@ void GradientExchange::sendSums(size_t number) {
       ranks.loop().postInTurn({rank, tags::sum(number), sums.floats() + slice.ownedStart,
                                slice.size * sizeof(float), priorityOf(slice, /*isSum=*/true),
                                text("sum ", number),
-                               [this, &slice] { perform(protocol.sumSent(slice.ownedNumber)); }});
+                               [this, &slice] { perform(protocol.sumSent(slice.ownedNumber)); }},
+                              now());
 }

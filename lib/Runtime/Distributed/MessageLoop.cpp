@@ -104,12 +104,12 @@ void MessageLoop::call(std::function<void()> function) {
 
 void MessageLoop::post(Message message) {
   if (throttle.isLimited())
-    return postInTurn(std::move(message));
+    return postInTurn(std::move(message), now());
   call([this, entry = Posted{std::move(message), now()}] { begin(entry, [] {}); });
 }
 
-void MessageLoop::postInTurn(Message message) {
-  call([this, entry = Posted{std::move(message), now()}] {
+void MessageLoop::postInTurn(Message message, double ready) {
+  call([this, entry = Posted{std::move(message), ready}] {
     queue.post(entry.message.priority, entry);
   });
 }

@@ -50,31 +50,35 @@ struct Beginning {
 struct Ranks::Gathering {
   Gathering(int rank, int count, const char *what)
       : rank(rank), what(what), beginnings(count), all(count), toReceive(count, true),
-        toSend(count - 1) {
-    toReceive[rank] = false;
+        toSend(count, true) {
+    toReceive[rank] = toSend[rank] = false;
   }
 
   bool isOver() const {
-    return toSend == 0 && std::count(toReceive.begin(), toReceive.end(), true) == 0;
+    return std::count(toReceive.begin(), toReceive.end(), true) == 0 &&
+           std::count(toSend.begin(), toSend.end(), true) == 0;
   }
   /// The messages that have not ended.
   std::string describeMissing() const {
-    std::string from;
-    for (size_t other = 0; other < toReceive.size(); ++other)
-      if (toReceive[other])
-        from += text(from.empty() ? "" : ", ", other);
-    if (from.empty())
-      return text("other ranks to receive '", what, "'");
-    return text("'", what, "' of rank", from.find(',') == std::string::npos ? " " : "s ", from);
+    std::string from = list(toReceive);
+    return from.empty() ? text("rank ", list(toSend), " to receive '", what, "'")
+                        : text("'", what, "' of rank ", from);
+  }
+  /// "0, 2"
+  static std::string list(const std::vector<bool> &ranks) {
+    std::string numbers;
+    for (size_t other = 0; other < ranks.size(); ++other)
+      if (ranks[other])
+        numbers += text(numbers.empty() ? "" : ", ", other);
+    return numbers;
   }
 
   const int rank;
   const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
-  /// Ranks whose whole text is not there, and the number of those that lack that of this rank.
-  std::vector<bool> toReceive;
-  int toSend;
+  /// Ranks whose whole text is not there, and those that have not received that of this rank.
+  std::vector<bool> toReceive, toSend;
   /// When it began, and when the last message came to its end.
   double begin = now(), end = 0;
 };
@@ -120,9 +124,9 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
 
 /// Sends the text of this rank to another one.
 void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
-  std::function<void()> ended = [this, gathering] {
+  std::function<void()> ended = [this, gathering, other] {
     messages->update([&] {
-      --gathering->toSend;
+      gathering->toSend[other] = false;
       gathering->end = now();
     });
   };

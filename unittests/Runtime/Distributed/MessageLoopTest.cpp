@@ -119,7 +119,7 @@ TEST(MessageLoopDeathTest, AWaitWithoutProgressEndsAll) {
     onRanks(3, {}, body, /*stallTimeout=*/0.3);
   };
   EXPECT_EXIT(stall(), testing::ExitedWithCode(1),
-              "^error: rank 1: waited 0.3 s for 'numbers' of ranks 0, 2 in epoch 1, batch 2 "
+              "^error: rank 1: waited 0.3 s for 'numbers' of rank 0, 2 in epoch 1, batch 2 "
               ".step 2., and no message arrived; .*--stall-timeout=0.3\n$");
 }
 

@@ -82,7 +82,7 @@ private:
   std::string describeMissing(const Slice &slice) const;
 
   // On the thread of the messages.
-  void push(size_t number);
+  void push(size_t number, double ready);
   void perform(const SliceProtocol::Actions &actions);
   void receivePushes(size_t number);
   void addUp(size_t number);

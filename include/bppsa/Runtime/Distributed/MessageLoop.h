@@ -72,8 +72,9 @@ public:
 
   /// Sends a message at once, whatever else is in flight.
   void post(Message message);
-  /// Sends a message when its turn comes. SendQueue says which messages may be sent this way.
-  void postInTurn(Message message);
+  /// Sends a message, which was ready at the time `ready`, when its turn comes. SendQueue says
+  /// which messages may be sent this way.
+  void postInTurn(Message message, double ready);
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> arrived);
   /// The same for a message that may never be sent: drain() does not wait for it, and cancel() ends
   /// it.
