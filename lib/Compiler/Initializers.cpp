@@ -92,8 +92,7 @@ static std::string describeTransposed(ArrayRef<std::pair<std::string, std::strin
 /// One line on initializers that the exporter has computed from parameters.
 static std::string describeDerived(ArrayRef<std::string> derived) {
   return "the exporter has computed initializers from parameters, and these are trained in place "
-         "of "
-         "the parameters: " +
+         "of the parameters: " +
          listSome(derived) +
          "; to train the parameters, export with optimize=False. --freeze=REGEX keeps initializers "
          "as they are";

@@ -115,9 +115,9 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   addAll("outputs", model.outputs);
   object["parameters"] = countParameters(model);
   object["initializers"] = ordered_json::array();
+  ordered_json classification = description.value("classification", ordered_json::object());
   for (const ParameterInfo &info : model.parameters)
-    object["initializers"].push_back(
-        describeInitializer(info, description.value("classification", ordered_json::object())));
+    object["initializers"].push_back(describeInitializer(info, classification));
   object["variants"] = ordered_json::array();
   for (size_t i = 0; i < model.variants.size(); ++i) {
     const VariantInfo &variant = model.variants[i];

@@ -83,7 +83,7 @@ private:
   std::map<int64_t, MPI_Datatype> mapTypes;
   /// Operations know nothing but the type of their elements.
   static decltype(&MPI_Type_size) sizeOfType;
-  /// What is known of a request; `from` is -1 unless it is a receive.
+  /// A request that has not ended; `from` is -1 unless it is a receive.
   struct Pending {
     std::function<void()> done;
     int from = -1, tag = 0;
