@@ -107,8 +107,8 @@ LogicalResult Compilation::import() {
   if (failed(importOptions))
     return failure();
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
-  if (failed(file) || failed(releaseAxes(*file)) || failed(untie(*file)) ||
-      failed(setTrainingMode(*file)))
+  if (failed(file) || failed(releaseAxes(*file)) || failed(trainConstants(*file)) ||
+      failed(untie(*file)) || failed(setTrainingMode(*file)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> imported = failure();
   {
@@ -131,13 +131,13 @@ LogicalResult Compilation::import() {
   if (failed(loadImage(**file)))
     return failure();
   chooseLossOutputs();
-  if (failed(shapeLoops()) || failed(adaptToLoops()) || failed(settleInitializers(**file)) ||
-      failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
-      failed(checkLossOutputs()))
+  if (failed(shapeLoops()) || failed(adaptToLoops()) || failed(checkLossOutputs()) ||
+      failed(settleInitializers(**file)) || failed(freezeRows()))
     return failure();
   if (options.training.syncBatchNorm && !holdsRankMeans(*module))
-    return fail("--sync-bn: the model has no BatchNormalization in training mode; set it with "
-                "--training-mode, or leave --sync-bn out");
+    return fail(Twine("--sync-bn: the model has no BatchNormalization in training mode; ") +
+                (options.trainingMode ? "" : "set it with --training-mode, or ") +
+                "leave --sync-bn out");
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
   return dump(*module, "import");
@@ -155,6 +155,7 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   for (const std::string &text : options.stepAxes)
     importOptions.stepAxes.push_back(*BatchAxisRequest::parse(text));
   importOptions.carries = options.carries;
+  importOptions.isUntied = options.untie.has_value();
   importOptions.sharesStatistics = options.training.syncBatchNorm;
   for (const std::string &text : options.bindings)
     importOptions.bindings.push_back(*BindRequest::parse(text));

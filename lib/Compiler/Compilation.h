@@ -57,6 +57,9 @@ private:
   // Initializers.cpp
   /// Reads every `--freeze-rows`.
   llvm::LogicalResult freezeRows();
+  /// Replaces `file` by the model with initializers in place of the Constant nodes that `--train`
+  /// matches.
+  llvm::LogicalResult trainConstants(std::unique_ptr<llvm::MemoryBuffer> &file);
   /// Replaces `file` by the model that `--untie` asks for.
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
   /// Replaces `file` by the model that `--training-mode` asks for.
@@ -70,8 +73,8 @@ private:
   // Initializers.cpp
   /// Keeps `file` as the model to save, in the form for inference.
   llvm::LogicalResult loadImage(const llvm::MemoryBuffer &file);
-  /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says
-  /// what may be meant otherwise.
+  /// Freezes the parameters of `module`, made of `file`, that are not trained, and says what may be
+  /// meant otherwise. Fails where nothing is left to train.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
   llvm::LogicalResult rollUpSteps();
   llvm::LogicalResult shapeLoops();
@@ -151,6 +154,8 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
+  /// Initializers that `--train` has made of Constant nodes.
+  std::vector<std::string> trainedConstants;
   /// Why initializers are trained or not, by name; for `info`.
   llvm::json::Object classification;
   std::mutex progressMutex;

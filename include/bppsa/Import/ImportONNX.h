@@ -48,6 +48,8 @@ struct ImportOptions {
   /// Batch normalizations in training mode take the statistics of the samples of all ranks
   /// (`bppsa.rank_mean`).
   bool sharesStatistics = false;
+  /// `--untie` has been given, so that errors do not recommend it.
+  bool isUntied = false;
 };
 
 /// Imports the model at `path` as a module with one function `forward`: graph

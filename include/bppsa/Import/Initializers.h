@@ -27,6 +27,10 @@ struct MergedInitializer {
   std::string name;
   /// The parameters besides `name`, or the nodes that read it where no name is recorded.
   std::vector<std::string> others;
+  /// Running statistics or a constant are among them, so that it is not trained.
+  bool holdsConstant = false;
+  /// All of them are running statistics.
+  bool areStatistics = false;
 };
 
 /// An initializer and why it is classified as it is.
@@ -51,12 +55,31 @@ struct InitializerFindings {
   std::vector<std::string> removedBiases;
   /// Scalars of which the file does not tell whether they are parameters.
   std::vector<std::string> scalars;
+  /// Running statistics of BatchNormalization nodes.
+  std::vector<std::string> statistics;
+  /// Outputs of Constant nodes that look like weights.
+  std::vector<std::string> constantWeights;
+};
+
+/// What `trainConstants` has changed.
+struct TrainedConstants {
+  /// The new initializers; empty where no constant has been found.
+  std::vector<std::string> names;
+  /// The bytes of the model with them.
+  std::string bytes;
 };
 
 /// Looks at the float initializers of the model in `buffer`. Fails after an error where it cannot
 /// be read.
 mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef buffer,
                                                          mlir::MLIRContext *context);
+
+/// Makes initializers of the float Constant nodes of rank 1 or more, also in graphs inside of nodes
+/// and in functions, with outputs whose names match the regular expression `pattern`. Fails after an
+/// error where the model cannot be read or the pattern is wrong.
+mlir::FailureOr<TrainedConstants> trainConstants(llvm::MemoryBufferRef buffer,
+                                                 mlir::MLIRContext *context,
+                                                 llvm::StringRef pattern);
 
 /// The bytes of the model in `buffer` with initializers of their own for the uses of initializers.
 /// An empty `pattern` means those that look merged, one for each parameter; a regular expression

@@ -82,6 +82,13 @@ public:
   int64_t numTrainingModes = 0;
   /// Whether they take the statistics of all ranks.
   bool sharesStatistics = false;
+  /// Whether `--untie` has been given.
+  bool isUntied = false;
+  /// The end of an error on an initializer of two meanings.
+  llvm::StringRef offerUntie() const {
+    return isUntied ? "; make an initializer for each use in the model"
+                    : "; --untie gives each use its own";
+  }
   /// Whether marks of `Mixed` count: what is made meanwhile is not for training only.
   bool marksMixing = true;
 

@@ -37,6 +37,23 @@ static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
   return components;
 }
 
+/// The parameter of PyTorch's module that the input of a normalization node is. One initializer for
+/// two of them, such as the scale and the variance of an untrained BatchNormalization, has been
+/// merged.
+static StringRef getSlot(const onnx::NodeProto &node, int input) {
+  constexpr StringRef slots[] = {"", "weight", "bias", "running_mean", "running_var"};
+  StringRef op = node.op_type();
+  int numSlots = op == "BatchNormalization"                                        ? 5
+                 : op == "LayerNormalization" || op == "InstanceNormalization" ||
+                           op == "GroupNormalization"                                ? 3
+                                                                                     : 0;
+  return input < numSlots ? slots[input] : "";
+}
+
+bool bppsa::isStatistic(const InitializerUse &use) {
+  return StringRef(use.slot).starts_with("running_");
+}
+
 namespace {
 class Collector {
 public:
@@ -47,6 +64,7 @@ public:
 private:
   void visit(onnx::GraphProto &graph, const llvm::StringSet<> &hidden);
   void add(onnx::NodeProto &node, int input, StringRef name);
+  void orderGroups(StringRef name, SmallVector<UseGroup> &groups) const;
   UseGroup &getGroup(SmallVector<UseGroup> &groups, const InitializerUse &use);
   std::optional<std::string> findModule(const onnx::NodeProto &node) const;
   std::string findRole(const InitializerUse &use, StringRef initializer) const;
@@ -66,14 +84,22 @@ Collector::Collector(onnx::GraphProto &graph) {
     if (auto path = splitNodePath(node.name()))
       components.insert_range(*path);
   visit(graph, {});
-  for (auto &[name, list] : groups) {
-    SmallVector<UseGroup> ordered;
-    for (bool hasAlias : {false, true})
-      for (const UseGroup &group : list)
-        if (group.front().alias.empty() != hasAlias)
-          ordered.push_back(group);
-    list = std::move(ordered);
-  }
+  for (auto &[name, list] : groups)
+    orderGroups(name, list);
+}
+
+/// Puts the group first that keeps the initializer: not one of an alias, and of these the one whose
+/// parameter has the name.
+void Collector::orderGroups(StringRef name, SmallVector<UseGroup> &groups) const {
+  auto getRank = [&](const UseGroup &group) {
+    return !group.front().alias.empty() ? 2 : getParameterName(name, group) != name;
+  };
+  SmallVector<UseGroup> ordered;
+  for (int rank : {0, 1, 2})
+    for (const UseGroup &group : groups)
+      if (getRank(group) == rank)
+        ordered.push_back(group);
+  groups = std::move(ordered);
 }
 
 std::optional<std::string> Collector::findModule(const onnx::NodeProto &node) const {
@@ -106,6 +132,9 @@ UseGroup &Collector::getGroup(SmallVector<UseGroup> &groups, const InitializerUs
   bool isKnown = !use.alias.empty() || use.module;
   auto found = llvm::find_if(groups, [&](const UseGroup &group) {
     const InitializerUse &first = group.front();
+    bool areApart = !first.slot.empty() && !use.slot.empty() && first.slot != use.slot;
+    if (areApart || isStatistic(first) != isStatistic(use))
+      return false;
     if (!use.role.empty() && first.role == use.role)
       return true;
     return isKnown && first.alias == use.alias &&
@@ -119,7 +148,7 @@ void Collector::add(onnx::NodeProto &node, int input, StringRef name) {
   if (meaning == meanings.end())
     return;
   std::string alias = name == meaning->second ? "" : name.str();
-  InitializerUse use{&node, input, alias, findModule(node), ""};
+  InitializerUse use{&node, input, alias, findModule(node), getSlot(node, input).str(), ""};
   use.role = findRole(use, meaning->second);
   getGroup(groups[meaning->second], use).push_back(std::move(use));
 }
@@ -171,8 +200,25 @@ std::string bppsa::getParameterName(StringRef initializer, const UseGroup &group
   const InitializerUse &use = group.front();
   if (!use.alias.empty() || !use.module)
     return use.alias;
-  StringRef last = initializer.substr(initializer.rfind('.') + 1);
+  auto named = llvm::find_if(group, [](const InitializerUse &use) { return !use.slot.empty(); });
+  StringRef last = named != group.end() ? StringRef(named->slot)
+                                        : initializer.substr(initializer.rfind('.') + 1);
   return (*use.module + (use.module->empty() ? "" : ".") + last).str();
+}
+
+void bppsa::addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor) {
+  onnx::GraphProto &graph = *model.mutable_graph();
+  onnx::TensorProto &added = *graph.add_initializer();
+  added = std::move(tensor);
+  // Before IR version 4 initializers are listed among the inputs.
+  if (model.ir_version() >= 4)
+    return;
+  onnx::ValueInfoProto &info = *graph.add_input();
+  info.set_name(added.name());
+  onnx::TypeProto::Tensor &type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(added.data_type());
+  for (int64_t size : added.dims())
+    type.mutable_shape()->add_dim()->set_dim_value(size);
 }
 
 void bppsa::collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names) {

@@ -29,6 +29,9 @@ struct InitializerUse {
   /// The module that the exporter recorded for the node, as in `layers.1.norm1`; empty for the
   /// outermost one.
   std::optional<std::string> module;
+  /// The parameter of the module that an input of a normalization node is, such as `running_var`;
+  /// empty for other nodes.
+  std::string slot;
   /// What the calls of one module share in this place, where the exporter gives each call a name of
   /// its own for a weight in another layout: the module, the number of the node in it, and all
   /// initializers of the node. Empty where names are those of parameters.
@@ -42,6 +45,9 @@ using UseGroup = llvm::SmallVector<InitializerUse>;
 /// are a group, those of one module, and those of one role; a use of which nothing is known is a
 /// group of its own. Where the initializer is read by its own name, that group is the first.
 std::map<std::string, llvm::SmallVector<UseGroup>> collectInitializerUses(onnx::GraphProto &graph);
+
+/// Whether `use` reads running statistics of a BatchNormalization.
+bool isStatistic(const InitializerUse &use);
 
 /// Whether the uses of `group` are calls of one module by several names.
 bool isCalledModule(const UseGroup &group);
@@ -57,6 +63,9 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
       return entry.value();
   return "";
 }
+
+/// Adds `tensor` to the initializers of the main graph.
+void addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor);
 
 /// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
 void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names);

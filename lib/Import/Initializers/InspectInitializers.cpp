@@ -6,6 +6,7 @@
 
 #include "InspectInitializers.h"
 #include "../Model/GraphImporter.h"
+#include "ConstantWeights.h"
 #include "InnerParameters.h"
 #include "RecordedKinds.h"
 #include "llvm/ADT/STLExtras.h"
@@ -107,12 +108,26 @@ static bool areClones(const UseGroup &a, const UseGroup &b) {
   });
 }
 
+static bool holdsStatistic(const UseGroup &group) { return llvm::any_of(group, isStatistic); }
+
+/// Whether one initializer is two parameters of a module, or a parameter and running statistics.
+static bool fillsSlots(ArrayRef<UseGroup> groups) {
+  for (size_t i = 1; i < groups.size(); ++i)
+    for (const UseGroup &group : groups.take_front(i)) {
+      const InitializerUse &a = group.front(), &b = groups[i].front();
+      if (isStatistic(a) != isStatistic(b) ||
+          (a.module && a.module == b.module && a.slot != b.slot))
+        return true;
+    }
+  return false;
+}
+
 FailureOr<bool> bppsa::looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                    ArrayRef<UseGroup> groups) {
   if (groups.size() < 2)
     return false;
   auto hasAlias = [](const UseGroup &group) { return !group.front().alias.empty(); };
-  if (llvm::any_of(groups, hasAlias))
+  if (llvm::any_of(groups, hasAlias) || fillsSlots(groups))
     return true;
   bool hasModules =
       llvm::all_of(groups, [](const UseGroup &group) { return group.front().module.has_value(); });
@@ -150,6 +165,30 @@ static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file
   return floats;
 }
 
+/// Notes an initializer that is several parameters. One that is no parameter by the rules, and so
+/// `isConstant`, matters only if the file records another one among them.
+static LogicalResult noteMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                ArrayRef<UseGroup> groups, const RecordedKinds &kinds,
+                                bool isConstant, InitializerFindings &findings) {
+  FailureOr<bool> isMerged = looksMerged(file, tensor, groups);
+  if (failed(isMerged))
+    return failure();
+  auto isParameter = [&](const UseGroup &group) {
+    return kinds.isParameter(getParameterName(tensor.name(), group));
+  };
+  bool areStatistics = llvm::all_of(groups, holdsStatistic);
+  if (!*isMerged || (isConstant && !areStatistics && llvm::none_of(groups, isParameter)))
+    return success();
+  MergedInitializer &merged = findings.merged.emplace_back();
+  merged.name = tensor.name();
+  merged.areStatistics = areStatistics;
+  merged.holdsConstant = isConstant || llvm::any_of(groups, holdsStatistic);
+  bool hasOwn = groups.front().front().alias.empty();
+  for (const UseGroup &group : groups.drop_front(hasOwn))
+    merged.others.push_back(describeGroup(tensor.name(), group));
+  return success();
+}
+
 FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef buffer,
                                                           MLIRContext *context) {
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
@@ -162,8 +201,12 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
   for (const onnx::TensorProto *found : collectFloats(*file)) {
     const onnx::TensorProto &tensor = *found;
     FailureOr<std::string> reason = findConstantReason(*file, tensor, kinds, findings);
-    if (failed(reason))
+    ArrayRef<UseGroup> groups = uses[tensor.name()];
+    if (failed(reason) ||
+        failed(noteMerged(*file, tensor, groups, kinds, !reason->empty(), findings)))
       return failure();
+    if (llvm::any_of(groups, holdsStatistic))
+      findings.statistics.push_back(tensor.name());
     if (!reason->empty()) {
       findings.constants.push_back({tensor.name(), *reason});
       continue;
@@ -171,23 +214,13 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     parameters.push_back(&tensor);
     if (isDoubtfulScalar(*file, tensor))
       findings.scalars.push_back(tensor.name());
-    ArrayRef<UseGroup> groups = uses[tensor.name()];
     if (llvm::any_of(groups, isCalledModule))
       findings.called.push_back(tensor.name());
-    FailureOr<bool> isMerged = looksMerged(*file, tensor, groups);
-    if (failed(isMerged))
-      return failure();
-    if (!*isMerged)
-      continue;
-    MergedInitializer &merged = findings.merged.emplace_back();
-    merged.name = tensor.name();
-    bool hasOwn = groups.front().front().alias.empty();
-    for (const UseGroup &group : groups.drop_front(hasOwn))
-      merged.others.push_back(describeGroup(tensor.name(), group));
   }
   for (const onnx::NodeProto &node : file->model.graph().node())
     if (getMetadata(node, "pkg.onnxscript.rewriter.rule_name").starts_with("RemoveOptionalBias"))
       findings.removedBiases.push_back(getNodeName(node).str());
+  findings.constantWeights = findConstantWeights(file->model);
   auto transposed = findTransposed(*file, parameters);
   if (failed(transposed))
     return failure();

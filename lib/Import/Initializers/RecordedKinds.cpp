@@ -7,6 +7,7 @@
 #include "RecordedKinds.h"
 #include "InitializerUses.h"
 #include "InnerParameters.h"
+#include "bppsa/Support/TextLists.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
@@ -102,12 +103,9 @@ static bool isRecurrentParameter(StringRef name) {
   return pattern.match(name);
 }
 
-static std::string quoteSome(ArrayRef<StringRef> names) {
-  constexpr size_t shown = 3;
-  std::string text;
-  for (StringRef name : names.take_front(shown))
-    text += (text.empty() ? "'" : ", '") + name.str() + "'";
-  return names.size() > shown ? text + " and others" : text;
+static std::string listSources(ArrayRef<StringRef> names) {
+  auto quote = [](StringRef name) { return quoted(name); };
+  return listSome(llvm::map_to_vector(names, quote), /*maxShown=*/3);
 }
 
 RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string> sources) const {
@@ -134,11 +132,11 @@ RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string>
   using Role = RecordedKind::Role;
   if (parameters.empty())
     return {Role::Constant,
-            buffers.empty() ? "folded from constants" : "folded from " + quoteSome(buffers)};
+            buffers.empty() ? "folded from constants" : "folded from " + listSources(buffers)};
   if (operations.empty())
-    return {Role::Parameter, "folded from " + quoteSome(parameters)};
+    return {Role::Parameter, "folded from " + listSources(parameters)};
   return {Role::Derived,
-          "folded from " + quoteSome(parameters) + " by " + llvm::join(operations, ", ")};
+          "folded from " + listSources(parameters) + " by " + llvm::join(operations, ", ")};
 }
 
 std::optional<RecordedKind> RecordedKinds::find(StringRef name) const {

@@ -44,6 +44,8 @@ public:
 
   /// Nothing where the file does not record it.
   std::optional<RecordedKind> find(llvm::StringRef initializer) const;
+  /// Whether the file records that the module has the parameter `name`.
+  bool isParameter(llvm::StringRef name) const { return signature.lookup(name) == "PARAMETER"; }
   /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of
   /// a submodule. For files without a signature.
   bool isFoldedFromName(llvm::StringRef initializer) const;

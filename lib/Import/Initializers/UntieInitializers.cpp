@@ -68,19 +68,8 @@ void Untier::finish() {
     if (const onnx::NodeProto &node = graph.node(i);
         node.op_type() == "Identity" && replaced.contains(node.output(0)))
       graph.mutable_node()->DeleteSubrange(i, 1);
-  // Before IR version 4 initializers are listed among the inputs.
-  for (onnx::TensorProto &copy : copies) {
-    onnx::TensorProto &added = *graph.add_initializer();
-    added = std::move(copy);
-    if (file.model.ir_version() >= 4)
-      continue;
-    onnx::ValueInfoProto &info = *graph.add_input();
-    info.set_name(added.name());
-    onnx::TypeProto::Tensor &type = *info.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(added.data_type());
-    for (int64_t size : added.dims())
-      type.mutable_shape()->add_dim()->set_dim_value(size);
-  }
+  for (onnx::TensorProto &copy : copies)
+    addInitializer(file.model, std::move(copy));
   for (int i = graph.initializer_size(); i-- > 0;)
     if (unread.contains(graph.initializer(i).name()))
       graph.mutable_initializer()->DeleteSubrange(i, 1);

@@ -50,6 +50,7 @@ ModelImporter::ModelImporter(const OnnxFile &file, const llvm::StringSet<> &inne
       builder(file.location.getContext()), graph(builder), nodes(file, graph) {
   graph.loc = file.location;
   graph.sharesStatistics = options.sharesStatistics;
+  graph.isUntied = options.isUntied;
   visitInnerGraphs(proto, [&](const onnx::GraphProto &inner) {
     for (const onnx::TensorProto &tensor : inner.initializer())
       if (innerNames.contains(tensor.name()))

@@ -7,19 +7,14 @@
 #include "../Initializers/InspectInitializers.h"
 #include "ModelImporter.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Support/TextLists.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-/// "'a'", "'a', 'b' and 3 others"
 static std::string listNames(ArrayRef<std::string> names) {
-  constexpr size_t shown = 8;
-  std::string text;
-  for (const std::string &name : names.take_front(shown))
-    text += (text.empty() ? "" : ", ") + quoted(name);
-  if (names.size() > shown)
-    text += " and " + std::to_string(names.size() - shown) + " others";
-  return text;
+  auto quote = [](const std::string &name) { return quoted(name); };
+  return listSome(llvm::map_to_vector(names, quote));
 }
 
 void ModelImporter::warnOfUntrained() {
@@ -64,7 +59,8 @@ LogicalResult ModelImporter::checkStatistics() {
     if (!llvm::all_of(argument.getUses(), isRunning))
       return error() << "initializer " << quoted(attrs::Parameter::in(attributes).getValue())
                      << " holds running statistics of a BatchNormalization with training_mode 1 "
-                        "and is used otherwise too; --untie gives each use its own";
+                        "and is used otherwise too"
+                     << graph.offerUntie();
   }
   return success();
 }

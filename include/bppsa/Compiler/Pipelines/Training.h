@@ -15,8 +15,9 @@ namespace bppsa {
 
 /// Marks the parameters of `@forward` whose names match `pattern` as frozen.
 /// Fails with a diagnostic where the pattern is no regular expression or
-/// matches nothing.
-llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern);
+/// matches neither a parameter nor one of `constantWeights`.
+llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern,
+                                     llvm::ArrayRef<std::string> constantWeights);
 
 /// Adds `@loss`, and to `pm` everything that turns it into the training
 /// functions: `@step_<variant>`, `@grad_<variant>`, `@update` and `@sumsq`.

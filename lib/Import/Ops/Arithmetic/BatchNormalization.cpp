@@ -86,7 +86,7 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
   if (areStored && stored[0] == stored[1])
     return node.emitError() << "input_mean and input_var are one initializer, "
                             << quoted(node.proto.input(3))
-                            << ", and training updates them; --untie gives each its own";
+                            << ", and training updates them" << graph.offerUntie();
   if (graph.sharesStatistics && !areStored)
     return node.emitError()
            << "--sync-bn needs initializers that hold the running statistics, found "

@@ -1,0 +1,136 @@
+//===- InitializerRemarks.cpp - messages on initializers ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InitializerRemarks.h"
+#include "bppsa/Support/TextLists.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+static std::string quoteName(StringRef name) { return ("'" + name + "'").str(); }
+
+static std::string quoteSome(ArrayRef<std::string> names) {
+  return listSome(llvm::map_to_vector(names, [](const std::string &name) { return quoteName(name); }));
+}
+
+static std::string listMerged(ArrayRef<MergedInitializer> merged) {
+  std::vector<std::string> texts;
+  for (const MergedInitializer &initializer : merged)
+    texts.push_back(quoteName(initializer.name) + " (also for " + listSome(initializer.others) + ")");
+  return listSome(texts);
+}
+
+/// "; --untie ..." without the option, or why it has not helped.
+std::string InitializerRemarks::offerUntie(StringRef effect) const {
+  if (!options.untie)
+    return ("; --untie " + effect).str();
+  return options.untie->empty() ? "" : "; they do not match --untie=" + quoteName(*options.untie);
+}
+
+/// The same for `--train`.
+std::string InitializerRemarks::offerTrain(StringRef effect) const {
+  return options.train.empty() ? ("; --train=REGEX " + effect).str()
+                               : "; they do not match --train=" + quoteName(options.train);
+}
+
+std::string InitializerRemarks::describeMerged(ArrayRef<MergedInitializer> merged) const {
+  return "initializers that look merged by an exporter because their values are equal are trained "
+         "as one: " +
+         listMerged(merged) + offerUntie("gives each its own");
+}
+
+std::string InitializerRemarks::describeUntrainedMerged(ArrayRef<MergedInitializer> merged) const {
+  return "parameters are not trained because the exporter merged them with running statistics or "
+         "constants of equal values: " +
+         listMerged(merged) + offerUntie("separates and trains them");
+}
+
+std::string InitializerRemarks::describeMergedStatistics(ArrayRef<MergedInitializer> merged) const {
+  return "running statistics that look merged by an exporter because their values are equal are "
+         "updated as one: " +
+         listMerged(merged) + offerUntie("gives each its own");
+}
+
+std::string InitializerRemarks::describeCalled(ArrayRef<std::string> names) const {
+  std::string text = "trained as one, because the names of their nodes are those of calls of one "
+                     "module: " +
+                     quoteSome(names);
+  if (!options.untie)
+    return text + "; --untie=REGEX gives each call its own";
+  return text + (options.untie->empty() ? "; --untie without a REGEX does not separate calls"
+                                        : offerUntie(""));
+}
+
+std::string
+InitializerRemarks::describeTransposed(ArrayRef<std::pair<std::string, std::string>> pairs) const {
+  std::vector<std::string> texts;
+  for (const auto &[name, other] : pairs)
+    texts.push_back(quoteName(name) + " and " + quoteName(other));
+  return "initializers that are one matrix and its transpose, which exporters make of one "
+         "parameter, are trained apart: " +
+         listSome(texts) +
+         "; to train them as one, export without constant folding (do_constant_folding=False, or "
+         "optimize=False with dynamo=True)";
+}
+
+std::string InitializerRemarks::describeDerived(ArrayRef<std::string> derived) const {
+  return "the exporter has computed initializers from parameters, and these are trained in place "
+         "of the parameters: " +
+         listSome(derived) + "; to train the parameters, export with optimize=False" +
+         (options.training.freeze.empty() ? ". --freeze=REGEX keeps initializers as they are" : "");
+}
+
+std::string InitializerRemarks::describeScalars(ArrayRef<std::string> names) const {
+  bool isOne = names.size() == 1;
+  std::string text =
+      (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
+      (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
+             : "' are scalars, which exporters use for constants, and are trained; ");
+  if (!options.training.freeze.empty())
+    return text + (isOne ? "it does" : "they do") + " not match --freeze=" +
+           quoteName(options.training.freeze);
+  auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
+  return text + "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'" +
+         (isOne ? " keeps it" : " keeps them");
+}
+
+std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) const {
+  return "the exporter has removed biases because they are zero, which PyTorch trains and this "
+         "program does not: those of the nodes " +
+         listSome(nodes) + "; export with optimize=False to keep them";
+}
+
+std::string InitializerRemarks::describeConstants(ArrayRef<std::string> constants) const {
+  return "not trained, as buffers or constants: " + listSome(constants) +
+         offerTrain("trains them");
+}
+
+std::string InitializerRemarks::describePathless(ArrayRef<std::string> names) const {
+  return "not trained, because no differentiable path leads from them to the loss: " +
+         quoteSome(names) +
+         "; comparisons, roundings, integers and indices pass no gradient on";
+}
+
+std::string InitializerRemarks::describeConstantWeights(ArrayRef<std::string> names) const {
+  return "weights in Constant nodes are not trained: " + quoteSome(names) +
+         offerTrain("trains those whose names match, as initializers");
+}
+
+std::string
+InitializerRemarks::describeNothingTrained(ArrayRef<std::string> initializers,
+                                           ArrayRef<std::string> constantWeights) const {
+  std::string text = "the model has nothing to train: ";
+  if (!initializers.empty())
+    text += listSome(initializers, /*maxShown=*/4);
+  if (!constantWeights.empty())
+    text += (initializers.empty() ? "" : "; ") + std::string("weights in Constant nodes: ") +
+            quoteSome(constantWeights);
+  return text + offerTrain("trains those whose names match") +
+         (options.training.freeze.empty() ? "; --freeze=. compiles it without training" : "");
+}

@@ -1,0 +1,60 @@
+//===- InitializerRemarks.h - messages on initializers ----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_COMPILER_INITIALIZERREMARKS_H
+#define BPPSA_LIB_COMPILER_INITIALIZERREMARKS_H
+
+#include "bppsa/Compiler/CompileOptions.h"
+#include "bppsa/Import/Initializers.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+#include <utility>
+
+namespace bppsa {
+
+/// Words messages on initializers. Each message is one line. A remedy is left out where the user
+/// has given its option already. Lists must not be empty.
+class InitializerRemarks {
+public:
+  explicit InitializerRemarks(const CompileOptions &options) : options(options) {}
+
+  /// Initializers that look merged and are trained as one.
+  std::string describeMerged(llvm::ArrayRef<MergedInitializer> merged) const;
+  /// Parameters that are not trained because running statistics or a constant were merged into them.
+  std::string describeUntrainedMerged(llvm::ArrayRef<MergedInitializer> merged) const;
+  /// Running statistics of several nodes that are updated as one.
+  std::string describeMergedStatistics(llvm::ArrayRef<MergedInitializer> merged) const;
+  /// Parameters of modules that are called more than once.
+  std::string describeCalled(llvm::ArrayRef<std::string> names) const;
+  /// Matrices and their transposes.
+  std::string
+  describeTransposed(llvm::ArrayRef<std::pair<std::string, std::string>> transposed) const;
+  /// Initializers that the exporter has computed from parameters.
+  std::string describeDerived(llvm::ArrayRef<std::string> derived) const;
+  /// Trained scalars, in which exporters keep constants too.
+  std::string describeScalars(llvm::ArrayRef<std::string> names) const;
+  /// Nodes whose biases the exporter has removed.
+  std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
+  /// Buffers and constants, each with the reason.
+  std::string describeConstants(llvm::ArrayRef<std::string> constants) const;
+  /// Initializers without a differentiable path to the loss.
+  std::string describePathless(llvm::ArrayRef<std::string> names) const;
+  /// Weights in Constant nodes.
+  std::string describeConstantWeights(llvm::ArrayRef<std::string> names) const;
+  /// The error that nothing is trained. Either list may be empty.
+  std::string describeNothingTrained(llvm::ArrayRef<std::string> initializers,
+                                     llvm::ArrayRef<std::string> constantWeights) const;
+
+private:
+  std::string offerUntie(llvm::StringRef effect) const;
+  std::string offerTrain(llvm::StringRef effect) const;
+
+  const CompileOptions &options;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_COMPILER_INITIALIZERREMARKS_H

@@ -1,0 +1,173 @@
+//===- InitializerSettlement.cpp - kinds of initializers ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InitializerSettlement.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Differentiation/DifferentiablePaths.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The results of `forward` that have a loss.
+static SmallVector<Value> findLossValues(func::FuncOp forward, const TrainingOptions &training) {
+  SmallVector<Value> values;
+  auto results = cast<func::ReturnOp>(forward.front().getTerminator()).getOperands();
+  for (const LossTerm &term : training.getLossTerms())
+    for (unsigned i = 0, e = results.size(); i < e; ++i)
+      if (term.output.empty() ? i == 0 : attrs::Output::ofResult(forward, i) == term.output)
+        values.push_back(results[i]);
+  return values;
+}
+
+InitializerSettlement::InitializerSettlement(func::FuncOp forward,
+                                             const InitializerFindings &findings,
+                                             const CompileOptions &options,
+                                             ArrayRef<std::string> lifted)
+    : forward(forward), findings(findings), options(options), words(options),
+      train(options.train), freeze(options.training.freeze),
+      differentiable(findDifferentiablePaths(findLossValues(forward, options.training))),
+      isTrainMatched(options.train.empty() || !lifted.empty()) {
+  for (const auto &[name, reason] : findings.constants)
+    constants[name] = reason;
+  for (const auto &[name, reason] : findings.recorded)
+    recorded[name] = reason;
+  trainedConstants.insert(lifted.begin(), lifted.end());
+  for (const std::string &name : findings.constantWeights)
+    if (isFrozenByUser(name))
+      isFreezeMatched = true;
+    else
+      constantWeights.push_back(name);
+}
+
+/// Of an initializer that the importer has frozen.
+InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned argument,
+                                                                    StringRef name) {
+  if (forward.getArgument(argument).use_empty())
+    return {"frozen", "not read by the graph"};
+  bool isMerged = llvm::any_of(findings.merged, [&](const MergedInitializer &merged) {
+    return merged.name == name && !merged.areStatistics;
+  });
+  if (llvm::is_contained(findings.statistics, name))
+    return {"statistic", isMerged ? "merged with running statistics of BatchNormalization"
+                                  : "running statistics of BatchNormalization"};
+  return {"frozen", "a setting of a node"};
+}
+
+InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument, StringRef name) {
+  bool isChosen = !options.train.empty() && train.match(name);
+  auto constant = constants.find(name);
+  isTrainMatched |= isChosen && constant != constants.end();
+  isFreezeMatched |= isFrozenByUser(name);
+  if (attrs::Statistic::ofArgument(forward, argument))
+    return isFrozenByUser(name) ? Decision{"frozen", "--freeze"}
+                                : Decision{"statistic", "updated by training steps"};
+  if (attrs::Frozen::ofArgument(forward, argument))
+    return decideFrozen(argument, name);
+  isChosen |= trainedConstants.contains(name);
+  if (constant != constants.end() && !isChosen)
+    return {"constant", constant->second};
+  if (isFrozenByUser(name))
+    return {"frozen", "--freeze"};
+  if (!differentiable.contains(forward.getArgument(argument)))
+    return {"frozen", "no differentiable path to the loss"};
+  if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
+    return {"trained", "--train"};
+  auto kind = recorded.find(name);
+  return {"trained", kind == recorded.end() ? "" : kind->second};
+}
+
+void InitializerSettlement::run() {
+  SmallVector<DictionaryAttr> arguments;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    NamedAttrList attributes(forward.getArgAttrDict(i));
+    if (auto parameter = attrs::Parameter::ofArgument(forward, i)) {
+      StringRef name = parameter.getValue();
+      Decision decision = decide(i, name);
+      if (!decision.reason.empty())
+        classification[name.str()] = llvm::json::Object{{"kind", decision.kind.str()},
+                                                        {"reason", decision.reason}};
+      std::string text = "'" + name.str() + "' (" + decision.reason + ")";
+      if (decision.kind == "trained")
+        trained.push_back(name.str());
+      else
+        untrainedReasons.push_back(text);
+      if (decision.kind == "constant")
+        constantReasons.push_back(text);
+      bool isPathless = decision.kind == "frozen" && !attrs::Frozen::in(attributes) &&
+                        decision.reason != "--freeze";
+      if (isPathless)
+        pathless.push_back(name.str());
+      if (decision.kind == "constant" || isPathless)
+        attrs::Frozen::set(attributes, UnitAttr::get(forward.getContext()));
+      if (attrs::Statistic::in(attributes))
+        updatedStatistics.insert(name);
+    }
+    arguments.push_back(attributes.getDictionary(forward.getContext()));
+  }
+  forward.setAllArgAttrs(arguments);
+}
+
+bool InitializerSettlement::hasNothingToTrain() const {
+  bool isEmpty = untrainedReasons.empty() && constantWeights.empty();
+  return trained.empty() && !isEmpty && !isFreezeMatched && !options.training.hasPullbacks();
+}
+
+std::string InitializerSettlement::describeNothingTrained() const {
+  return words.describeNothingTrained(untrainedReasons, constantWeights);
+}
+
+void InitializerSettlement::warnOfUntrained() {
+  if (!constantReasons.empty())
+    note(words.describeConstants(constantReasons));
+  if (!pathless.empty())
+    warn(words.describePathless(pathless));
+  if (!constantWeights.empty())
+    warn(words.describeConstantWeights(constantWeights));
+  if (!findings.removedBiases.empty())
+    warn(words.describeRemoved(findings.removedBiases));
+}
+
+void InitializerSettlement::warnOfMerged() {
+  std::vector<MergedInitializer> trainedAsOne, untrained, statistics;
+  for (const MergedInitializer &merged : findings.merged)
+    if (merged.areStatistics) {
+      if (updatedStatistics.contains(merged.name))
+        statistics.push_back(merged);
+    } else if (merged.holdsConstant && !isFrozenByUser(merged.name) && !isTrained(merged.name)) {
+      untrained.push_back(merged);
+    } else if (isTrained(merged.name)) {
+      trainedAsOne.push_back(merged);
+    }
+  if (!trainedAsOne.empty())
+    warn(words.describeMerged(trainedAsOne));
+  if (!untrained.empty())
+    warn(words.describeUntrainedMerged(untrained));
+  if (!statistics.empty())
+    warn(words.describeMergedStatistics(statistics));
+}
+
+void InitializerSettlement::addRemarks() {
+  warnOfUntrained();
+  std::vector<std::string> derived, scalars;
+  for (const auto &[name, reason] : findings.derived)
+    if (isTrained(name))
+      derived.push_back("'" + name + "' (" + reason + ")");
+  if (!derived.empty())
+    warn(words.describeDerived(derived));
+  llvm::copy_if(findings.scalars, std::back_inserter(scalars),
+                [&](const std::string &name) { return isTrained(name); });
+  if (!scalars.empty())
+    warn(words.describeScalars(scalars));
+  std::vector<std::pair<std::string, std::string>> transposed;
+  llvm::copy_if(findings.transposed, std::back_inserter(transposed), [&](const auto &pair) {
+    return isTrained(pair.first) && isTrained(pair.second);
+  });
+  if (!transposed.empty())
+    warn(words.describeTransposed(transposed));
+  if (!findings.called.empty())
+    note(words.describeCalled(findings.called));
+  warnOfMerged();
+}

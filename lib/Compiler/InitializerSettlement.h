@@ -1,0 +1,77 @@
+//===- InitializerSettlement.h - kinds of initializers ----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H
+#define BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H
+
+#include "InitializerRemarks.h"
+#include "bppsa/Compiler/Compiler.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+namespace bppsa {
+
+/// Decides for each initializer whether it is trained, and collects what the user should know.
+class InitializerSettlement {
+public:
+  InitializerSettlement(mlir::func::FuncOp forward, const InitializerFindings &findings,
+                        const CompileOptions &options,
+                        llvm::ArrayRef<std::string> trainedConstants);
+
+  /// Freezes the arguments of the function that are not trained.
+  void run();
+  /// Whether `--train` matches an initializer that is not trained otherwise.
+  bool matchesTrain() const { return isTrainMatched; }
+  /// Whether training was meant, and there is nothing to train.
+  bool hasNothingToTrain() const;
+  std::string describeNothingTrained() const;
+  /// Adds the warnings and notes on all initializers to `remarks`.
+  void addRemarks();
+
+  std::vector<CompileDiagnostic> remarks;
+  /// The kind and the reason of each initializer, by name.
+  llvm::json::Object classification;
+
+private:
+  struct Decision {
+    llvm::StringRef kind;
+    std::string reason;
+  };
+  Decision decide(unsigned argument, llvm::StringRef name);
+  Decision decideFrozen(unsigned argument, llvm::StringRef name);
+  bool isFrozenByUser(llvm::StringRef name) const {
+    return !options.training.freeze.empty() && freeze.match(name);
+  }
+  bool isTrained(llvm::StringRef name) const { return llvm::is_contained(trained, name); }
+  void warnOfUntrained();
+  void warnOfMerged();
+  void warn(std::string message) {
+    remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
+  }
+  void note(std::string message) {
+    remarks.push_back({CompileDiagnostic::Severity::Note, std::move(message)});
+  }
+
+  mlir::func::FuncOp forward;
+  const InitializerFindings &findings;
+  const CompileOptions &options;
+  InitializerRemarks words;
+  llvm::Regex train, freeze;
+  llvm::DenseSet<mlir::Value> differentiable;
+  llvm::StringMap<std::string> constants, recorded;
+  llvm::StringSet<> trainedConstants, updatedStatistics;
+  bool isTrainMatched, isFreezeMatched = false;
+  /// Names; those with a reason are quoted.
+  std::vector<std::string> trained, pathless, constantReasons, untrainedReasons, constantWeights;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H

@@ -1,0 +1,150 @@
+//===- DifferentiablePaths.cpp - what a gradient can reach ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Differentiation/DifferentiablePaths.h"
+#include "Rules/ElementwiseVJP.h"
+#include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// Goes back from the targets along the paths that cotangents take.
+class PathFinder {
+public:
+  void add(Value value);
+  void run();
+
+  llvm::DenseSet<Value> reached;
+
+private:
+  void visitResult(OpResult result);
+  void visitArgument(BlockArgument argument);
+  void visitRecurrence(RecurrenceOp loop, unsigned result);
+  bool readsInitial(RecurrenceOp loop, Value trajectory);
+  void addPassed(Operation *op);
+  ArrayRef<bool> getPassed(Operation *op);
+
+  SmallVector<Value> worklist;
+  SymbolicSizes sizes;
+  /// By elementwise operation: the operands that its rule gives a cotangent.
+  llvm::DenseMap<OperationName, SmallVector<bool>> passed;
+};
+} // namespace
+
+void PathFinder::add(Value value) {
+  if (isa<FloatType>(getElementTypeOrSelf(value.getType())) && reached.insert(value).second)
+    worklist.push_back(value);
+}
+
+void PathFinder::run() {
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (auto result = dyn_cast<OpResult>(value))
+      visitResult(result);
+    else
+      visitArgument(cast<BlockArgument>(value));
+  }
+}
+
+/// Applies the rule of `op`, an elementwise operation on scalars or vectors, to see the operands
+/// that it passes a cotangent to.
+ArrayRef<bool> PathFinder::getPassed(Operation *op) {
+  auto [found, isNew] = passed.try_emplace(op->getName());
+  if (!isNew)
+    return found->second;
+  Block scratch;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToStart(&scratch);
+  Value cotangent = createFloat(builder, op->getLoc(), op->getResult(0).getType(), 1);
+  SmallVector<bool> needed = llvm::map_to_vector(op->getOperands(), [](Value operand) {
+    return isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  });
+  SmallVector<Value> cotangents(needed.size());
+  if (failed(cast<VJPOpInterface>(op).buildVJP(builder, cotangent, needed, cotangents)))
+    llvm_unreachable("rules of elementwise operations hold for scalars and vectors");
+  found->second = llvm::map_to_vector(cotangents, [](Value value) { return bool(value); });
+  return found->second;
+}
+
+void PathFinder::addPassed(Operation *op) {
+  if (isa<StopGradientOp>(op))
+    return;
+  if (op->hasTrait<OpTrait::Elementwise>() && isa<VJPOpInterface>(op) &&
+      !isa<TensorType>(op->getResult(0).getType())) {
+    for (auto [operand, isPassed] : llvm::zip_equal(op->getOperands(), getPassed(op)))
+      if (isPassed)
+        add(operand);
+    return;
+  }
+  for (Value operand : getDifferentiatedOperands(op))
+    add(operand);
+}
+
+/// Whether a user of `trajectory` reads the slot of the initial state. A loop has at least one step.
+bool PathFinder::readsInitial(RecurrenceOp loop, Value trajectory) {
+  MLIRContext *context = loop.getContext();
+  return !llvm::all_of(trajectory.getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice)
+      return readsSizeOnly(user);
+    AffineExpr first = sizes.get(slice.getMixedOffsets()[0], context);
+    AffineExpr count = sizes.get(slice.getMixedSizes()[0], context);
+    AffineExpr slots = sizes.getSize(trajectory, 0);
+    auto one = getAffineConstantExpr(1, context);
+    if (loop.getReverse())
+      return sizes.areEqual(first + count, slots - 1) || first + count == one;
+    auto constant = dyn_cast<AffineConstantExpr>(first);
+    return (constant && constant.getValue() >= 1) ||
+           (count == one && sizes.areEqual(first, slots - 1));
+  });
+}
+
+void PathFinder::visitRecurrence(RecurrenceOp loop, unsigned result) {
+  Operation *terminator = loop->getRegion(0).front().getTerminator();
+  add(terminator->getOperand(result));
+  if (result < loop.getInitial().size() && readsInitial(loop, loop->getResult(result)))
+    add(loop.getInitial()[result]);
+}
+
+void PathFinder::visitResult(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    visitRecurrence(loop, result.getResultNumber());
+  else if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    add(structured.getBlock()->getTerminator()->getOperand(result.getResultNumber()));
+  else
+    addPassed(op);
+}
+
+void PathFinder::visitArgument(BlockArgument argument) {
+  Operation *op = argument.getOwner()->getParentOp();
+  unsigned number = argument.getArgNumber();
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (structured.getMatchingBlockArgument(&operand) == argument)
+        add(operand.get());
+    return;
+  }
+  auto loop = dyn_cast<RecurrenceOp>(op);
+  if (!loop)
+    return;
+  // Sequences, initial states and captures are the first operands, in this order.
+  add(loop->getOperand(number));
+  unsigned numSequences = loop.getSequences().size();
+  if (number >= numSequences && number < numSequences + loop.getInitial().size())
+    add(argument.getOwner()->getTerminator()->getOperand(number - numSequences));
+}
+
+llvm::DenseSet<Value> bppsa::findDifferentiablePaths(ValueRange targets) {
+  PathFinder finder;
+  for (Value target : targets)
+    finder.add(target);
+  finder.run();
+  return std::move(finder.reached);
+}
