@@ -74,6 +74,8 @@ LogicalResult Compilation::prepare() {
 FailureOr<std::string> Compilation::run() {
   if (failed(prepare()))
     return failure();
+  if (options.emit == EmitKind::Initializers)
+    return emitInitializers();
   if (options.stopAfter < Phase::Lower ||
       (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))
     return print(*module, options.printLocations);

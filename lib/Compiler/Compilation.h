@@ -102,6 +102,7 @@ private:
   ReportHeader getReportHeader();
   mlir::FailureOr<std::string> emitReport();
   mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
+  mlir::FailureOr<std::string> emitInitializers();
   std::string describe();
   /// Emits the code of `program` and tables with its description.
   mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program,

@@ -16,13 +16,15 @@ using namespace bppsa;
 static std::string quoteName(StringRef name) { return ("'" + name + "'").str(); }
 
 static std::string quoteSome(ArrayRef<std::string> names) {
-  return listSome(llvm::map_to_vector(names, [](const std::string &name) { return quoteName(name); }));
+  return listSome(
+      llvm::map_to_vector(names, [](const std::string &name) { return quoteName(name); }));
 }
 
 static std::string listMerged(ArrayRef<MergedInitializer> merged) {
   std::vector<std::string> texts;
   for (const MergedInitializer &initializer : merged)
-    texts.push_back(quoteName(initializer.name) + " (also for " + listSome(initializer.others) + ")");
+    texts.push_back(quoteName(initializer.name) + " (also for " + listSome(initializer.others) +
+                    ")");
   return listSome(texts);
 }
 
@@ -79,25 +81,28 @@ InitializerRemarks::describeTransposed(ArrayRef<std::pair<std::string, std::stri
          "optimize=False with dynamo=True)";
 }
 
-std::string InitializerRemarks::describeDerived(ArrayRef<std::string> derived) const {
+std::string InitializerRemarks::describeDerived(ArrayRef<std::string> derived,
+                                                bool isRecorded) const {
   return "the exporter has computed initializers from parameters, and these are trained in place "
          "of the parameters: " +
-         listSome(derived) + "; to train the parameters, export with optimize=False" +
+         listSome(derived) + "; to train the parameters, export with " +
+         (isRecorded ? "optimize=False" : "do_constant_folding=False") +
          (options.training.freeze.empty() ? ". --freeze=REGEX keeps initializers as they are" : "");
 }
 
-std::string InitializerRemarks::describeScalars(ArrayRef<std::string> names) const {
-  bool isOne = names.size() == 1;
-  std::string text =
-      (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
-      (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
-             : "' are scalars, which exporters use for constants, and are trained; ");
-  if (!options.training.freeze.empty())
-    return text + (isOne ? "it does" : "they do") + " not match --freeze=" +
-           quoteName(options.training.freeze);
+std::string InitializerRemarks::describeDoubtful(ArrayRef<std::string> names) const {
   auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
-  return text + "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'" +
-         (isOne ? " keeps it" : " keeps them");
+  std::string pattern = "'^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
+  return "initializers that may be buffers or constants are trained, as the file does not record "
+         "their kinds: " +
+         quoteSome(names) + "; --freeze=" + pattern +
+         " keeps them as they are, --train=" + pattern + " confirms that they are parameters";
+}
+
+std::string InitializerRemarks::describeGuessed(ArrayRef<std::string> names) const {
+  return "the file does not record which initializers are parameters; by names and uses, " +
+         std::to_string(names.size()) + (names.size() == 1 ? " is: " : " are: ") +
+         quoteSome(names) + ". `info` lists all with the reasons";
 }
 
 std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) const {
@@ -107,14 +112,12 @@ std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) con
 }
 
 std::string InitializerRemarks::describeConstants(ArrayRef<std::string> constants) const {
-  return "not trained, as buffers or constants: " + listSome(constants) +
-         offerTrain("trains them");
+  return "not trained, as buffers or constants: " + listSome(constants) + offerTrain("trains them");
 }
 
 std::string InitializerRemarks::describePathless(ArrayRef<std::string> names) const {
   return "not trained, because no differentiable path leads from them to the loss: " +
-         quoteSome(names) +
-         "; comparisons, roundings, integers and indices pass no gradient on";
+         quoteSome(names) + "; comparisons, roundings, integers and indices pass no gradient on";
 }
 
 std::string InitializerRemarks::describeConstantWeights(ArrayRef<std::string> names) const {

@@ -23,7 +23,8 @@ public:
 
   /// Initializers that look merged and are trained as one.
   std::string describeMerged(llvm::ArrayRef<MergedInitializer> merged) const;
-  /// Parameters that are not trained because running statistics or a constant were merged into them.
+  /// Parameters that are not trained because running statistics or a constant were merged into
+  /// them.
   std::string describeUntrainedMerged(llvm::ArrayRef<MergedInitializer> merged) const;
   /// Running statistics of several nodes that are updated as one.
   std::string describeMergedStatistics(llvm::ArrayRef<MergedInitializer> merged) const;
@@ -33,9 +34,11 @@ public:
   std::string
   describeTransposed(llvm::ArrayRef<std::pair<std::string, std::string>> transposed) const;
   /// Initializers that the exporter has computed from parameters.
-  std::string describeDerived(llvm::ArrayRef<std::string> derived) const;
-  /// Trained scalars, in which exporters keep constants too.
-  std::string describeScalars(llvm::ArrayRef<std::string> names) const;
+  std::string describeDerived(llvm::ArrayRef<std::string> derived, bool isRecorded) const;
+  /// Trained initializers that may be buffers or constants.
+  std::string describeDoubtful(llvm::ArrayRef<std::string> names) const;
+  /// Initializers that are parameters by their names and uses.
+  std::string describeGuessed(llvm::ArrayRef<std::string> names) const;
   /// Nodes whose biases the exporter has removed.
   std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
   /// Buffers and constants, each with the reason.

@@ -26,14 +26,14 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
                                              const InitializerFindings &findings,
                                              const CompileOptions &options,
                                              ArrayRef<std::string> lifted)
-    : forward(forward), findings(findings), options(options), words(options),
-      train(options.train), freeze(options.training.freeze),
+    : forward(forward), findings(findings), options(options), words(options), train(options.train),
+      freeze(options.training.freeze),
       differentiable(findDifferentiablePaths(findLossValues(forward, options.training))),
       isTrainMatched(options.train.empty() || !lifted.empty()) {
-  for (const auto &[name, reason] : findings.constants)
-    constants[name] = reason;
-  for (const auto &[name, reason] : findings.recorded)
-    recorded[name] = reason;
+  for (const ClassifiedInitializer &found : findings.constants)
+    constants[found.name] = found.reason;
+  for (const ClassifiedInitializer &found : findings.parameters)
+    parameters[found.name] = found.reason;
   trainedConstants.insert(lifted.begin(), lifted.end());
   for (const std::string &name : findings.constantWeights)
     if (isFrozenByUser(name))
@@ -59,7 +59,8 @@ InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned arg
 InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument, StringRef name) {
   bool isChosen = !options.train.empty() && train.match(name);
   auto constant = constants.find(name);
-  isTrainMatched |= isChosen && constant != constants.end();
+  isTrainMatched |=
+      isChosen && (constant != constants.end() || llvm::is_contained(findings.doubtful, name));
   isFreezeMatched |= isFrozenByUser(name);
   if (attrs::Statistic::ofArgument(forward, argument))
     return isFrozenByUser(name) ? Decision{"frozen", "--freeze"}
@@ -75,8 +76,9 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
     return {"frozen", "no differentiable path to the loss"};
   if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
     return {"trained", "--train"};
-  auto kind = recorded.find(name);
-  return {"trained", kind == recorded.end() ? "" : kind->second};
+  auto parameter = parameters.find(name);
+  return {"trained",
+          parameter == parameters.end() ? "the file does not record its kind" : parameter->second};
 }
 
 void InitializerSettlement::run() {
@@ -86,9 +88,8 @@ void InitializerSettlement::run() {
     if (auto parameter = attrs::Parameter::ofArgument(forward, i)) {
       StringRef name = parameter.getValue();
       Decision decision = decide(i, name);
-      if (!decision.reason.empty())
-        classification[name.str()] = llvm::json::Object{{"kind", decision.kind.str()},
-                                                        {"reason", decision.reason}};
+      classification[name.str()] =
+          llvm::json::Object{{"kind", decision.kind.str()}, {"reason", decision.reason}};
       std::string text = "'" + name.str() + "' (" + decision.reason + ")";
       if (decision.kind == "trained")
         trained.push_back(name.str());
@@ -149,22 +150,34 @@ void InitializerSettlement::warnOfMerged() {
     warn(words.describeMergedStatistics(statistics));
 }
 
+void InitializerSettlement::warnOfGuessed() {
+  auto isConfirmed = [&](StringRef name) { return !options.train.empty() && train.match(name); };
+  std::vector<std::string> doubtful, guessed;
+  for (const std::string &name : findings.doubtful)
+    if (isTrained(name) && !isConfirmed(name))
+      doubtful.push_back(name);
+  for (const ClassifiedInitializer &found : findings.parameters)
+    if (!found.isRecorded && isTrained(found.name) && !isConfirmed(found.name) &&
+        !llvm::is_contained(doubtful, found.name))
+      guessed.push_back(found.name);
+  if (!doubtful.empty())
+    warn(words.describeDoubtful(doubtful));
+  if (!guessed.empty())
+    note(words.describeGuessed(guessed));
+}
+
 void InitializerSettlement::addRemarks() {
   warnOfUntrained();
-  std::vector<std::string> derived, scalars;
-  for (const auto &[name, reason] : findings.derived)
-    if (isTrained(name))
-      derived.push_back("'" + name + "' (" + reason + ")");
+  std::vector<std::string> derived;
+  for (const ClassifiedInitializer &found : findings.derived)
+    if (isTrained(found.name))
+      derived.push_back("'" + found.name + "' (" + found.reason + ")");
   if (!derived.empty())
-    warn(words.describeDerived(derived));
-  llvm::copy_if(findings.scalars, std::back_inserter(scalars),
-                [&](const std::string &name) { return isTrained(name); });
-  if (!scalars.empty())
-    warn(words.describeScalars(scalars));
+    warn(words.describeDerived(derived, findings.derived.front().isRecorded));
+  warnOfGuessed();
   std::vector<std::pair<std::string, std::string>> transposed;
-  llvm::copy_if(findings.transposed, std::back_inserter(transposed), [&](const auto &pair) {
-    return isTrained(pair.first) && isTrained(pair.second);
-  });
+  llvm::copy_if(findings.transposed, std::back_inserter(transposed),
+                [&](const auto &pair) { return isTrained(pair.first) && isTrained(pair.second); });
   if (!transposed.empty())
     warn(words.describeTransposed(transposed));
   if (!findings.called.empty())

@@ -52,6 +52,7 @@ private:
   bool isTrained(llvm::StringRef name) const { return llvm::is_contained(trained, name); }
   void warnOfUntrained();
   void warnOfMerged();
+  void warnOfGuessed();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
@@ -65,7 +66,7 @@ private:
   InitializerRemarks words;
   llvm::Regex train, freeze;
   llvm::DenseSet<mlir::Value> differentiable;
-  llvm::StringMap<std::string> constants, recorded;
+  llvm::StringMap<std::string> constants, parameters;
   llvm::StringSet<> trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false;
   /// Names; those with a reason are quoted.

@@ -78,6 +78,22 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   return freezeParameters(*module, options.training.freeze, findings->constantWeights);
 }
 
+/// The initializers in file order as a JSON array: name, shape, number of elements, kind, reason.
+FailureOr<std::string> Compilation::emitInitializers() {
+  llvm::json::Array initializers;
+  for (const OnnxImage::Parameter &parameter : image.parameters) {
+    llvm::json::Object described{{"name", parameter.name},
+                                 {"shape", llvm::json::Array(parameter.shape)},
+                                 {"elements", ShapedType::getNumElements(parameter.shape)}};
+    for (const auto &[key, value] : *classification.getObject(parameter.name))
+      described[key] = value;
+    initializers.push_back(std::move(described));
+  }
+  std::string json;
+  llvm::raw_string_ostream(json) << llvm::json::Value(std::move(initializers)) << "\n";
+  return json;
+}
+
 LogicalResult Compilation::freezeRows() {
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   for (const std::string &text : options.freezeRows) {

@@ -89,7 +89,8 @@ static Mistake setEmitKind(Options &options, StringRef found) {
                             {"llvm", EmitKind::LLVM},
                             {"asm", EmitKind::Assembly},
                             {"ptx", EmitKind::PTX},
-                            {"report", EmitKind::Report}});
+                            {"report", EmitKind::Report},
+                            {"initializers", EmitKind::Initializers}});
 }
 
 static Mistake setPhase(Options &options, StringRef found) {
@@ -297,7 +298,8 @@ static const OptionInfo kOptions[] = {
     {"emit", Form::Value, Group::Output, "KIND",
      "What is made: exe (default; a trainable program), shared (a shared library), obj (an "
      "object), mlir (IR before the target is looked at), llvm (LLVM IR), asm (assembly, "
-     "--target=cpu), ptx (--target=cuda) or report (what scan plans cost, as a page)",
+     "--target=cpu), ptx (--target=cuda), report (what scan plans cost, as a page) or "
+     "initializers (which are trained, and why, as JSON)",
      setEmitKind},
     {"report-batch", Form::Value, Group::Output, "B",
      "Samples that a report assumes where the model leaves them open (default 16)",

@@ -86,7 +86,8 @@ void PathFinder::addPassed(Operation *op) {
     add(operand);
 }
 
-/// Whether a user of `trajectory` reads the slot of the initial state. A loop has at least one step.
+/// Whether a user of `trajectory` reads the slot of the initial state. A loop has at least one
+/// step.
 bool PathFinder::readsInitial(RecurrenceOp loop, Value trajectory) {
   MLIRContext *context = loop.getContext();
   return !llvm::all_of(trajectory.getUsers(), [&](Operation *user) {

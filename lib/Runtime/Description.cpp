@@ -65,14 +65,7 @@ static ordered_json describeInitializer(const ParameterInfo &info,
                             {"shape", info.shape},
                             {"elements", info.elements},
                             {"trained", info.trained}};
-  auto found = classification.find(info.name);
-  if (info.statistic)
-    described.update({{"kind", "statistic"}, {"reason", "updated by training steps"}});
-  else if (found != classification.end())
-    described.update(*found);
-  else
-    described.update({{"kind", info.trained ? "trained" : "frozen"},
-                      {"reason", "the file does not record its kind"}});
+  described.update(classification.at(info.name));
   return described;
 }
 

@@ -16,7 +16,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from bppsa.compiler import Check, build, check, compile, options
+    from bppsa.compiler import Check, Initializer, build, check, compile, options
     from bppsa.errors import CompileWarning, DivergedError, Error
     from bppsa.fit import Epoch
     from bppsa.program import ArrayInfo, Program, load
@@ -24,7 +24,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "compiler": ("Check", "build", "check", "compile", "options"),
+    "compiler": ("Check", "Initializer", "build", "check", "compile", "options"),
     "errors": ("CompileWarning", "DivergedError", "Error"),
     "fit": ("Epoch",),
     "program": ("ArrayInfo", "Program", "load"),
@@ -35,6 +35,7 @@ _SUBMODULES = ("data", "jax", "models", "plot", "torch")
 __all__ = [
     "ArrayInfo",
     "Check",
+    "Initializer",
     "CompileWarning",
     "DivergedError",
     "Epoch",

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import html
+import json
 import logging
 import numbers
 import os
@@ -78,6 +79,19 @@ def build(
 
 
 @dataclasses.dataclass(frozen=True)
+class Initializer:
+    """An initializer of a model: whether it is trained, and why."""
+
+    name: str
+    shape: tuple[int, ...]
+    elements: int
+    #: ``"trained"``, ``"frozen"`` (by an option or unused), ``"constant"`` or ``"statistic"``.
+    kind: str
+    #: For example ``"recorded as BUFFER"`` or ``"folded from 'A_log' by exp"``.
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Check:
     """Whether a model can be compiled with some options, and what the compiler says of it."""
 
@@ -85,6 +99,8 @@ class Check:
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    #: In file order; empty if the model is not supported.
+    initializers: tuple[Initializer, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -95,7 +111,11 @@ class Check:
 
     def _lines(self) -> list[tuple[str, str]]:
         said = (("error", self.errors), ("warning", self.warnings), ("note", self.notes))
-        return [(kind, line) for kind, lines in said for line in lines]
+        lines = [(kind, line) for kind, lines in said for line in lines]
+        return lines + [
+            (entry.kind, f"{entry.name} ({entry.elements} elements): {entry.reason}")
+            for entry in self.initializers
+        ]
 
     def __str__(self) -> str:
         verdict = "is supported" if self.ok else "is not supported"
@@ -113,21 +133,27 @@ class Check:
 
 
 def check(model: Model, **options: typing.Any) -> Check:
-    """What is supported of ``model``, what is not, and what helps.
+    """What is supported of ``model``, what is not, and what helps; which initializers are trained.
 
     Goes as far as gradients and scan plans, without making code.  True where the model can be
     compiled with ``options``, which are those of ``bppsa.compile``.
     """
     path, content = _source(model)
     said: list[tuple[int, str]] = []
-    with _option_list({"compile_to": "scan", **options}) as pairs:
+    listed: list[dict[str, typing.Any]] = []
+    stages = {"compile_to": "scan", "emit": "initializers"}
+    with _option_list({**stages, **options}) as pairs:
         try:
-            _native.compile_to_bytes(path, content, pairs, said, None)
+            text = _native.compile_to_bytes(path, content, pairs, said, None)
+            listed = json.loads(text) if options.get("emit") is None else []
         except Error as error:
             if not any(severity == _ERROR for severity, _ in said):
                 said.append((_ERROR, str(error)))
     kinds = [tuple(line for kind, line in said if kind == wanted) for wanted in range(_ERROR + 1)]
-    return Check(path, kinds[_ERROR], kinds[_WARNING], kinds[_NOTE])
+    initializers = tuple(
+        Initializer(**{**entry, "shape": tuple(entry["shape"])}) for entry in listed
+    )
+    return Check(path, kinds[_ERROR], kinds[_WARNING], kinds[_NOTE], initializers)
 
 
 @functools.cache

@@ -125,9 +125,9 @@ def test_list_support(compiler):
         assert op in result.stdout
 
 
-@pytest.mark.parametrize("options, warns", [([], True), (["--freeze=^s$"], False)], ids=str)
-def test_trained_scalars_are_named(compiler, tmp_path, options, warns):
-    """Exporters other than PyTorch's may keep constants in scalars without a telling name."""
+@pytest.mark.parametrize("options, warns", [([], True), (["--freeze=^s$"], False), (["--train=^s$"], False)], ids=str)
+def test_doubtful_initializers_are_named(compiler, tmp_path, options, warns):
+    """Exporters may keep constants in scalars without a telling name."""
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 3]) for n in "xy")
     scalar = helper.make_tensor("s", TensorProto.FLOAT, [], [2.0])
     node = helper.make_node("Mul", ["x", "s"], ["y"])
@@ -138,8 +138,8 @@ def test_trained_scalars_are_named(compiler, tmp_path, options, warns):
     command = [compiler, model, "--compile-to=import", "--loss=mse", "-o", tmp_path / "out"]
     result = harness.check_succeeded(harness.run(*command, *options))
     assert result.stderr.count("\n") == int(warns)
-    warning = "'s' is a scalar, which exporters use for a constant, and is trained; "
-    assert (warning + "--freeze='^(s)$' keeps it" in result.stderr) == warns
+    warning = "initializers that may be buffers or constants are trained"
+    assert (warning in result.stderr and "'s'; --freeze='^(s)$' keeps" in result.stderr) == warns
 
 
 @pytest.mark.parametrize("phase", ["import", "loss", "differentiate", "scan"])

@@ -1,10 +1,12 @@
-"""Writes Inputs/kinds: models whose initializers PyTorch's newer exporter has folded, with what it records of them."""
+"""Writes Inputs/kinds: models whose initializers PyTorch's exporters have folded, with what the newer one records of them."""
 
 import pathlib
+import sys
 
 import onnx
 import torch
 from torch import nn
+from torch._higher_order_ops.scan import scan
 
 INPUTS = pathlib.Path(__file__).parent / "Inputs" / "kinds"
 
@@ -90,6 +92,39 @@ class WeightNorm(nn.Module):
         return self.layer(x)
 
 
+class Fused(nn.Module):
+    """A convolution and a linear layer, each followed by a BatchNorm."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv1d(3, 2, 2, bias=False), nn.BatchNorm1d(2)
+        self.head = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2))
+        for norm in (self.norm, self.head[1]):
+            norm.running_var.uniform_(0.5, 2)
+            norm.running_mean.uniform_(-1, 1)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.norm(self.conv(x))).flatten(1))
+
+
+class Scanned(nn.Module):
+    """A cell in torch.scan with a parameter, a buffer and constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(7, 4)
+        self.gain = nn.Parameter(torch.linspace(0.5, 1.5, 4))
+        self.register_buffer("leak", torch.tensor([0.3, 0.4, 0.5, 0.6]))
+
+    def forward(self, x):
+        def step(state, x):
+            new = torch.tanh(self.cell(torch.cat([x, state], -1)) * self.gain)
+            state = (1 - self.leak) * state + self.leak * nn.functional.softplus(new) * 0.5
+            return state, state.clone()
+
+        return scan(step, torch.zeros(2, 4), x, dim=0)[1]
+
+
 MODELS = {
     "layouts": (Layouts, (2, 6, 3)),
     "positions": (Positions, (2, 6, 4)),
@@ -98,17 +133,30 @@ MODELS = {
     "expanded_state": (ExpandedState, (5, 2, 3)),
     "decay": (Decay, (2, 3)),
     "weight_norm": (WeightNorm, (2, 3)),
+    "fused": (Fused, (2, 3, 3)),
+    "scanned": (Scanned, (5, 2, 3)),
+}
+# By the older exporter, which records nothing.
+UNRECORDED = {
+    "unrecorded_layouts": (Layouts, (2, 6, 3)),
+    "unrecorded_normalized": (Normalized, (5, 1, 3)),
+    "unrecorded_decay": (Decay, (2, 3)),
+    "unrecorded_fused": (Fused, (2, 3, 3)),
 }
 
 
 def main():
-    for name, (network, shape) in MODELS.items():
+    for name, (network, shape) in {**MODELS, **UNRECORDED}.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         torch.manual_seed(0)
         module, x = network().eval(), torch.zeros(shape)
         path = INPUTS / f"{name}.onnx"
-        torch.onnx.export(
-            module, (x,), path, dynamo=True, external_data=False, input_names=["x"], output_names=["y"], verbose=False
-        )
+        names = {"input_names": ["x"], "output_names": ["y"]}
+        if name in UNRECORDED:
+            torch.onnx.export(module, (x,), path, dynamo=False, opset_version=17, **names)
+            continue
+        torch.onnx.export(module, (x,), path, dynamo=True, external_data=False, verbose=False, **names)
         model = onnx.load(path)
         # Stack traces hold paths.
         for node in model.graph.node:

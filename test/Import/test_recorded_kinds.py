@@ -1,6 +1,10 @@
-"""Initializers are classified by what PyTorch's newer exporter records of them (export_kinds.py)."""
+"""Initializers are classified by what PyTorch's newer exporter records of them (export_kinds.py), else
+by names and uses."""
+
+import json
 
 import harness
+import numpy as np
 import pytest
 
 INPUTS = harness.ROOT / "test" / "Import" / "Inputs" / "kinds"
@@ -32,6 +36,34 @@ EXPECTED = {
         "by div, linalg_vector_norm, mul)",
         {},
     ),
+    "fused": (
+        "conv.weight conv.weight_bias head.0.weight head.0.bias",
+        "'conv.weight' (fused with 'norm.weight' and 'norm.bias'), "
+        "'head.0.weight' (fused with 'head.1.weight' and 'head.1.bias'), "
+        "'head.0.bias' (fused with 'head.1.weight' and 'head.1.bias'), "
+        "'conv.weight_bias' (fused with 'norm.weight' and 'norm.bias')",
+        {},
+    ),
+    "scanned": (
+        "gain cell.weight cell.bias",
+        "",
+        {
+            "leak": "recorded as BUFFER",
+            "sub": "folded from 'leak'",
+            "zeros": "folded from constants",
+            "threshold_cast": "folded from constants",
+            "val_1_2": "not recorded as a parameter",
+        },
+    ),
+}
+
+
+# The same of models whose file records nothing: a warning names what may be buffers or constants.
+UNRECORDED = {
+    "unrecorded_layouts": {},
+    "unrecorded_normalized": {"doubtful": ("_mean", "onnx::Div_87")},
+    "unrecorded_decay": {"doubtful": ("A_log",)},
+    "unrecorded_fused": {"computed": ("onnx::Conv_21", "onnx::Conv_22")},
 }
 
 
@@ -65,6 +97,34 @@ def test_classification(name, tmp_path):
     classes = {entry["name"]: (entry["kind"], entry["reason"]) for entry in info["initializers"]}
     assert all(classes[name][0] == "trained" and classes[name][1] for name in found)
     assert {name: reason for name, (kind, reason) in classes.items() if kind == "constant"} == constants
+    note = "".join(line for line in said.splitlines() if "as buffers or constants" in line)
+    assert note.count("' (") == len(constants)
     for initializer, reason in constants.items():
-        assert f"'{initializer}' ({reason})" in said
-    assert said.count(" (folded from ") + said.count(" (recorded as ") == len(constants) + bool(computed)
+        assert f"'{initializer}' ({reason})" in note
+
+
+@pytest.mark.parametrize("name", UNRECORDED)
+def test_classification_by_names_and_uses(name):
+    doubtful, computed = (UNRECORDED[name].get(key, ()) for key in ("doubtful", "computed"))
+    classes, said = list_initializers(name)
+    assert all(kind == "trained" for initializer, (kind, _) in classes.items() if "running" not in initializer)
+    pattern = f"'^({'|'.join(doubtful)})$'"
+    assert said.count("may be buffers or constants") == bool(doubtful)
+    assert (f"{', '.join(map(repr, doubtful))}; --freeze={pattern}" in said) == bool(doubtful)
+    text = ", ".join(f"{initializer!r} (computed for Conv)" for initializer in computed)
+    assert (f"in place of the parameters: {text}; " in said) == bool(computed)
+    assert f" by names and uses, {len(classes) - len(doubtful) - 2 * bool(computed)} are: " in said
+    # The options of the warning end it.
+    for option in ("--freeze", "--train") if doubtful else ():
+        again, said = list_initializers(name, f"{option}={pattern[1:-1]}")
+        assert "may be buffers" not in said
+        assert {again[name][0] for name in doubtful} == {"frozen" if option == "--freeze" else "trained"}
+
+
+def list_initializers(name, *options):
+    """Kinds and reasons without a program, and what the compiler says."""
+    words = [harness.require_tool("bppsa-compile"), INPUTS / f"{name}.onnx", "--loss=mse", *options]
+    completed = harness.check_succeeded(harness.run(*words, "--emit=initializers", "--compile-to=import", "-o", "-"))
+    entries = json.loads(completed.stdout)
+    assert all(entry["elements"] == np.prod(entry["shape"]) for entry in entries)
+    return {entry["name"]: (entry["kind"], entry["reason"]) for entry in entries}, completed.stderr

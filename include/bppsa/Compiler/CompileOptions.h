@@ -18,7 +18,7 @@ class PassManager;
 namespace bppsa {
 
 /// What a compilation makes of a model.
-enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Report };
+enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Report, Initializers };
 
 /// The phases of a compilation, in order. A compilation can stop after any of them.
 enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };

@@ -36,6 +36,8 @@ struct MergedInitializer {
 /// An initializer and why it is classified as it is.
 struct ClassifiedInitializer {
   std::string name, reason;
+  /// Whether the file records the kind. Otherwise values, name and uses decide.
+  bool isRecorded;
 };
 
 struct InitializerFindings {
@@ -44,8 +46,8 @@ struct InitializerFindings {
   std::vector<std::string> called;
   /// Initializers that are no parameters.
   std::vector<ClassifiedInitializer> constants;
-  /// Initializers that the file records as parameters or as folded from parameters.
-  std::vector<ClassifiedInitializer> recorded;
+  /// Initializers that are trained.
+  std::vector<ClassifiedInitializer> parameters;
   /// Those of them that the exporter has computed from parameters: to train them is not to train
   /// the parameters.
   std::vector<ClassifiedInitializer> derived;
@@ -53,8 +55,8 @@ struct InitializerFindings {
   std::vector<std::pair<std::string, std::string>> transposed;
   /// Nodes without the bias of their module, which the exporter has removed because it is zero.
   std::vector<std::string> removedBiases;
-  /// Scalars of which the file does not tell whether they are parameters.
-  std::vector<std::string> scalars;
+  /// Trained initializers that may be buffers or constants, as nothing in the file tells.
+  std::vector<std::string> doubtful;
   /// Running statistics of BatchNormalization nodes.
   std::vector<std::string> statistics;
   /// Outputs of Constant nodes that look like weights.
@@ -75,11 +77,10 @@ mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef b
                                                          mlir::MLIRContext *context);
 
 /// Makes initializers of the float Constant nodes of rank 1 or more, also in graphs inside of nodes
-/// and in functions, with outputs whose names match the regular expression `pattern`. Fails after an
-/// error where the model cannot be read or the pattern is wrong.
-mlir::FailureOr<TrainedConstants> trainConstants(llvm::MemoryBufferRef buffer,
-                                                 mlir::MLIRContext *context,
-                                                 llvm::StringRef pattern);
+/// and in functions, with outputs whose names match the regular expression `pattern`. Fails after
+/// an error where the model cannot be read or the pattern is wrong.
+mlir::FailureOr<TrainedConstants>
+trainConstants(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context, llvm::StringRef pattern);
 
 /// The bytes of the model in `buffer` with initializers of their own for the uses of initializers.
 /// An empty `pattern` means those that look merged, one for each parameter; a regular expression

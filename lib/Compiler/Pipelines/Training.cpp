@@ -28,8 +28,8 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern,
   if (!wrong.empty())
     return module.emitError() << wrong;
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
-  bool matched = llvm::any_of(
-      constantWeights, [&](const std::string &name) { return regex.match(name); });
+  bool matched =
+      llvm::any_of(constantWeights, [&](const std::string &name) { return regex.match(name); });
   // All at once: each change of one argument makes a new list of all of them.
   SmallVector<DictionaryAttr> arguments;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {

@@ -50,9 +50,8 @@ static ArrayRef<int> getWeightInputs(StringRef op) {
 /// Whether the outputs of `op` hold the elements of its inputs.
 static bool changesLayout(StringRef op) {
   static const llvm::StringSet<> ops = {
-      "Cast",     "CastLike",  "Concat",  "DequantizeLinear", "Expand", "Flatten",
-      "Identity", "Reshape",   "Slice",   "Split",            "Squeeze", "Transpose",
-      "Unsqueeze"};
+      "Cast",    "CastLike", "Concat", "DequantizeLinear", "Expand",    "Flatten",  "Identity",
+      "Reshape", "Slice",    "Split",  "Squeeze",          "Transpose", "Unsqueeze"};
   return ops.contains(op);
 }
 
@@ -104,7 +103,8 @@ static std::string makeInputSource(int input) {
 }
 
 static std::optional<int> getInputSource(const std::string &source) {
-  return !source.empty() && source.front() == '\0' ? std::optional(std::stoi(source.substr(1))) : std::nullopt;
+  return !source.empty() && source.front() == '\0' ? std::optional(std::stoi(source.substr(1)))
+                                                   : std::nullopt;
 }
 
 WeightFinder::WeightFinder(const onnx::ModelProto &model) {

@@ -14,9 +14,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The module in `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`, which the exporter of PyTorch
-/// writes: the last but one, before the operation.
-static std::optional<std::string> readNameScopes(StringRef scopes) {
+std::optional<std::string> bppsa::readModule(const onnx::NodeProto &node) {
+  // As in `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`: the last is the operation.
+  StringRef scopes = getMetadata(node, "pkg.torch.onnx.name_scopes");
   SmallVector<StringRef> names;
   scopes.split(names, '\'');
   // Quotes enclose every second one.
@@ -43,10 +43,11 @@ static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
 static StringRef getSlot(const onnx::NodeProto &node, int input) {
   constexpr StringRef slots[] = {"", "weight", "bias", "running_mean", "running_var"};
   StringRef op = node.op_type();
-  int numSlots = op == "BatchNormalization"                                        ? 5
-                 : op == "LayerNormalization" || op == "InstanceNormalization" ||
-                           op == "GroupNormalization"                                ? 3
-                                                                                     : 0;
+  int numSlots =
+      op == "BatchNormalization" ? 5
+      : op == "LayerNormalization" || op == "InstanceNormalization" || op == "GroupNormalization"
+          ? 3
+          : 0;
   return input < numSlots ? slots[input] : "";
 }
 
@@ -103,7 +104,7 @@ void Collector::orderGroups(StringRef name, SmallVector<UseGroup> &groups) const
 }
 
 std::optional<std::string> Collector::findModule(const onnx::NodeProto &node) const {
-  if (auto module = readNameScopes(getMetadata(node, "pkg.torch.onnx.name_scopes")))
+  if (auto module = readModule(node))
     return module;
   auto path = splitNodePath(node.name());
   if (!path)

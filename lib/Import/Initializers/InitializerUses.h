@@ -67,6 +67,9 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
 /// Adds `tensor` to the initializers of the main graph.
 void addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor);
 
+/// The module that the newer exporter of PyTorch has recorded for a node, as in `layers.1.norm1`.
+std::optional<std::string> readModule(const onnx::NodeProto &node);
+
 /// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
 void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names);
 

@@ -7,91 +7,34 @@
 #include "InspectInitializers.h"
 #include "../Model/GraphImporter.h"
 #include "ConstantWeights.h"
+#include "GuessKind.h"
 #include "InnerParameters.h"
-#include "RecordedKinds.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/Regex.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace bppsa;
 
-namespace {
-/// What the rules ask of the values of an initializer.
-struct ValueFacts {
-  int64_t count = 0;
-  bool isUniform = true, isFinite = true;
-};
-} // namespace
-
-static FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor) {
-  std::string what = "initializer " + quoted(tensor.name());
-  FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);
-  if (failed(values))
-    return failure();
-  ValueFacts facts;
-  facts.count = values->type.getNumElements();
-  auto element = [&](int64_t i) {
-    return llvm::bit_cast<float>(llvm::support::endian::read32le(values->bytes.data() + 4 * i));
-  };
-  for (int64_t i = 0; i < facts.count; ++i) {
-    facts.isUniform &= element(i) == element(0);
-    facts.isFinite &= std::isfinite(element(i));
+/// Notes the kind of `tensor` in `findings`. Returns whether it is trained; fails after an error if
+/// its values cannot be read.
+static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedKinds &kinds,
+                                const KindGuesser &guesser, InitializerFindings &findings) {
+  using Role = InitializerKind::Role;
+  std::optional<InitializerKind> kind = kinds.find(tensor.name());
+  bool isRecorded = kind.has_value();
+  if (!isRecorded) {
+    FailureOr<InitializerKind> guessed = guesser.guess(tensor);
+    if (failed(guessed))
+      return failure();
+    kind = std::move(*guessed);
   }
-  return facts;
-}
-
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-bool bppsa::isInventedName(StringRef name) {
-  static const llvm::Regex pattern(
-      "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
-      "(.*/)?[Cc]onst(ant)?(_[0-9]+)?(_output_[0-9]+|:[0-9]+)?)$");
-  return pattern.match(name);
-}
-
-/// Whether nothing says if the scalar `tensor`, which is no constant by the rules, is a parameter:
-/// PyTorch's exporters keep the names of parameters, and others names with dots or slashes.
-static bool isDoubtfulScalar(const OnnxFile &file, const onnx::TensorProto &tensor) {
-  return tensor.dims_size() == 0 && file.model.producer_name() != "pytorch" &&
-         StringRef(tensor.name()).find_first_of("./") == StringRef::npos;
-}
-
-/// Why the float initializer `tensor`, of which the file records no kind, is no parameter; empty
-/// where it is one. Fails after an error where its values cannot be read.
-static FailureOr<std::string> findConstantReason(const OnnxFile &file,
-                                                 const onnx::TensorProto &tensor,
-                                                 const RecordedKinds &kinds) {
-  FailureOr<ValueFacts> facts = readFacts(file, tensor);
-  if (failed(facts))
-    return failure();
-  if (!facts->isFinite)
-    return std::string("not finite");
-  StringRef name = tensor.name();
-  bool isScalar = tensor.dims_size() == 0;
-  bool isWeight = !isScalar && (name.starts_with("onnx::") || kinds.isFoldedFromName(name));
-  if (isInventedName(name) && facts->isUniform && !isWeight)
-    return std::string(isScalar ? "a scalar" : "of one value") + " with a name of the exporter";
-  return std::string();
-}
-
-/// The same for any float initializer. Notes in `findings` those folded from parameters.
-static FailureOr<std::string> findConstantReason(const OnnxFile &file,
-                                                 const onnx::TensorProto &tensor,
-                                                 const RecordedKinds &kinds,
-                                                 InitializerFindings &findings) {
-  std::optional<RecordedKind> recorded = kinds.find(tensor.name());
-  if (!recorded)
-    return findConstantReason(file, tensor, kinds);
-  if (recorded->role == RecordedKind::Role::Constant)
-    return recorded->reason;
-  findings.recorded.push_back({tensor.name(), recorded->reason});
-  if (recorded->role == RecordedKind::Role::Derived)
-    findings.derived.push_back({tensor.name(), recorded->reason});
-  return std::string();
+  ClassifiedInitializer classified = {tensor.name(), kind->reason, isRecorded};
+  if (kind->role == Role::Doubtful)
+    findings.doubtful.push_back(tensor.name());
+  if (kind->role == Role::Derived)
+    findings.derived.push_back(classified);
+  bool isTrained = kind->role != Role::Constant;
+  (isTrained ? findings.parameters : findings.constants).push_back(std::move(classified));
+  return isTrained;
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,24 +139,21 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     return failure();
   auto uses = collectInitializerUses(*file->model.mutable_graph());
   RecordedKinds kinds(file->model.graph());
+  KindGuesser guesser(*file, kinds);
   InitializerFindings findings;
   SmallVector<const onnx::TensorProto *> parameters;
   for (const onnx::TensorProto *found : collectFloats(*file)) {
     const onnx::TensorProto &tensor = *found;
-    FailureOr<std::string> reason = findConstantReason(*file, tensor, kinds, findings);
+    FailureOr<bool> isTrained = classify(tensor, kinds, guesser, findings);
     ArrayRef<UseGroup> groups = uses[tensor.name()];
-    if (failed(reason) ||
-        failed(noteMerged(*file, tensor, groups, kinds, !reason->empty(), findings)))
+    if (failed(isTrained) ||
+        failed(noteMerged(*file, tensor, groups, kinds, !*isTrained, findings)))
       return failure();
     if (llvm::any_of(groups, holdsStatistic))
       findings.statistics.push_back(tensor.name());
-    if (!reason->empty()) {
-      findings.constants.push_back({tensor.name(), *reason});
+    if (!*isTrained)
       continue;
-    }
     parameters.push_back(&tensor);
-    if (isDoubtfulScalar(*file, tensor))
-      findings.scalars.push_back(tensor.name());
     if (llvm::any_of(groups, isCalledModule))
       findings.called.push_back(tensor.name());
   }

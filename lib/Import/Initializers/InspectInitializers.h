@@ -12,6 +12,15 @@
 
 namespace bppsa {
 
+/// What rules ask of the values of an initializer.
+struct ValueFacts {
+  int64_t count = 0;
+  bool isUniform = true, isFinite = true;
+};
+
+/// Fails after an error if the values cannot be read.
+mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor);
+
 /// Whether exporters invent `name` for constants. Those of PyTorch's older exporter, `onnx::GRU_5`,
 /// are weights in another layout as well.
 bool isInventedName(llvm::StringRef name);

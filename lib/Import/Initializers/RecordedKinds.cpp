@@ -62,8 +62,25 @@ void RecordedKinds::addGraph(const onnx::GraphProto &graph) {
   }
   for (const onnx::ValueInfoProto &input : graph.input())
     computed.insert(input.name());
-  for (const onnx::NodeProto &node : graph.node())
+  for (const onnx::NodeProto &node : graph.node()) {
     computed.insert(node.output().begin(), node.output().end());
+    addFused(node);
+  }
+}
+
+/// Notes the weights of a layer into which the exporter has fused a BatchNormalization. The node
+/// has the scope of the latter.
+void RecordedKinds::addFused(const onnx::NodeProto &node) {
+  if (!getMetadata(node, "pkg.onnxscript.rewriter.rule_name").contains("FuseBatchNorm"))
+    return;
+  std::string module = readModule(node).value_or(""), reason;
+  for (StringRef parameter : {"weight", "bias"}) {
+    std::string name = (module + (module.empty() ? "" : ".") + parameter).str();
+    if (signature.contains(name))
+      reason += (reason.empty() ? "fused with '" : " and '") + name + "'";
+  }
+  for (const std::string &input : llvm::drop_begin(node.input()))
+    fused[input] = reason.empty() ? "fused with a BatchNormalization" : reason;
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +125,7 @@ static std::string listSources(ArrayRef<StringRef> names) {
   return listSome(llvm::map_to_vector(names, quote), /*maxShown=*/3);
 }
 
-RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string> sources) const {
+InitializerKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string> sources) const {
   SmallVector<StringRef> parameters, buffers, operations;
   auto addOperation = [&](StringRef value) {
     if (!isNumbered(value) && !computed.contains(value) && !keepsElements(getOperation(value)) &&
@@ -129,7 +146,7 @@ RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string>
     llvm::erase_if(parameters, [](StringRef source) { return !isRecurrentParameter(source); });
     operations.clear();
   }
-  using Role = RecordedKind::Role;
+  using Role = InitializerKind::Role;
   if (parameters.empty())
     return {Role::Constant,
             buffers.empty() ? "folded from constants" : "folded from " + listSources(buffers)};
@@ -139,15 +156,17 @@ RecordedKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::string>
           "folded from " + listSources(parameters) + " by " + llvm::join(operations, ", ")};
 }
 
-std::optional<RecordedKind> RecordedKinds::find(StringRef name) const {
-  using Role = RecordedKind::Role;
+std::optional<InitializerKind> RecordedKinds::find(StringRef name) const {
+  using Role = InitializerKind::Role;
+  if (auto layer = fused.find(name); layer != fused.end())
+    return InitializerKind{Role::Derived, layer->second};
   auto found = records.find(name);
   std::string kind = found == records.end() ? "" : found->second.kind;
   if (auto listed = signature.find(name); kind.empty() && listed != signature.end())
     kind = listed->second;
   if (!kind.empty())
-    return RecordedKind{kind == "PARAMETER" ? Role::Parameter : Role::Constant,
-                        "recorded as " + kind};
+    return InitializerKind{kind == "PARAMETER" ? Role::Parameter : Role::Constant,
+                           "recorded as " + kind};
   // Without a signature nothing tells parameters from buffers and constants.
   if (found == records.end() || found->second.foldedFrom.empty() || signature.empty())
     return std::nullopt;

@@ -23,8 +23,8 @@
 
 namespace bppsa {
 
-/// What a file records of an initializer.
-struct RecordedKind {
+/// The kind of an initializer and the reason for it.
+struct InitializerKind {
   enum class Role {
     /// Trained: a parameter, or parameters in another layout.
     Parameter,
@@ -32,6 +32,8 @@ struct RecordedKind {
     Constant,
     /// Folded from parameters by arithmetic: to train it is not to train the parameters.
     Derived,
+    /// Trained, though nothing tells whether it is a parameter.
+    Doubtful,
   };
   Role role;
   /// "recorded as BUFFER", "folded from 'A_log' by exp"
@@ -43,9 +45,11 @@ public:
   explicit RecordedKinds(const onnx::GraphProto &graph);
 
   /// Nothing where the file does not record it.
-  std::optional<RecordedKind> find(llvm::StringRef initializer) const;
+  std::optional<InitializerKind> find(llvm::StringRef initializer) const;
   /// Whether the file records that the module has the parameter `name`.
   bool isParameter(llvm::StringRef name) const { return signature.lookup(name) == "PARAMETER"; }
+  /// Whether the file lists all parameters of the exported program.
+  bool hasSignature() const { return !signature.empty(); }
   /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of
   /// a submodule. For files without a signature.
   bool isFoldedFromName(llvm::StringRef initializer) const;
@@ -57,12 +61,15 @@ private:
   };
 
   void addGraph(const onnx::GraphProto &graph);
-  RecordedKind classifyFolded(llvm::StringRef name, llvm::ArrayRef<std::string> sources) const;
+  void addFused(const onnx::NodeProto &node);
+  InitializerKind classifyFolded(llvm::StringRef name, llvm::ArrayRef<std::string> sources) const;
 
   /// By the names of values.
   llvm::StringMap<Record> records;
   /// The kinds of the tensors of the module, by their names in it.
   llvm::StringMap<std::string> signature;
+  /// Why the exporter has computed weights of layers that it has fused.
+  llvm::StringMap<std::string> fused;
   /// Inputs, and outputs of nodes: the exporter has folded at most their shapes.
   llvm::StringSet<> computed;
 };

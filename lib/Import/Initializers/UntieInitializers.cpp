@@ -26,6 +26,7 @@ public:
 
 private:
   std::string makeName(StringRef name, const UseGroup &group);
+  void copyRecord(StringRef name, StringRef copy);
 
   OnnxFile &file;
   onnx::GraphProto &graph;
@@ -47,6 +48,20 @@ std::string Untier::makeName(StringRef name, const UseGroup &group) {
       return next;
 }
 
+/// Gives `copy` the metadata of `name`, in which the exporter records its kind.
+void Untier::copyRecord(StringRef name, StringRef copy) {
+  auto find = [&](StringRef wanted) {
+    return llvm::find_if(graph.value_info(),
+                         [&](const onnx::ValueInfoProto &info) { return info.name() == wanted; });
+  };
+  auto info = find(name);
+  if (info == graph.value_info().end() || find(copy) != graph.value_info().end())
+    return;
+  onnx::ValueInfoProto copied = *info;
+  copied.set_name(copy.str());
+  *graph.add_value_info() = std::move(copied);
+}
+
 void Untier::untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups) {
   bool hasOwn = groups.front().front().alias.empty();
   for (const UseGroup &group : groups.drop_front(hasOwn)) {
@@ -55,6 +70,7 @@ void Untier::untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups) {
       use.node->set_input(use.input, name);
     copies.push_back(tensor);
     copies.back().set_name(name);
+    copyRecord(tensor.name(), name);
   }
   bool isOutput = llvm::any_of(graph.output(), [&](const onnx::ValueInfoProto &output) {
     return output.name() == tensor.name();

@@ -85,8 +85,8 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
   bool areStored = stored[0] && stored[1];
   if (areStored && stored[0] == stored[1])
     return node.emitError() << "input_mean and input_var are one initializer, "
-                            << quoted(node.proto.input(3))
-                            << ", and training updates them" << graph.offerUntie();
+                            << quoted(node.proto.input(3)) << ", and training updates them"
+                            << graph.offerUntie();
   if (graph.sharesStatistics && !areStored)
     return node.emitError()
            << "--sync-bn needs initializers that hold the running statistics, found "

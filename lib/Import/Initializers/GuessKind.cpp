@@ -1,0 +1,177 @@
+//===- GuessKind.cpp - kinds that a file does not record ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GuessKind.h"
+#include "InspectInitializers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/Regex.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace bppsa;
+using Role = InitializerKind::Role;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+FailureOr<ValueFacts> bppsa::readFacts(const OnnxFile &file, const onnx::TensorProto &tensor) {
+  std::string what = "initializer " + quoted(tensor.name());
+  FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);
+  if (failed(values))
+    return failure();
+  ValueFacts facts;
+  facts.count = values->type.getNumElements();
+  auto element = [&](int64_t i) {
+    return llvm::bit_cast<float>(llvm::support::endian::read32le(values->bytes.data() + 4 * i));
+  };
+  for (int64_t i = 0; i < facts.count; ++i) {
+    facts.isUniform &= element(i) == element(0);
+    facts.isFinite &= std::isfinite(element(i));
+  }
+  return facts;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+bool bppsa::isInventedName(StringRef name) {
+  static const llvm::Regex pattern(
+      "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
+      "(.*/)?[Cc]onst(ant)?(_[0-9]+)?(_output_[0-9]+|:[0-9]+)?)$");
+  return pattern.match(name);
+}
+
+/// Returns whether PyTorch's modules name parameters like this: layers.0.weight,
+/// bias_hh_l1_reverse, in_proj_bias.
+static bool isParameterName(StringRef name) {
+  static const llvm::Regex pattern("(^|[._/])(weight|bias)(_(ih|hh|hr)(_l[0-9]+)?(_reverse)?)?$");
+  return pattern.match(name);
+}
+
+/// Returns the operator after which PyTorch's older exporter names a folded value: "Conv" of
+/// "onnx::Conv_12". Empty for other names.
+static StringRef getFoldedFor(StringRef name) {
+  if (!name.consume_front("onnx::"))
+    return "";
+  auto [op, number] = name.rsplit('_');
+  return number.empty() ? "" : op;
+}
+
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+/// Returns the inputs of an operator that are the weights, biases and slopes of a layer.
+static ArrayRef<int> getParameterInputs(StringRef op) {
+  static const llvm::StringMap<SmallVector<int>> inputs = {
+      {"BatchNormalization", {1, 2}},
+      {"Conv", {1, 2}},
+      {"ConvTranspose", {1, 2}},
+      {"Einsum", {0, 1, 2}},
+      {"GRU", {1, 2, 3}},
+      {"Gather", {0}},
+      {"Gemm", {0, 1, 2}},
+      {"GroupNormalization", {1, 2}},
+      {"InstanceNormalization", {1, 2}},
+      {"LSTM", {1, 2, 3, 7}},
+      {"LayerNormalization", {1, 2}},
+      {"MatMul", {0, 1}},
+      {"PRelu", {1}},
+      {"RMSNormalization", {1}},
+      {"RNN", {1, 2, 3}},
+  };
+  auto found = inputs.find(op);
+  return found == inputs.end() ? ArrayRef<int>() : ArrayRef<int>(found->second);
+}
+
+/// Returns whether an operator moves elements of its first input, or of all inputs.
+static bool movesElements(StringRef op) {
+  static const llvm::StringSet<> operators = {"Cast",    "Concat",    "Flatten",  "Identity",
+                                              "Reshape", "Slice",     "Split",    "Squeeze",
+                                              "Tile",    "Transpose", "Unsqueeze"};
+  return operators.contains(op);
+}
+
+/// Marks the weights of a graph whose nodes are in topological order.
+void KindGuesser::addWeights(const onnx::GraphProto &graph) {
+  llvm::StringMap<StringRef> producers;
+  for (const onnx::NodeProto &node : graph.node())
+    for (const std::string &output : node.output())
+      producers[output] = node.op_type();
+  // The bias of a linear layer is added to its product.
+  auto isBias = [&](const onnx::NodeProto &node, int i) {
+    StringRef other = producers.lookup(node.input(1 - i));
+    return other == "MatMul" || other == "Einsum" || other == "Conv";
+  };
+  for (const onnx::NodeProto &node : llvm::reverse(graph.node())) {
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        addWeights(attribute.g());
+    for (int i : getParameterInputs(node.op_type()))
+      if (i < node.input_size())
+        weights.try_emplace(node.input(i), node.op_type());
+    for (int i : {0, 1})
+      if (node.op_type() == "Add" && node.input_size() == 2 && isBias(node, i))
+        weights.try_emplace(node.input(i), producers.lookup(node.input(1 - i)).str());
+    if (!movesElements(node.op_type()) || node.input_size() == 0)
+      continue;
+    for (const std::string &output : node.output())
+      if (auto weight = weights.find(output); weight != weights.end()) {
+        std::string op = weight->second;
+        bool movesAll = node.op_type() == "Concat";
+        for (int i = 0, e = movesAll ? node.input_size() : 1; i < e; ++i)
+          weights.try_emplace(node.input(i), op);
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+KindGuesser::KindGuesser(const OnnxFile &file, const RecordedKinds &kinds)
+    : file(file), kinds(kinds) {
+  addWeights(file.model.graph());
+}
+
+InitializerKind KindGuesser::guessParameter(StringRef name) const {
+  auto weight = weights.find(name);
+  bool isWeight = weight != weights.end();
+  // Other tools may have renamed weights since.
+  if (kinds.hasSignature() && !isWeight)
+    return {Role::Constant, "not recorded as a parameter"};
+  if (isParameterName(name))
+    return {Role::Parameter, "named as a parameter"};
+  bool isPyTorch = file.model.producer_name() == "pytorch";
+  StringRef foldedFor = getFoldedFor(name);
+  // These operators take weights in the layout of PyTorch's modules. A weight that is folded all
+  // the same is computed, say, by fusing a BatchNormalization.
+  static const llvm::StringSet<> inLayout = {"Conv", "ConvTranspose", "Gemm"};
+  if (isWeight && inLayout.contains(foldedFor))
+    return {Role::Derived, "computed for " + foldedFor.str()};
+  // PyTorch's modules name their own parameters. Buffers, too, are used as weights: transforms.
+  if (isWeight && (!isPyTorch || !foldedFor.empty()))
+    return {Role::Parameter, "used as a weight of " + weight->second};
+  return {Role::Doubtful, "not known to be a constant"};
+}
+
+FailureOr<InitializerKind> KindGuesser::guess(const onnx::TensorProto &tensor) const {
+  FailureOr<ValueFacts> facts = readFacts(file, tensor);
+  if (failed(facts))
+    return failure();
+  if (!facts->isFinite)
+    return InitializerKind{Role::Constant, "not finite"};
+  StringRef name = tensor.name();
+  bool isScalar = tensor.dims_size() == 0;
+  bool isWeight = !isScalar && (name.starts_with("onnx::") || kinds.isFoldedFromName(name));
+  if (isInventedName(name) && facts->isUniform && !isWeight)
+    return InitializerKind{Role::Constant, std::string(isScalar ? "a scalar" : "of one value") +
+                                               " with a name of the exporter"};
+  return guessParameter(name);
+}
