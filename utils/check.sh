@@ -78,12 +78,16 @@ BPPSA_OPT_CHECK_IR_ROUNDTRIP=1 "$llvm_bin/lit" -sv -j "$jobs" \
 echo $? >"$results/lit.status"
 
 say "GoogleTest"
-for program in "$build_dir"/unittests/bin/*; do
-  [ -x "$program" ] || continue
-  name="$(basename "$program")"
-  "$program" --gtest_brief=1 --gtest_output="json:$results/gtest/$name.json"
+run_gtest() {
+  local name
+  name="$(basename "$1")"
+  "$1" --gtest_brief=1 --gtest_output="json:$results/gtest/$name.json"
   echo $? >"$results/gtest/$name.status"
-done
+}
+export -f run_gtest
+export results
+find "$build_dir/unittests/bin" -type f -executable -print0 | sort -z |
+  xargs -0 -n 1 -P "$jobs" bash -c 'run_gtest "$1"' run_gtest
 
 # References are compiled for one call each: what XLA would spend on making them fast is lost.
 xla_flags="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"

@@ -218,6 +218,11 @@ def check(case, directory, binaries, options=()):
         return "different", "trained, but no initializers of the file: " + ", ".join(unknown)
     if unknown:  # --untie gives names that the file has not.
         trained = {name: array for name, array in read_saved(program, case, directory).items() if name in trained}
+    # The warning lists a few; `info` has all of them, with the parameters.
+    if "computed initializers from parameters" in said:
+        computed = ("fused with", "computed for", "folded from")
+        named = [entry for entry in entries.values() if entry["reason"].startswith(computed)]
+        said += "".join(f" '{entry['name']}' ({entry['reason']})" for entry in named)
     with np.load(directory / f"{case}.parameters.npz") as parameters:
         problem = compare(dict(parameters), trained, said)
     problem = "; ".join(filter(None, [problem, check_training(program, case, directory, entries)]))

@@ -155,8 +155,8 @@ InitializerKind KindGuesser::guessParameter(StringRef name) const {
   static const llvm::StringSet<> inLayout = {"Conv", "ConvTranspose", "Gemm"};
   if (isWeight && inLayout.contains(foldedFor))
     return {Role::Derived, "computed for " + foldedFor.str()};
-  // PyTorch's modules name their own parameters. Buffers, too, are used as weights: transforms.
-  if (isWeight && (!isPyTorch || !foldedFor.empty()))
+  // Buffers, too, are used as weights: a matrix of a transform. PyTorch keeps their names.
+  if (isWeight && (!isPyTorch || isInventedName(name)))
     return {Role::Parameter, "used as a weight of " + weight->second};
   return {Role::Doubtful, "not known to be a constant"};
 }
