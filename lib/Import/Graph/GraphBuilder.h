@@ -15,6 +15,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Dim {
   bool isOne() const { return getConstant(size) == 1; }
 };
 
+struct TensorList;
+
 /// One value of the ONNX graph.
 struct Tensor {
   mlir::Type elementType;
@@ -45,6 +48,8 @@ struct Tensor {
   /// The elements of a small integer or bool tensor of static shape, in
   /// row-major order, if they depend on sizes only.
   std::optional<llvm::SmallVector<mlir::AffineExpr>> elements;
+  /// Of a value that is a list of tensors: the list. All other members are empty then.
+  std::shared_ptr<const TensorList> list = nullptr;
 
   int64_t getRank() const { return dims.size(); }
   llvm::SmallVector<mlir::AffineExpr> getSizes() const;

@@ -14,11 +14,12 @@ namespace bppsa {
 /// Whether a node of `graph`, also in graphs inside of nodes, or an output of it is `name`.
 bool readsValue(const onnx::GraphProto &graph, llvm::StringRef name);
 
-/// Finds the `Gather`s in the body of a Loop that pick, by the iteration number, a slice of an
-/// array from outside whose axis has as many elements as there are `steps`. In `body` each becomes
-/// a copy of one step of a sequence; returns these.
-mlir::FailureOr<llvm::SmallVector<LoopSequence>> sliceGathers(Node &node, onnx::GraphProto &body,
-                                                              mlir::AffineExpr steps);
+/// Finds the nodes in the body of a Loop that pick, at an index computed from the iteration number,
+/// a slice of an array or an element of a list from outside. In `body` each becomes a copy of one
+/// step of a sequence; returns these. Reads of `lists` at the iteration number become reads at
+/// positions that count from the end.
+mlir::FailureOr<llvm::SmallVector<LoopSequence>>
+sliceGathers(Node &node, onnx::GraphProto &body, mlir::AffineExpr steps, LoopLists &lists);
 
 } // namespace bppsa
 

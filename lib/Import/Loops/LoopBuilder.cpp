@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopBuilder.h"
+#include "../Sequences/TensorList.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -132,7 +133,27 @@ Tensor LoopBuilder::captureRows(const Tensor &outer, int64_t rowAxis) {
   return inner;
 }
 
+FailureOr<Tensor> LoopBuilder::captureList(StringRef name, const TensorList &outer) {
+  TensorList inner;
+  for (const ListPart &part : outer.parts) {
+    bool isFixed =
+        llvm::all_of(part.tensor.dims, [](const Dim &dim) { return getConstant(dim.size); });
+    // The body may pick elements of others with the iteration number, or ask for the length.
+    if (part.kind == ListPart::Hidden || (part.kind == ListPart::Stack && !isFixed)) {
+      inner.parts.push_back({ListPart::Hidden, {}, part.reads, part.getCount(graph.getContext())});
+      continue;
+    }
+    FailureOr<Tensor> tensor = capture(name, part.tensor);
+    if (failed(tensor))
+      return failure();
+    inner.parts.push_back({part.kind, *tensor});
+  }
+  return makeList(std::move(inner));
+}
+
 FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
+  if (outer.list)
+    return captureList(name, *outer.list);
   auto isConstant = [](AffineExpr expr) { return getConstant(expr).has_value(); };
   if (outer.elements && llvm::all_of(*outer.elements, isConstant))
     return Tensor{outer.elementType, outer.dims, {}, outer.elements};

@@ -54,6 +54,7 @@ public:
 
 private:
   mlir::FailureOr<Tensor> capture(llvm::StringRef name, const Tensor &outer);
+  mlir::FailureOr<Tensor> captureList(llvm::StringRef name, const TensorList &outer);
   Tensor captureRows(const Tensor &outer, int64_t rowAxis);
   /// A new argument of the body before argument `position`.
   mlir::Value addArgument(unsigned position, mlir::Value operand, unsigned leadingDims);

@@ -35,7 +35,7 @@ LogicalResult LoopImporter::defineConstants(Scope &scope) {
 
 /// The outputs of the body that are states and sequences.
 FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
-  if (failed(defineConstants(scope)))
+  if (failed(defineConstants(scope)) || (request.lists && failed(request.lists->define(scope))))
     return failure();
   FailureOr<SmallVector<Tensor>> outputs = node.importer.importBody(*request.body, scope);
   if (failed(outputs))
@@ -48,6 +48,11 @@ FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
                               << " of the body depends on data, accepted: true, or the condition "
                                  "that the body is given";
   outputs->erase(outputs->begin(), outputs->begin() + request.numLeadingOutputs);
+  if (request.lists)
+    return request.lists->getTensorOutputs(*outputs);
+  for (const Tensor &output : *outputs)
+    if (output.list)
+      return node.emitError() << "the body returns a list where none was given, accepted: tensors";
   return outputs;
 }
 

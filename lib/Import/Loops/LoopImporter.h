@@ -8,6 +8,7 @@
 #define BPPSA_LIB_IMPORT_LOOPS_LOOPIMPORTER_H
 
 #include "../Model/Importer.h"
+#include "../Sequences/LoopLists.h"
 #include "LoopBuilder.h"
 
 namespace bppsa {
@@ -34,6 +35,8 @@ struct LoopRequest {
   llvm::SmallVector<int64_t> outputAxes;
   Dim steps;
   bool reverse = false;
+  /// The lists among the states of the body, which `states` has the tensors of; null without any.
+  LoopLists *lists = nullptr;
 };
 
 /// The body of a loop after its import: shapes and facts, no code.

@@ -202,6 +202,7 @@ private:
   FailureOr<AffineExpr> getTripCount();
   Tensor makeIterationNumbers(const Dim &steps);
   FailureOr<SmallVector<Tensor>> importAsRecurrence(const Dim &steps);
+  FailureOr<SmallVector<Tensor>> tryRecurrence(const Dim &steps, LoopLists &lists);
   /// One copy of the body for each step.
   FailureOr<SmallVector<Tensor>> unroll(int64_t count);
   Tensor makeTrue() {
@@ -273,24 +274,46 @@ Tensor CountedLoopImporter::makeIterationNumbers(const Dim &steps) {
   return graph.make(generic.getResult(0), steps);
 }
 
-FailureOr<SmallVector<Tensor>> CountedLoopImporter::importAsRecurrence(const Dim &steps) {
+FailureOr<SmallVector<Tensor>> CountedLoopImporter::tryRecurrence(const Dim &steps,
+                                                                  LoopLists &lists) {
   LoopRequest request;
   request.steps = steps;
   request.numLeadingOutputs = 1;
-  request.outputAxes.assign(node.outputs.size() - numStates, 0);
+  request.outputAxes.assign(node.outputs.size() + 2 * lists.getNumLists(), 0);
   request.constants.push_back({body.input(1).name(), makeTrue()});
-  for (int64_t i = 0; i < numStates; ++i)
-    request.states.push_back({body.input(i + 2).name(), node.input(i + 2)});
+  request.lists = &lists;
   // A step that picks its own slice of an array reads a sequence.
   onnx::GraphProto sliced = body;
-  FailureOr<SmallVector<LoopSequence>> sequences = sliceGathers(node, sliced, steps.size);
-  if (failed(sequences))
+  FailureOr<SmallVector<LoopSequence>> sequences = sliceGathers(node, sliced, steps.size, lists);
+  FailureOr<SmallVector<LoopLists::State>> states = lists.getTensorStates();
+  if (failed(sequences) || failed(states))
     return failure();
+  request.states = *states;
   request.sequences = *sequences;
   request.body = &sliced;
   if (readsValue(sliced, body.input(0).name()))
     request.sequences.push_back({body.input(0).name(), makeIterationNumbers(steps), 0});
-  return LoopImporter(node, request).run();
+  FailureOr<SmallVector<Tensor>> results = LoopImporter(node, request).run();
+  return failed(results) ? results : lists.getResults(*results);
+}
+
+FailureOr<SmallVector<Tensor>> CountedLoopImporter::importAsRecurrence(const Dim &steps) {
+  SmallVector<LoopLists::State> states;
+  for (int64_t i = 0; i < numStates; ++i)
+    states.push_back({body.input(i + 2).name(), node.input(i + 2)});
+  LoopLists lists(node, states);
+  // Each attempt may find that the body does more with a list.
+  while (true) {
+    FailureOr<SmallVector<Tensor>> results = failure();
+    {
+      ScopedDiagnosticHandler handler(graph.getContext(),
+                                      [&](Diagnostic &) { return success(lists.needsRetry()); });
+      results = tryRecurrence(steps, lists);
+    }
+    if (succeeded(results) || !lists.needsRetry())
+      return results;
+    lists.prepareRetry();
+  }
 }
 
 FailureOr<SmallVector<Tensor>> CountedLoopImporter::unroll(int64_t count) {

@@ -27,6 +27,8 @@ SmallVector<Dim> ModelImporter::getStreamDims(const StreamAxes &axes, ArrayRef<D
 /// The sizes of an output must be fixed, and 1 where it carries steps or samples.
 LogicalResult ModelImporter::checkStreamOutput(const std::string &name,
                                                const Tensor &tensor) const {
+  if (failed(requireTensor(name, tensor)))
+    return failure();
   const StreamAxes &axes = stream->outputs.find(name)->second;
   for (auto [option, axis] : {std::pair("--step-axis", axes.step), {"--batch-axis", axes.batch}})
     if (axis && (*axis >= tensor.getRank() || !tensor.dims[*axis].isOne()))

@@ -205,6 +205,14 @@ void ModelImporter::addOutput(const std::string &name, const Tensor &tensor) {
   resultAttributes.emplace_back().push_back(attrs::Output::make(builder.getStringAttr(name)));
 }
 
+LogicalResult ModelImporter::requireTensor(const std::string &name, const Tensor &tensor) const {
+  if (tensor.list)
+    return error() << "graph output " << quoted(name)
+                   << " is a list of tensors, accepted: tensors; ConcatFromSequence or SequenceAt "
+                      "makes one";
+  return success();
+}
+
 LogicalResult ModelImporter::importOutputs() {
   graph.loc = file.location;
   llvm::StringSet<> names;
@@ -214,6 +222,8 @@ LogicalResult ModelImporter::importOutputs() {
   for (auto [output, tensor] : llvm::zip_equal(proto.output(), *outputs)) {
     if (!names.insert(output.name()).second)
       return error() << "graph output " << quoted(output.name()) << " is listed twice";
+    if (failed(requireTensor(output.name(), tensor)))
+      return failure();
     addOutput(output.name(), tensor);
   }
   return success();

@@ -52,9 +52,7 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
       .Case("MeanVarianceNormalization", "write InstanceNormalization")
       .Case("ReverseSequence", "give the lengths to a recurrent layer as sequence_lens")
       .Case("Scatter", "write ScatterElements")
-      .Cases({"SequenceAt", "SequenceConstruct", "SequenceInsert", "SequenceMap", "SplitToSequence",
-              "ConcatFromSequence"},
-             "write Split and Concat, or Scan")
+      .Case("SequenceMap", "write a Loop over the list")
       .Case("Shrink", "write Where")
       .Case("Tan", "write Sin and Cos")
       .Case("TopK", "write ReduceMax or ArgMax for one element")

@@ -40,6 +40,8 @@ public:
 
 private:
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
+  /// The error that a graph output is a list of tensors.
+  mlir::LogicalResult requireTensor(const std::string &name, const Tensor &tensor) const;
 
   mlir::LogicalResult readOpset();
   mlir::LogicalResult importInputs();

@@ -142,7 +142,14 @@ LogicalResult Node::checkOperands() const {
       continue;
     }
     Type type = input(i).elementType;
-    unsigned kind = type.isF32() ? F32 : type.isInteger(1) ? Bool : Integers;
+    unsigned kind = input(i).list       ? ListOfTensors
+                    : type.isF32()      ? F32
+                    : type.isInteger(1) ? Bool
+                                        : Integers;
+    if (kind == ListOfTensors && !(operand.elementTypes & kind))
+      return emitError() << "input " << quoted(operand.name)
+                         << " is a list of tensors, accepted: " << describe(operand.elementTypes)
+                         << "; ConcatFromSequence makes a tensor of a list";
     if (!(operand.elementTypes & kind))
       return emitError() << "input " << quoted(operand.name) << " has element type "
                          << (type.isF32()   ? "float"

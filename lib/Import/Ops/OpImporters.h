@@ -137,6 +137,16 @@ mlir::LogicalResult importScatterND(Node &node);
 // Einsum.cpp
 mlir::LogicalResult importEinsum(Node &node);
 
+// SequenceOps.cpp
+mlir::LogicalResult importConcatFromSequence(Node &node);
+mlir::LogicalResult importSequenceAt(Node &node);
+mlir::LogicalResult importSequenceConstruct(Node &node);
+mlir::LogicalResult importSequenceEmpty(Node &node);
+mlir::LogicalResult importSequenceErase(Node &node);
+mlir::LogicalResult importSequenceInsert(Node &node);
+mlir::LogicalResult importSequenceLength(Node &node);
+mlir::LogicalResult importSplitToSequence(Node &node);
+
 // ControlFlow.cpp
 mlir::LogicalResult importIf(Node &node);
 

@@ -24,14 +24,17 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
       Row("Loop", importLoop)
           .optional("M", Integers)
           .optional("cond", Bool)
-          .variadic("v_initial")
+          .variadic("v_initial", AnyElement | ListOfTensors)
           .variadicOut("v_final_and_scan_outputs")
           .attr("body", Kind::Graph)
           .required()
           .note(
               "`M` must be constant, bound or computed from sizes, `cond` true and the condition "
               "that the body returns true or the one it is given. A step may pick its slice of an "
-              "array with `Gather`. Loops of at most 64 steps are unrolled where their bodies need "
+              "array or its element of a list with `Gather` or `SequenceAt`, at the iteration "
+              "number "
+              "times 1 or -1 plus a size. A list to which each step appends becomes a sequence of "
+              "the loop. Loops of at most 64 steps are unrolled where their bodies need "
               "the iteration number as a constant."));
   table.push_back(
       Row("Scan", importScan, {8})

@@ -111,7 +111,7 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .attr("saturate", Kind::Int, {19})
           .refused("round_mode", Kind::String, {24})
           .note("`saturate` concerns float8 only."));
-  add(Row("Identity", importIdentity).in("input", AnyElement).out("output"));
+  add(Row("Identity", importIdentity).in("input", AnyElement | ListOfTensors).out("output"));
   add(Row("Dropout", importDropout)
           .in("data")
           .optional("ratio", F32, {12})

@@ -56,6 +56,8 @@ std::string bppsa::describe(unsigned elementTypes) {
     words.insert(words.end(), {"int32", "int64"});
   if (elementTypes & Bool)
     words.push_back("bool");
+  if (elementTypes & ListOfTensors)
+    words.push_back("list of tensors");
   return listAlternatives(words);
 }
 

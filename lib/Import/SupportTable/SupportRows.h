@@ -104,6 +104,7 @@ void addElementwiseRows(std::vector<OpRule> &table);
 void addIndexRows(std::vector<OpRule> &table);
 void addRecurrentRows(std::vector<OpRule> &table);
 void addReductionRows(std::vector<OpRule> &table);
+void addSequenceRows(std::vector<OpRule> &table);
 void addShapeRows(std::vector<OpRule> &table);
 void addTransformRows(std::vector<OpRule> &table);
 void addWindowRows(std::vector<OpRule> &table);

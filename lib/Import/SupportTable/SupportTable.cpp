@@ -15,7 +15,7 @@ static std::vector<OpRule> makeTable() {
   std::vector<OpRule> table;
   for (auto *addRows :
        {addActivationRows, addControlRows, addElementwiseRows, addIndexRows, addRecurrentRows,
-        addReductionRows, addShapeRows, addTransformRows, addWindowRows})
+        addReductionRows, addSequenceRows, addShapeRows, addTransformRows, addWindowRows})
     addRows(table);
   llvm::sort(table, [](const OpRule &a, const OpRule &b) { return a.name < b.name; });
   return table;

@@ -33,8 +33,8 @@ struct OpsetRange {
 
 enum class AttributeKind { Int, Ints, Float, Floats, String, Strings, Tensor, SparseTensor, Graph };
 
-/// Element types of an operand, as a set.
-enum ElementTypes : unsigned { F32 = 1, Integers = 2, Bool = 4, AnyElement = 7 };
+/// Element types of an operand, as a set. A list of tensors has none of the others.
+enum ElementTypes : unsigned { F32 = 1, Integers = 2, Bool = 4, AnyElement = 7, ListOfTensors = 8 };
 
 struct AttributeRule {
   std::string name;

@@ -1,0 +1,50 @@
+//===- StepIndices.h - indices computed from the iteration number -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_LOOPS_STEPINDICES_H
+#define BPPSA_LIB_IMPORT_LOOPS_STEPINDICES_H
+
+#include "../Model/Importer.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace bppsa {
+
+/// The integer `offset + coefficient * i` in step i of a loop, as a tensor of one element.
+struct StepIndex {
+  mlir::AffineExpr offset;
+  int64_t coefficient;
+  /// 0 or 1.
+  int64_t rank;
+};
+
+/// Finds values of the body of a Loop that are computed from the iteration number, constants and
+/// sizes.
+class StepIndexFinder {
+public:
+  StepIndexFinder(Node &node, const onnx::GraphProto &body);
+
+  /// Nothing where the value is none, or is computed otherwise.
+  std::optional<StepIndex> find(llvm::StringRef name);
+  /// Whether the body defines the name.
+  bool isInner(llvm::StringRef name) const { return inner.contains(name); }
+
+private:
+  std::optional<StepIndex> compute(llvm::StringRef name);
+  std::optional<StepIndex> compute(const onnx::NodeProto &producer);
+  std::optional<StepIndex> combine(llvm::StringRef op, const StepIndex &a, const StepIndex &b);
+  std::optional<StepIndex> readOuter(llvm::StringRef name);
+  std::optional<StepIndex> decode(const onnx::TensorProto &tensor);
+
+  Node &node;
+  const onnx::GraphProto &body;
+  llvm::StringSet<> inner;
+  llvm::StringMap<const onnx::NodeProto *> producers;
+  llvm::StringMap<std::optional<StepIndex>> found;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_LOOPS_STEPINDICES_H
