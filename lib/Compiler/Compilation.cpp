@@ -104,26 +104,40 @@ static bool holdsRankMeans(ModuleOp module) {
   return module.walk([](RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
+/// Passes warnings and remarks of the importer on. Those of passes are for their authors.
+LogicalResult Compilation::collect(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+    warn(diagnostic.str());
+  else if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+    remarks.push_back({CompileDiagnostic::Severity::Note, diagnostic.str()});
+  else
+    return failure();
+  return success();
+}
+
+LogicalResult Compilation::widen(std::unique_ptr<llvm::MemoryBuffer> &file) {
+  ScopedDiagnosticHandler handler(&context,
+                                  [&](Diagnostic &diagnostic) { return collect(diagnostic); });
+  FailureOr<std::optional<std::string>> widened = widenHalfPrecision(*file, &context);
+  if (failed(widened))
+    return failure();
+  if (*widened)
+    file = llvm::MemoryBuffer::getMemBufferCopy(**widened, source.path);
+  return success();
+}
+
 LogicalResult Compilation::import() {
   FailureOr<ImportOptions> importOptions = parseImportOptions();
   if (failed(importOptions))
     return failure();
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
-  if (failed(file) || failed(releaseAxes(*file)) || failed(trainConstants(*file)) ||
-      failed(untie(*file)) || failed(setTrainingMode(*file)))
+  if (failed(file) || failed(widen(*file)) || failed(releaseAxes(*file)) ||
+      failed(trainConstants(*file)) || failed(untie(*file)) || failed(setTrainingMode(*file)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> imported = failure();
   {
-    // Those of passes are for their authors.
-    ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-        warn(diagnostic.str());
-      else if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
-        remarks.push_back({CompileDiagnostic::Severity::Note, diagnostic.str()});
-      else
-        return failure();
-      return success();
-    });
+    ScopedDiagnosticHandler handler(&context,
+                                    [&](Diagnostic &diagnostic) { return collect(diagnostic); });
     imported = importONNX(**file, &context, *importOptions);
   }
   if (failed(imported))

@@ -54,6 +54,11 @@ private:
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
+  /// Passes a warning or remark of the importer on; fails for others.
+  llvm::LogicalResult collect(mlir::Diagnostic &diagnostic);
+  /// Replaces `file` by the model in float32, where it has values of half precision.
+  llvm::LogicalResult widen(std::unique_ptr<llvm::MemoryBuffer> &file);
+
   // Initializers.cpp
   /// Reads every `--freeze-rows`.
   llvm::LogicalResult freezeRows();

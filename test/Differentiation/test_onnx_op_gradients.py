@@ -128,6 +128,10 @@ CASES = {
     "ArgMax": ([node("ArgMax", "x", "i", axis=2), node("Cast", "i", "f", to=1), node("Mul", "x f")], []),
     "Cos": ([node("Cos")], []),
     "CumSum": ([node("CumSum", "x a")], [ints("a", 0)]),
+    "CumProd": ([node("CumProd", "x a")], [ints("a", -1)]),
+    "CumProd-exclusive": ([node("CumProd", "x a", exclusive=1, reverse=1)], [ints("a", 2)]),
+    "CumProd-zeros": ([node("Mul", "x c", "d"), node("CumProd", "d a")],
+                      [numpy_helper.from_array(np.array([1, 0, 0, 1], np.float32), "c"), ints("a", 2)]),
     "CumSum-exclusive": ([node("CumSum", "x a", exclusive=1, reverse=1)], [ints("a", 2)]),
     "Floor": ([node("Floor", "x", "f"), node("Mul", "x f")], []),
     "Less": ([node("Less", "x w", "l"), node("Where", "l x w")], [weights(F)]),
@@ -157,6 +161,11 @@ CASES = {
     "Sin": ([node("Sin")], []),
     "Sum": ([node("Sum", "x w x")], [weights(F)]),
     "Tile": ([node("Tile", "x r")], [ints("r", 1, 2, 3)]),
+    "SwiGLU": ([node("Mul", "x w", "z"), node("SwiGLU", "x z", alpha=1.3)], [weights(T, B, F)]),
+    "TensorScatter": ([node("TensorScatter", "x w i", axis=2)], [weights(T, B, 2), ints("i", 0, 2, 1)]),
+    "TensorScatter-circular": ([node("TensorScatter", "x w i", axis=2, mode="circular")],
+                               [weights(T, B, 3), ints("i", 3, 6, 1)]),
+    "TensorScatter-start": ([node("TensorScatter", "x w")], [weights(T, 1, F)]),
     "Trilu": ([node("Trilu", "x k", upper=0)], [ints("k", 1)]),
 }  # fmt: skip
 
@@ -240,6 +249,7 @@ def make_model(nodes, initializers, shape):
     # ONNX Runtime has no padded counts before opset 19; the axes of ReduceMean are an attribute
     # before opset 18.
     newer = {"Attention": 24, "DFT": 17, "Upsample": 9, "ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24, "Pad": 19}
+    newer |= {"CumProd": 26, "SwiGLU": 28, "TensorScatter": 24}
     newer |= {"RMSNormalization": 23, "RotaryEmbedding": 23, "GroupNormalization": 21}
     newer |= dict.fromkeys(
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd "

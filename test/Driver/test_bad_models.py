@@ -179,7 +179,7 @@ def test_input_of_unknown_rank(tmp_path):
     refuse(tmp_path, model, words=["x"])
 
 
-@pytest.mark.parametrize("dtype", [TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16])
+@pytest.mark.parametrize("dtype", [TensorProto.DOUBLE, TensorProto.UINT8])
 def test_input_dtype(tmp_path, dtype):
     model = good()
     model.graph.input[0].type.tensor_type.elem_type = dtype

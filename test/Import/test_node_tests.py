@@ -13,12 +13,12 @@ TESTS = node_tests()
 # Operators that are to be in the importer's table, besides those of recurrent layers and dense ones.
 # ONNX tests Einsum with doubles and bfloat16 alone.
 WANTED = """
-    ArgMax ArgMin And Atan Attention Ceil Celu ConvTranspose Cos CumSum DFT DepthToSpace Floor GatherElements
+    ArgMax ArgMin And Atan Attention BitCast Ceil Celu ConvTranspose Cos CumProd CumSum DFT DepthToSpace Floor GatherElements
     GatherND GlobalMaxPool Greater GreaterOrEqual GroupNormalization InstanceNormalization Less LessOrEqual
     LpNormalization LpPool Max Mean Min Mish Mod NegativeLogLikelihoodLoss Not OneHot Or Pad RMSNormalization Reciprocal
     ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSumSquare Resize RotaryEmbedding
-    Round STFT ScatterElements ScatterND Sign Sin SoftmaxCrossEntropyLoss Softsign SpaceToDepth Sum Swish
-    ThresholdedRelu Tile Trilu Xor
+    Round STFT ScatterElements ScatterND Sign Sin SoftmaxCrossEntropyLoss Softsign SpaceToDepth Sum SwiGLU Swish
+    TensorScatter ThresholdedRelu Tile Trilu Xor
 """.split()
 
 

@@ -30,7 +30,7 @@ ARRAYS = {
     "name": (changed(x=None, X=GOOD["x"]), "no array 'x'"),
     "extra array": (changed(y=GOOD["x"]), "unknown array 'y'"),
     "float64": (changed(x=GOOD["x"].astype(np.float64)), "'x'", "float64", "astype"),
-    "float16": (changed(x=GOOD["x"].astype(np.float16)), "'x'", "float16"),
+    "bfloat16": (changed(x=GOOD["x"].astype(np.float16).view("V2")), "'x'", "|V2", "bfloat16"),
     "integers": (changed(x=GOOD["x"].astype(np.int32)), "'x'", "int32"),
     "big-endian": (changed(x=GOOD["x"].astype(">f4")), "'x'", ">f4"),
     "objects": (changed(x=np.array([None, "a"], object)), "'x'", "|O"),

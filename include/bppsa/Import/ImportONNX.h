@@ -94,6 +94,10 @@ int64_t markZeros(mlir::ModuleOp module, const OnnxImage &image);
 /// or refused.
 void printSupport(llvm::raw_ostream &os);
 
+/// The model in float32, where it has values of half precision; then a remark counts them.
+mlir::FailureOr<std::optional<std::string>> widenHalfPrecision(llvm::MemoryBufferRef buffer,
+                                                               mlir::MLIRContext *context);
+
 } // namespace bppsa
 
 #endif // BPPSA_IMPORT_IMPORTONNX_H

@@ -8,6 +8,7 @@
 #include "../Loops/StepIndices.h"
 #include "../Ops/Shapes/IndexOps.h"
 #include "../Sequences/TensorList.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -48,6 +49,11 @@ static void replaceGather(onnx::NodeProto &node, const std::string &step, int ra
   node.add_input(axes.name());
 }
 
+static bool isRead(const onnx::NodeProto &node) {
+  return llvm::is_contained({"Gather", "Slice", "SequenceAt", "SequenceLength"},
+                            StringRef(node.op_type()));
+}
+
 namespace {
 /// Replaces nodes that read arrays and lists from outside of a loop.
 class OuterReads {
@@ -60,7 +66,14 @@ public:
   SmallVector<LoopSequence> sequences;
 
 private:
+  LogicalResult replace(onnx::NodeProto &read);
   LogicalResult replaceArrayRead(onnx::NodeProto &read, int64_t axis);
+  LogicalResult replaceSlice(onnx::NodeProto &read);
+  /// Whether the value comes from outside, if need be because nodes that no step changes are
+  /// imported there; fails after an error.
+  FailureOr<bool> hoist(StringRef name);
+  /// Collects the nodes of the body that compute `name` from outside; false where there are others.
+  bool collectInvariant(StringRef name, onnx::GraphProto &chain, llvm::StringSet<> &visited);
   LogicalResult replaceListRead(onnx::NodeProto &read);
   /// A read of an element of `data` along `axis`.
   void replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis);
@@ -78,8 +91,65 @@ private:
   StepIndexFinder finder;
   AffineExpr steps;
   LoopLists &lists;
+  llvm::StringSet<> hoisted;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Nodes that no step changes
+//===----------------------------------------------------------------------===//
+
+bool OuterReads::collectInvariant(StringRef name, onnx::GraphProto &chain,
+                                  llvm::StringSet<> &visited) {
+  if (name.empty() || !finder.isInner(name) || hoisted.contains(name) ||
+      !visited.insert(name).second)
+    return true;
+  for (const onnx::TensorProto &tensor : original.initializer())
+    if (tensor.name() == name) {
+      *chain.add_initializer() = tensor;
+      return true;
+    }
+  const onnx::NodeProto *producer = finder.findProducer(name);
+  if (!producer || !findRule(*producer) || producer->output_size() != 1 ||
+      producer->op_type() == "Dropout" ||
+      llvm::any_of(producer->attribute(), [](const auto &attribute) { return attribute.has_g(); }))
+    return false;
+  for (const std::string &input : producer->input())
+    if (!collectInvariant(input, chain, visited))
+      return false;
+  *chain.add_node() = *producer;
+  return true;
+}
+
+FailureOr<bool> OuterReads::hoist(StringRef name) {
+  if (!finder.isInner(name) || hoisted.contains(name))
+    return true;
+  onnx::GraphProto chain;
+  llvm::StringSet<> visited;
+  if (!collectInvariant(name, chain, visited) || chain.node_size() == 0)
+    return false;
+  llvm::StringSet<> removed;
+  for (const onnx::NodeProto &moved : chain.node())
+    removed.insert(moved.output(0));
+  // Loops are imported several times.
+  FailureOr<const Tensor *> known = node.scope.lookup(name);
+  if (failed(known) || (!*known && failed(node.importer.importBody(chain, node.scope))))
+    return failure();
+  for (const auto &entry : removed)
+    hoisted.insert(entry.getKey());
+  auto &nodes = *body.mutable_node();
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                             [&](const onnx::NodeProto &other) {
+                               return other.output_size() == 1 &&
+                                      removed.contains(other.output(0));
+                             }),
+              nodes.end());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads at the iteration number
+//===----------------------------------------------------------------------===//
 
 std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
                                           const StepIndex &index) {
@@ -91,20 +161,24 @@ std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
       return std::nullopt;
     first = *fromStart;
   }
-  MaybeExpr span = subtractExprs(steps, graph.getExpr(1)), end;
-  if (span && index.coefficient < 0) {
-    MaybeExpr lowest = subtractExprs(first, *span);
-    if (!lowest)
-      return std::nullopt;
-    end = addExprs(first, graph.getExpr(1));
-    first = *lowest;
-  } else {
-    end = addExprs(first, steps);
-  }
+  int64_t stride = std::abs(index.coefficient);
+  MaybeExpr span = subtractExprs(steps, graph.getExpr(1));
+  span = span ? multiplyExprs(*span, graph.getExpr(stride)) : std::nullopt;
+  MaybeExpr other = span ? (index.coefficient < 0 ? subtractExprs(first, *span)
+                                                  : addExprs(first, *span))
+                         : std::nullopt;
+  if (!other)
+    return std::nullopt;
+  MaybeExpr end = addExprs(index.coefficient < 0 ? first : *other, graph.getExpr(1));
+  first = index.coefficient < 0 ? *other : first;
   if (!end || !graph.isAtLeast(first, graph.getExpr(0)) || !graph.isAtLeast(size, *end))
     return std::nullopt;
-  Tensor slice = graph.makeSlice(data, axis, first, steps);
+  Tensor slice = graph.makeSlice(data, axis, first, steps, stride);
   return index.coefficient < 0 ? makeReversed(graph, slice, axis) : slice;
+}
+
+static bool isConstantIndex(const std::optional<StepIndex> &index, int64_t value) {
+  return index && index->coefficient == 0 && getConstant(index->offset) == value;
 }
 
 void OuterReads::replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis) {
@@ -116,9 +190,9 @@ void OuterReads::replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t ran
 
 void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis) {
   std::optional<StepIndex> index = finder.find(read.input(1));
-  if (!index || std::abs(index->coefficient) > 1)
+  if (!index)
     return;
-  bool isGather = read.op_type() == "Gather";
+  bool keepsRank = read.op_type() != "SequenceAt";
   if (index->coefficient == 0) {
     // Of arrays of fixed size the body reads itself.
     MaybeExpr next = addExprs(index->offset, graph.getExpr(1));
@@ -127,7 +201,7 @@ void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t 
         failed(graph.requireAtLeast(data.dims[axis].size, *next)))
       return;
     Tensor slice = graph.makeSlice(data, axis, index->offset, graph.getExpr(1));
-    replaceByOuter(read, graph.makeSqueeze(slice, {axis}), isGather ? index->rank : 0, axis);
+    replaceByOuter(read, graph.makeSqueeze(slice, {axis}), keepsRank ? index->rank : 0, axis);
     return;
   }
   std::optional<Tensor> array = arrange(data, axis, *index);
@@ -135,10 +209,31 @@ void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t 
     return;
   std::string name = read.output(0) + "/step";
   sequences.push_back({name, *array, axis});
-  replaceGather(read, name, isGather ? index->rank : 0, axis, node.opset, body);
+  replaceGather(read, name, keepsRank ? index->rank : 0, axis, node.opset, body);
+}
+
+LogicalResult OuterReads::replaceSlice(onnx::NodeProto &read) {
+  if (read.input_size() < 4 || (read.input_size() > 4 && !read.input(4).empty() &&
+                                !isConstantIndex(finder.find(read.input(4)), 1)))
+    return success();
+  std::optional<StepIndex> start = finder.find(read.input(1)), end = finder.find(read.input(2)),
+                           axis = finder.find(read.input(3));
+  if (!start || !end || !axis || start->coefficient != end->coefficient ||
+      start->coefficient == 0 || start->rank != 1)
+    return success();
+  MaybeExpr size = subtractExprs(end->offset, start->offset);
+  std::optional<int64_t> constant = getConstant(axis->offset);
+  if (!size || getConstant(*size) != 1 || axis->coefficient != 0 || !constant)
+    return success();
+  return replaceArrayRead(read, *constant);
 }
 
 LogicalResult OuterReads::replaceArrayRead(onnx::NodeProto &read, int64_t axis) {
+  if (std::optional<StepIndex> index = finder.find(read.input(1)); !index)
+    return success();
+  FailureOr<bool> isOuter = hoist(read.input(0));
+  if (failed(isOuter) || !*isOuter)
+    return success(succeeded(isOuter));
   FailureOr<const Tensor *> data = node.scope.lookup(read.input(0));
   if (failed(data))
     return failure();
@@ -166,7 +261,10 @@ void OuterReads::replaceGrowingRead(onnx::NodeProto &read) {
 }
 
 LogicalResult OuterReads::replaceListRead(onnx::NodeProto &read) {
-  if (finder.isInner(read.input(0))) {
+  FailureOr<bool> isOuter = hoist(read.input(0));
+  if (failed(isOuter))
+    return failure();
+  if (!*isOuter) {
     if (read.op_type() == "SequenceAt")
       replaceGrowingRead(read);
     return success();
@@ -187,20 +285,35 @@ LogicalResult OuterReads::replaceListRead(onnx::NodeProto &read) {
   return success();
 }
 
+LogicalResult OuterReads::replace(onnx::NodeProto &read) {
+  StringRef op = read.op_type();
+  if (op == "Gather" && read.input_size() == 2)
+    return replaceArrayRead(read, read.attribute_size() == 0 ? 0 : read.attribute(0).i());
+  if (op == "Slice")
+    return replaceSlice(read);
+  bool readsList = (op == "SequenceAt" && read.input_size() == 2) ||
+                   (op == "SequenceLength" && read.input_size() == 1);
+  return readsList ? replaceListRead(read) : success();
+}
+
 LogicalResult OuterReads::replace() {
-  for (onnx::NodeProto &read : *body.mutable_node()) {
-    if (!findRule(read))
+  // By name: nodes may be moved out of the body.
+  for (const onnx::NodeProto &other : original.node()) {
+    if (!findRule(other) || other.output_size() != 1 || hoisted.contains(other.output(0)))
       continue;
-    StringRef op = read.op_type();
-    if (op == "Gather" && read.input_size() == 2 && !finder.isInner(read.input(0))) {
-      int64_t axis = read.attribute_size() == 0 ? 0 : read.attribute(0).i();
-      if (failed(replaceArrayRead(read, axis)))
-        return failure();
-    }
-    bool readsList = (op == "SequenceAt" && read.input_size() == 2) ||
-                     (op == "SequenceLength" && read.input_size() == 1);
-    if (readsList && failed(replaceListRead(read)))
+    auto &nodes = *body.mutable_node();
+    auto find = [&] {
+      return llvm::find_if(nodes, [&](const onnx::NodeProto &node) {
+        return node.output_size() == 1 && node.output(0) == other.output(0);
+      });
+    };
+    if (!isRead(other))
+      continue;
+    onnx::NodeProto read = other;
+    if (failed(replace(read)))
       return failure();
+    if (auto it = find(); it != nodes.end())
+      *it = read;
   }
   return success();
 }

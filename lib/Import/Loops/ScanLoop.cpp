@@ -8,6 +8,7 @@
 #include "../Ops/OpImporters.h"
 #include "../Ops/Shapes/IndexOps.h"
 #include "LoopImporter.h"
+#include "StepIndices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -246,11 +247,12 @@ FailureOr<AffineExpr> CountedLoopImporter::getTripCount() {
   if (!node.hasInput(0))
     return node.emitError() << "has no trip count, accepted: a constant or a size";
   const Tensor &count = node.input(0);
-  if (!count.elements || count.elements->size() != 1)
+  MaybeExpr range = findRangeLength(node, node.proto.input(0));
+  if (!range && (!count.elements || count.elements->size() != 1))
     return node.emitError() << "the trip count " << quoted(node.proto.input(0))
                             << " depends on data, accepted: a constant or a size; "
                                "--bind=NAME=VALUE makes a graph input a constant";
-  AffineExpr expr = count.elements->front();
+  AffineExpr expr = range ? *range : count.elements->front();
   if (std::optional<int64_t> constant = getConstant(expr))
     return graph.getExpr(std::max<int64_t>(*constant, 0));
   if (failed(graph.requireAtLeast(expr, graph.getExpr(1))))

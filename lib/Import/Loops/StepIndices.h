@@ -31,6 +31,9 @@ public:
   /// Whether the body defines the name.
   bool isInner(llvm::StringRef name) const { return inner.contains(name); }
 
+  /// The node of the body that defines the name, or null.
+  const onnx::NodeProto *findProducer(llvm::StringRef name) const { return producers.lookup(name); }
+
 private:
   std::optional<StepIndex> compute(llvm::StringRef name);
   std::optional<StepIndex> compute(const onnx::NodeProto &producer);
@@ -44,6 +47,10 @@ private:
   llvm::StringMap<const onnx::NodeProto *> producers;
   llvm::StringMap<std::optional<StepIndex>> found;
 };
+
+/// The length of the Python range that TorchScript's exporter computes as `name`, in the graph of
+/// `node`; nothing where the value is none.
+MaybeExpr findRangeLength(Node &node, llvm::StringRef name);
 
 } // namespace bppsa
 

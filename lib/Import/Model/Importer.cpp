@@ -379,6 +379,8 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file))
     return failure();
+  if (failed(widenHalfPrecision(*file)))
+    return failure();
   // What functions have is there once for each call.
   llvm::StringSet<> innerNames = findInnerParameters(file->model);
   if (failed(inlineFunctions(*file)))

@@ -42,6 +42,11 @@ Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
     return IntegerType::get(context, 32);
   case onnx::TensorProto::BOOL:
     return IntegerType::get(context, 1);
+  // Those are read only to become float32.
+  case onnx::TensorProto::FLOAT16:
+    return Float16Type::get(context);
+  case onnx::TensorProto::BFLOAT16:
+    return BFloat16Type::get(context);
   default:
     return {};
   }

@@ -73,6 +73,19 @@ mlir::FailureOr<TypedBytes> readTypedBytes(const OnnxFile &file, const onnx::Ten
 mlir::FailureOr<mlir::DenseElementsAttr>
 decodeTensor(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
 
+/// What was of half precision in a model.
+struct HalfPrecisionCounts {
+  int64_t initializers = 0, arrays = 0, nodes = 0;
+
+  bool any() const { return initializers + arrays + nodes != 0; }
+};
+
+/// Makes everything of half precision float32.
+mlir::FailureOr<HalfPrecisionCounts> widenHalfPrecision(OnnxFile &file);
+
+/// The value of a float16.
+float widenFloat16(uint16_t bits);
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_IMPORT_MODEL_ONNXFILE_H

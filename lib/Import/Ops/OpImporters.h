@@ -44,6 +44,7 @@ mlir::LogicalResult importPRelu(Node &node);
 mlir::LogicalResult importSelu(Node &node);
 mlir::LogicalResult importSoftplus(Node &node);
 mlir::LogicalResult importSoftsign(Node &node);
+mlir::LogicalResult importSwiGLU(Node &node);
 mlir::LogicalResult importSwish(Node &node);
 mlir::LogicalResult importThresholdedRelu(Node &node);
 
@@ -79,8 +80,16 @@ mlir::LogicalResult importGemm(Node &node);
 mlir::LogicalResult importReduce(Node &node);
 mlir::LogicalResult importArgExtremum(Node &node);
 
+// BitCast.cpp
+mlir::LogicalResult importBitCast(Node &node);
+
+// Cumulative.cpp
+mlir::LogicalResult importCumulative(Node &node);
+
+// TensorScatter.cpp
+mlir::LogicalResult importTensorScatter(Node &node);
+
 // Rearrangements.cpp
-mlir::LogicalResult importCumSum(Node &node);
 mlir::LogicalResult importDepthToSpace(Node &node);
 mlir::LogicalResult importOneHot(Node &node);
 mlir::LogicalResult importTile(Node &node);

@@ -19,6 +19,11 @@ void bppsa::addActivationRows(std::vector<OpRule> &table) {
   table.push_back(add("Mish", importMish, {18}));
   table.push_back(Row("Softsign", importSoftsign).in("input").out("output"));
   table.push_back(add("Swish", importSwish, {24}).attr("alpha", Kind::Float));
+  table.push_back(Row("SwiGLU", importSwiGLU, {28})
+                      .in("A")
+                      .in("B")
+                      .out("Y")
+                      .attr("alpha", Kind::Float));
   table.push_back(add("ThresholdedRelu", importThresholdedRelu, {10}).attr("alpha", Kind::Float));
   table.push_back(add("LeakyRelu", importLeakyRelu).attr("alpha", Kind::Float));
   table.push_back(add("Selu", importSelu).attr("alpha", Kind::Float).attr("gamma", Kind::Float));
@@ -111,6 +116,14 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .attr("saturate", Kind::Int, {19})
           .refused("round_mode", Kind::String, {24})
           .note("`saturate` concerns float8 only."));
+  add(Row("BitCast", importBitCast, {26})
+          .in("input", AnyElement)
+          .out("output")
+          .attr("to", Kind::Int)
+          .required()
+          .accepts(std::vector<int64_t>{1, 6, 7, 9})
+          .note("Between float and int32, or without effect. Integers have no gradient; floats of "
+                "the bits of computed floats are refused, as they have none either."));
   add(Row("Identity", importIdentity).in("input", AnyElement | ListOfTensors).out("output"));
   add(Row("Dropout", importDropout)
           .in("data")

@@ -14,7 +14,7 @@ void bppsa::addSequenceRows(std::vector<OpRule> &table) {
   constexpr OpsetRange opsets = {11};
   constexpr StringRef position =
       "`position` must be constant or computed from sizes; in a `Loop`, also the iteration number "
-      "times 1 or -1 plus such.";
+      "times a constant plus such.";
   auto add = [&](const Row &row) { table.push_back(row); };
   add(Row("SequenceEmpty", importSequenceEmpty, opsets)
           .out("output")

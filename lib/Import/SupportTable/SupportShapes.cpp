@@ -170,6 +170,16 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .out("output")
           .attr("batch_dims", Kind::Int, {12})
           .note("Indices out of range as for Gather; only those into one dimension are checked."));
+  add(Row("TensorScatter", importTensorScatter, {24})
+          .in("past_cache", AnyElement)
+          .in("update", AnyElement)
+          .optional("write_indices", Integers)
+          .out("present_cache")
+          .attr("axis", Kind::Int)
+          .attr("mode", Kind::String)
+          .accepts(std::vector<std::string>{"linear", "circular"})
+          .note("What a linear write would put outside of the cache is left out; a program refuses "
+                "an array whose elements are such `write_indices`."));
   for (StringRef name : {"ScatterElements", "ScatterND"}) {
     Row row(name, name == "ScatterND" ? importScatterND : importScatterElements, {11});
     row.in("data", AnyElement).in("indices", Integers).in("updates", AnyElement).out("output");

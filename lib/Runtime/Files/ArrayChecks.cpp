@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 using namespace bppsa::runtime;
@@ -115,14 +116,35 @@ static void convertFrom(const std::byte *from, DType found, std::byte *to, int64
   }
 }
 
+static bool isWidened(DType found, DType wanted) {
+  return found == DType::F16 && wanted == DType::F32;
+}
+
 void bppsa::runtime::requireConvertible(DType found, DType wanted) {
-  if (found != wanted && (!isInteger(wanted) || !isInteger(found)))
+  if (found != wanted && !isWidened(found, wanted) && (!isInteger(wanted) || !isInteger(found)))
     fail("found ", numpyName(found), ", expected ", numpyName(wanted),
          "; convert it with .astype(numpy.", numpyName(wanted), ")");
 }
 
+/// Every float16 is a float32 too.
+static void widen(const std::byte *source, std::byte *result, int64_t count) {
+  const auto *from = reinterpret_cast<const uint16_t *>(source);
+  auto *to = reinterpret_cast<float *>(result);
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t sign = static_cast<uint32_t>(from[i] >> 15) << 31, exponent = from[i] >> 10 & 31;
+    uint32_t mantissa = from[i] & 0x3ff;
+    uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
+    memcpy(&to[i], &bits, sizeof bits);
+    // Zeros and subnormal numbers are multiples of 2^-24.
+    if (exponent == 0)
+      to[i] = (sign ? -1.0f : 1.0f) * static_cast<float>(mantissa) * 0x1p-24f;
+  }
+}
+
 void bppsa::runtime::convert(const std::byte *from, DType found, std::byte *to, DType wanted,
                              int64_t count, const Position &position) {
+  if (isWidened(found, wanted))
+    return widen(from, to, count);
   wanted == DType::I64 ? convertFrom<int64_t>(from, found, to, count, position)
                        : convertFrom<int32_t>(from, found, to, count, position);
 }

@@ -43,8 +43,9 @@ DType bppsa::runtime::dtypeOfNpy(const std::string &descr) {
     if (same)
       return row.dtype;
   }
-  fail("its element type is ", quote(descr),
-       "; accepted are little-endian float32, the integers and bool; convert it with .astype");
+  fail("its element type is ", quote(descr), descr == "|V2" ? ", as of bfloat16" : "",
+       "; accepted are little-endian float16 and float32, the integers and bool; convert it with "
+       ".astype");
 }
 
 DType bppsa::runtime::dtypeOfModel(const std::string &name) {

@@ -120,6 +120,21 @@ LogicalResult bppsa::importSwish(Node &node) {
   });
 }
 
+LogicalResult bppsa::importSwiGLU(Node &node) {
+  const Tensor &gate = node.input(0), &x = node.input(1);
+  if (gate.getRank() != x.getRank())
+    return node.emitShapeError();
+  for (auto [a, b] : llvm::zip_equal(gate.dims, x.dims))
+    if (failed(node.graph.unify(a, b)))
+      return node.emitShapeError();
+  double alpha = node.getFloat("alpha", 1);
+  return node.setOutput(node.graph.makeElementwise(
+      {gate, x}, x.elementType, [&](OpBuilder &b, Location loc, ValueRange in) {
+        Formula f{b, loc, x.elementType};
+        return f.mul(f.mul(in[0], f.sigmoid(f.mul(in[0], f.constant(alpha)))), in[1]);
+      }));
+}
+
 LogicalResult bppsa::importThresholdedRelu(Node &node) {
   double alpha = node.getFloat("alpha", 1);
   return setElementwise(node,

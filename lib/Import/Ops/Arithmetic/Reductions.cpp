@@ -149,6 +149,35 @@ static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Te
   return makeLogSumExp(graph, data, axes);
 }
 
+/// The least or greatest of expressions of sizes, where that is the same one for all sizes.
+static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements, bool isMinimum) {
+  MaybeExpr best = elements.front();
+  for (AffineExpr element : elements.drop_front()) {
+    bool isKept =
+        isMinimum ? graph.isAtLeast(element, *best) : graph.isAtLeast(*best, element);
+    bool isReplaced =
+        isMinimum ? graph.isAtLeast(*best, element) : graph.isAtLeast(element, *best);
+    if (!isKept && !isReplaced)
+      return std::nullopt;
+    best = isKept ? best : element;
+  }
+  return best;
+}
+
+/// A minimum or maximum of all elements that are known as expressions.
+static std::optional<Tensor> reduceElements(Node &node, ArrayRef<int64_t> axes) {
+  const Tensor &data = node.input(0);
+  bool isMinimum = node.getOp() == "ReduceMin";
+  if (!data.elements || data.elements->empty() || axes.size() != data.dims.size() ||
+      (!isMinimum && node.getOp() != "ReduceMax"))
+    return std::nullopt;
+  MaybeExpr found = findExtremum(node.graph, *data.elements, isMinimum);
+  if (!found)
+    return std::nullopt;
+  SmallVector<int64_t> shape(node.getInt("keepdims", 1) == 0 ? 0 : data.dims.size(), 1);
+  return node.graph.makeElements(data.elementType, shape, {*found});
+}
+
 LogicalResult bppsa::importReduce(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0);
@@ -169,6 +198,8 @@ LogicalResult bppsa::importReduce(Node &node) {
       return node.setOutput(0, data);
     return node.emitError() << "has no axes and 'noop_with_empty_axes' 1, accepted: 0, or axes";
   }
+  if (std::optional<Tensor> known = reduceElements(node, axes))
+    return node.setOutput(0, *known);
   FailureOr<Tensor> result = makeReduced(graph, node.getOp(), data, axes);
   if (failed(result))
     return node.emitShapeError();
