@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -223,6 +224,23 @@ static LogicalResult evaluateFloatToInteger(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
+/// Bits of a number that is rounded to float32.
+static LogicalResult evaluateBitcast(arith::BitcastOp op, Interpreter &interpreter) {
+  const Array &source = interpreter.get(op.getIn());
+  Type from = getElementTypeOrSelf(op.getIn().getType()), to = getElementTypeOrSelf(op.getType());
+  bool fromFloat = from.isF32() && to.isInteger(32), toFloat = from.isInteger(32) && to.isF32();
+  if (!fromFloat && !toFloat)
+    return op.emitOpError("is evaluated between float32 and int32 only");
+  Array result = Array::makeZeros(source.shape, toFloat);
+  for (int64_t i = 0, count = source.getNumElements(); i < count; ++i)
+    if (toFloat)
+      result.reals[i] = llvm::bit_cast<float>(static_cast<int32_t>(source.integers[i]));
+    else
+      result.integers[i] = llvm::bit_cast<int32_t>(static_cast<float>(source.reals[i]));
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
 static LogicalResult evaluateSelect(arith::SelectOp op, Interpreter &interpreter) {
   const Array &condition = interpreter.get(op.getCondition());
   const Array &ifFalse = interpreter.get(op.getFalseValue());
@@ -246,6 +264,7 @@ static void addCasts(EvaluatorTable &table) {
   table.add<arith::SIToFPOp>(evaluateIntegerToFloat<arith::SIToFPOp>);
   table.add<arith::UIToFPOp>(evaluateIntegerToFloat<arith::UIToFPOp>);
   table.add<arith::FPToSIOp>(evaluateFloatToInteger<arith::FPToSIOp>);
+  table.add<arith::BitcastOp>(evaluateBitcast);
   table.add<arith::FPToUIOp>(evaluateFloatToInteger<arith::FPToUIOp>);
 }
 

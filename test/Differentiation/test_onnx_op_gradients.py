@@ -21,6 +21,10 @@ def ints(name, *values):
     return numpy_helper.from_array(np.array(values, np.int64), name)
 
 
+def number(name, value):
+    return numpy_helper.from_array(np.array(value, np.int64), name)
+
+
 def scalar(name, value):
     return numpy_helper.from_array(np.array(value, np.float32), name)
 
@@ -128,10 +132,10 @@ CASES = {
     "ArgMax": ([node("ArgMax", "x", "i", axis=2), node("Cast", "i", "f", to=1), node("Mul", "x f")], []),
     "Cos": ([node("Cos")], []),
     "CumSum": ([node("CumSum", "x a")], [ints("a", 0)]),
-    "CumProd": ([node("CumProd", "x a")], [ints("a", -1)]),
-    "CumProd-exclusive": ([node("CumProd", "x a", exclusive=1, reverse=1)], [ints("a", 2)]),
+    "CumProd": ([node("CumProd", "x a")], [number("a", -1)]),
+    "CumProd-exclusive": ([node("CumProd", "x a", exclusive=1, reverse=1)], [number("a", 2)]),
     "CumProd-zeros": ([node("Mul", "x c", "d"), node("CumProd", "d a")],
-                      [numpy_helper.from_array(np.array([1, 0, 0, 1], np.float32), "c"), ints("a", 2)]),
+                      [numpy_helper.from_array(np.array([1, 0, 0, 1], np.float32), "c"), number("a", 2)]),
     "CumSum-exclusive": ([node("CumSum", "x a", exclusive=1, reverse=1)], [ints("a", 2)]),
     "Floor": ([node("Floor", "x", "f"), node("Mul", "x f")], []),
     "Less": ([node("Less", "x w", "l"), node("Where", "l x w")], [weights(F)]),

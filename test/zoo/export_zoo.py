@@ -44,7 +44,8 @@ def tensors(name, dtype):
 
 
 def export(name, exporter, path):
-    """The network as `exporter` writes it, for any number of samples."""
+    """The network as `exporter` writes it, for any number of samples. `unoptimized` is the newer exporter with
+    optimize=False."""
     entry = ZOO[name]
     network, arrays = make_network(name), tensors(name, torch.float32)
     arguments = tuple(arrays[key] for key in entry.inputs)
@@ -61,7 +62,7 @@ def export(name, exporter, path):
         batch = torch.export.Dim("N", min=2)
         torch.onnx.export(
             network, arguments, path, dynamo=True, external_data=False,
-            optimize=entry.mode == "eval" and entry.optimized,
+            optimize=exporter == "dynamo" and entry.has_unoptimized,
             dynamic_shapes=tuple({0: batch} for _ in arguments), verbose=False, **names,
         )  # fmt: skip
     model = onnx.load(path)
@@ -123,7 +124,7 @@ def main():
     recorded = json.loads(path.read_text()) if path.exists() else {}
     for name in sys.argv[1:] or ZOO:
         recorded[name] = record(name)
-        for exporter in ZOO[name].exporters:
+        for exporter in [*ZOO[name].exporters, *["unoptimized"] * ZOO[name].has_unoptimized]:
             export(name, exporter, INPUTS / f"{name}_{exporter}.onnx")
     lines = [f'"{name}": {json.dumps(rounded(recorded[name]))}' for name in sorted(recorded)]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")

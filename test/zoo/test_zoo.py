@@ -80,6 +80,17 @@ def test_losses_are_those_of_pytorch(name, exporter, tmp_path):
     np.testing.assert_allclose(found, loss, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", [name for name, entry in ZOO.items() if entry.has_unoptimized])
+def test_exports_without_optimization(name, tmp_path):
+    """Warnings recommend optimize=False: such files compile without any, and the first two epochs are PyTorch's."""
+    program = harness.compile_model(load(name, "unoptimized"), *options_of(name, "unoptimized"))
+    losses, _, _ = train(program, name, make_data(name), tmp_path, epochs=2)
+    np.testing.assert_allclose(losses, RECORDED[name][:2], rtol=1e-4)
+    command = [harness.require_tool("bppsa-compile"), INPUTS / f"{name}_unoptimized.onnx"]
+    command += ["-o", tmp_path / "out", "--compile-to=import", *options_of(name, "unoptimized")]
+    assert "warning" not in harness.check_succeeded(harness.run(*command)).stderr
+
+
 # Those with layers over steps.
 RECURRENT = ("char_lm", "bigru_attention", "bigru_max", "packed", "seq2seq", "loop_decoder", "forecaster")
 

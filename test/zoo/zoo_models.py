@@ -27,6 +27,12 @@ class Entry:
     optimized: bool = True  # by the newer exporter, which removes biases of zeros
 
     @property
+    def has_unoptimized(self):
+        """Whether a third file is what the newer exporter writes with optimize=False. That is how it writes the
+        others at once."""
+        return "dynamo" in self.exporters and self.mode == "eval" and self.optimized
+
+    @property
     def epochs(self):
         return 100 // -(-self.samples // self.batch)
 

@@ -140,8 +140,7 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
   auto &nodes = *body.mutable_node();
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
                              [&](const onnx::NodeProto &other) {
-                               return other.output_size() == 1 &&
-                                      removed.contains(other.output(0));
+                               return other.output_size() == 1 && removed.contains(other.output(0));
                              }),
               nodes.end());
   return true;
@@ -164,9 +163,9 @@ std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
   int64_t stride = std::abs(index.coefficient);
   MaybeExpr span = subtractExprs(steps, graph.getExpr(1));
   span = span ? multiplyExprs(*span, graph.getExpr(stride)) : std::nullopt;
-  MaybeExpr other = span ? (index.coefficient < 0 ? subtractExprs(first, *span)
-                                                  : addExprs(first, *span))
-                         : std::nullopt;
+  MaybeExpr other =
+      span ? (index.coefficient < 0 ? subtractExprs(first, *span) : addExprs(first, *span))
+           : std::nullopt;
   if (!other)
     return std::nullopt;
   MaybeExpr end = addExprs(index.coefficient < 0 ? first : *other, graph.getExpr(1));

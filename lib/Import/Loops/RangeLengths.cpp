@@ -18,8 +18,7 @@ using namespace bppsa;
 static const onnx::NodeProto *findNode(const onnx::GraphProto &graph, StringRef name,
                                        StringRef op) {
   for (const onnx::NodeProto &node : graph.node())
-    if (node.op_type() == op && node.output_size() == 1 && node.output(0) == name &&
-        findRule(node))
+    if (node.op_type() == op && node.output_size() == 1 && node.output(0) == name && findRule(node))
       return &node;
   return nullptr;
 }

@@ -90,8 +90,8 @@ std::optional<StepIndex> StepIndexFinder::compute(const onnx::NodeProto &produce
   if (!findRule(producer) || producer.output_size() != 1)
     return std::nullopt;
   if (op == "Constant") {
-    const onnx::AttributeProto *value = producer.attribute_size() == 1 ? &producer.attribute(0)
-                                                                       : nullptr;
+    const onnx::AttributeProto *value =
+        producer.attribute_size() == 1 ? &producer.attribute(0) : nullptr;
     if (value && value->name() == "value_int")
       return StepIndex{node.graph.getExpr(value->i()), 0, 0};
     return value && value->has_t() ? decode(value->t()) : std::nullopt;

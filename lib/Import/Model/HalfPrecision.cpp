@@ -49,8 +49,7 @@ private:
   LogicalResult widen(onnx::TensorProto &tensor, StringRef what);
   /// Whether it was of half precision.
   bool widen(onnx::TypeProto &type);
-  template <typename Infos>
-  int64_t widenTypes(Infos &infos);
+  template <typename Infos> int64_t widenTypes(Infos &infos);
 
   OnnxFile &file;
 };
@@ -67,8 +66,8 @@ LogicalResult Widener::widen(onnx::TensorProto &tensor, StringRef what) {
   std::string wide(bytes.size() * 2, 0);
   for (size_t i = 0; i + 1 < bytes.size(); i += 2) {
     uint16_t bits = llvm::support::endian::read16le(bytes.data() + i);
-    uint32_t value = isBrain ? static_cast<uint32_t>(bits) << 16
-                             : llvm::bit_cast<uint32_t>(widenFloat16(bits));
+    uint32_t value =
+        isBrain ? static_cast<uint32_t>(bits) << 16 : llvm::bit_cast<uint32_t>(widenFloat16(bits));
     llvm::support::endian::write32le(wide.data() + 2 * i, value);
   }
   tensor.clear_int32_data();
@@ -88,8 +87,7 @@ bool Widener::widen(onnx::TypeProto &type) {
   return true;
 }
 
-template <typename Infos>
-int64_t Widener::widenTypes(Infos &infos) {
+template <typename Infos> int64_t Widener::widenTypes(Infos &infos) {
   int64_t count = 0;
   for (onnx::ValueInfoProto &info : infos)
     count += info.has_type() && widen(*info.mutable_type());

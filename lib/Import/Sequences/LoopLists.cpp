@@ -278,8 +278,8 @@ FailureOr<SmallVector<Tensor>> LoopLists::getTensorOutputs(ArrayRef<Tensor> outp
 // After the loop
 //===----------------------------------------------------------------------===//
 
-FailureOr<ListPart> LoopLists::getGrown(const List &list, const Growth &growth,
-                                        const Tensor &array, bool isFront) {
+FailureOr<ListPart> LoopLists::getGrown(const List &list, const Growth &growth, const Tensor &array,
+                                        bool isFront) {
   Tensor stack = isFront ? makeReversed(graph, array, 0) : array;
   if (!growth.isStack)
     return ListPart::getStack(stack);

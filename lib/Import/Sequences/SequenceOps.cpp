@@ -34,8 +34,8 @@ static FailureOr<Tensor> stackChunks(Node &node, int64_t axis, int64_t size, boo
   const Tensor &data = node.input(0);
   MaybeExpr count = divideExactly(data.dims[axis].size, graph.getExpr(size));
   if (!count)
-    return node.emitError() << "splits a dimension of size "
-                            << graph.describe(data.dims[axis].size) << " into parts of " << size
+    return node.emitError() << "splits a dimension of size " << graph.describe(data.dims[axis].size)
+                            << " into parts of " << size
                             << ", accepted: parts of 1, or a size that is known to be a multiple; "
                                "--bind=NAME=NUMBER gives a dimension a size";
   SmallVector<Dim> dims(data.dims);
@@ -78,8 +78,7 @@ static LogicalResult splitIntoParts(Node &node, int64_t axis, ArrayRef<AffineExp
   if (list.parts.size() != sizes.size() ||
       failed(graph.unify(graph.getDim(*offset), data.dims[axis])))
     return node.emitError() << "the parts have sizes " << graph.describe(sizes)
-                            << ", the dimension has "
-                            << graph.describe(data.dims[axis].size);
+                            << ", the dimension has " << graph.describe(data.dims[axis].size);
   return node.setOutput(0, makeList(std::move(list)));
 }
 
@@ -125,8 +124,7 @@ LogicalResult bppsa::importSequenceLength(Node &node) {
     return node.emitError() << "asks for the length of a list that grows in a loop, accepted: "
                                "lists of a length that follows from sizes; count the steps with "
                                "the iteration number";
-  return node.setOutput(0,
-                        node.graph.makeElements(node.graph.builder.getI64Type(), {}, {*length}));
+  return node.setOutput(0, node.graph.makeElements(node.graph.builder.getI64Type(), {}, {*length}));
 }
 
 namespace {
@@ -249,9 +247,8 @@ static size_t splitPart(GraphBuilder &graph, TensorList &list, const ListPositio
   Tensor stack = part.tensor;
   AffineExpr rest = *subtractExprs(stack.dims.front().size, position.index);
   part.tensor = graph.makeSlice(stack, 0, graph.getExpr(0), position.index);
-  list.parts.insert(
-      list.parts.begin() + position.part + 1,
-      ListPart::getStack(graph.makeSlice(stack, 0, position.index, rest)));
+  list.parts.insert(list.parts.begin() + position.part + 1,
+                    ListPart::getStack(graph.makeSlice(stack, 0, position.index, rest)));
   return position.part + 1;
 }
 

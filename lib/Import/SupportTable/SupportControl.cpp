@@ -33,7 +33,8 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
               "that the body returns true or the one it is given. A step may pick its slice of an "
               "array or its element of a list with `Gather` or `SequenceAt`, at the iteration "
               "number "
-              "times a constant plus a size. A list to which each step appends becomes a sequence of "
+              "times a constant plus a size. A list to which each step appends becomes a sequence "
+              "of "
               "the loop. Loops of at most 64 steps are unrolled where their bodies need "
               "the iteration number as a constant."));
   table.push_back(

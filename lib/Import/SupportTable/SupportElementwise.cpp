@@ -19,11 +19,8 @@ void bppsa::addActivationRows(std::vector<OpRule> &table) {
   table.push_back(add("Mish", importMish, {18}));
   table.push_back(Row("Softsign", importSoftsign).in("input").out("output"));
   table.push_back(add("Swish", importSwish, {24}).attr("alpha", Kind::Float));
-  table.push_back(Row("SwiGLU", importSwiGLU, {28})
-                      .in("A")
-                      .in("B")
-                      .out("Y")
-                      .attr("alpha", Kind::Float));
+  table.push_back(
+      Row("SwiGLU", importSwiGLU, {28}).in("A").in("B").out("Y").attr("alpha", Kind::Float));
   table.push_back(add("ThresholdedRelu", importThresholdedRelu, {10}).attr("alpha", Kind::Float));
   table.push_back(add("LeakyRelu", importLeakyRelu).attr("alpha", Kind::Float));
   table.push_back(add("Selu", importSelu).attr("alpha", Kind::Float).attr("gamma", Kind::Float));

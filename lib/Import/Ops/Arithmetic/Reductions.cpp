@@ -153,10 +153,8 @@ static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Te
 static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements, bool isMinimum) {
   MaybeExpr best = elements.front();
   for (AffineExpr element : elements.drop_front()) {
-    bool isKept =
-        isMinimum ? graph.isAtLeast(element, *best) : graph.isAtLeast(*best, element);
-    bool isReplaced =
-        isMinimum ? graph.isAtLeast(*best, element) : graph.isAtLeast(element, *best);
+    bool isKept = isMinimum ? graph.isAtLeast(element, *best) : graph.isAtLeast(*best, element);
+    bool isReplaced = isMinimum ? graph.isAtLeast(*best, element) : graph.isAtLeast(element, *best);
     if (!isKept && !isReplaced)
       return std::nullopt;
     best = isKept ? best : element;

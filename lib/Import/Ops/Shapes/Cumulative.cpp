@@ -32,9 +32,8 @@ static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct
   Block *body = builder.createBlock(&loop.getBody());
   auto type = VectorType::get(1, x.elementType);
   Value element = body->addArgument(type, graph.loc), before = body->addArgument(type, graph.loc);
-  Value after = isProduct
-                    ? arith::MulFOp::create(builder, graph.loc, before, element).getResult()
-                    : arith::AddFOp::create(builder, graph.loc, before, element).getResult();
+  Value after = isProduct ? arith::MulFOp::create(builder, graph.loc, before, element).getResult()
+                          : arith::AddFOp::create(builder, graph.loc, before, element).getResult();
   YieldOp::create(builder, graph.loc, after);
   return graph.make(loop.getTrajectories()[0], dims);
 }

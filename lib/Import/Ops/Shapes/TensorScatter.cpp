@@ -95,9 +95,9 @@ LogicalResult bppsa::importTensorScatter(Node &node) {
                Value number = makeUpdateNumber(b, loc, from[*axis], in[1], size, isCircular);
                Value zero = arith::ConstantIndexOp::create(b, loc, 0);
                Value one = arith::ConstantIndexOp::create(b, loc, 1);
-               Value clamped = arith::MinSIOp::create(
-                   b, loc, arith::MaxSIOp::create(b, loc, number, zero),
-                   arith::SubIOp::create(b, loc, count, one));
+               Value clamped =
+                   arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, number, zero),
+                                          arith::SubIOp::create(b, loc, count, one));
                Value isWritten =
                    arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, clamped);
                from[*axis] = clamped;
