@@ -169,5 +169,6 @@ Value Reduction::createCotangent(OpBuilder &builder, Location loc, Value own,
   Value quotient = arith::DivFOp::create(builder, loc, seeds[2], select(isZero, number(1), own));
   Value rest = select(isZero, select(isOnlyZero, seeds[2], number(0)),
                       select(hasNoZero, quotient, number(0)));
-  return arith::MulFOp::create(builder, loc, seeds[0], rest);
+  Value product = arith::MulFOp::create(builder, loc, seeds[0], rest);
+  return zeroUnlessFinite(builder, loc, rest, product);
 }

@@ -5,8 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseVJP.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::arith;
@@ -19,6 +22,71 @@ Value bppsa::createFloat(OpBuilder &builder, Location loc, Type type, double val
   return ConstantOp::create(builder, loc, attr);
 }
 
+Value bppsa::zeroUnlessFinite(OpBuilder &b, Location loc, Value factor, Value cotangent) {
+  Value infinity = createFloat(b, loc, factor.getType(), std::numeric_limits<double>::infinity());
+  Value magnitude = math::AbsFOp::create(b, loc, factor);
+  Value isFinite = CmpFOp::create(b, loc, CmpFPredicate::OLT, magnitude, infinity);
+  Value zero = createFloat(b, loc, cotangent.getType(), 0);
+  return SelectOp::create(b, loc, isFinite, cotangent, zero);
+}
+
+Value bppsa::zeroAtPole(OpBuilder &b, Location loc, Value x, double pole, Value cotangent) {
+  Value constant = createFloat(b, loc, x.getType(), pole);
+  Value isRegular = CmpFOp::create(b, loc, CmpFPredicate::ONE, x, constant);
+  Value zero = createFloat(b, loc, cotangent.getType(), 0);
+  return SelectOp::create(b, loc, isRegular, cotangent, zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Infinite factors
+//===----------------------------------------------------------------------===//
+
+/// Whether all elements of `value` are one constant. Sets `constant` to it.
+static bool isConstantFloat(Value value, APFloat &constant) {
+  return matchPattern(value, m_ConstantFloat(&constant));
+}
+
+/// Whether a cell computes `value` from a logarithm, a reciprocal root or an infinite constant.
+/// `depth` bounds the search.
+static bool comesFromInfinity(Value value, unsigned depth = 8) {
+  APFloat constant(0.0f);
+  if (isConstantFloat(value, constant))
+    return !constant.isFinite();
+  Operation *op = value.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (isa<math::LogOp, math::Log1pOp, math::RsqrtOp>(op))
+    return true;
+  if (!isa<AddFOp, SubFOp, MulFOp, NegFOp, SelectOp, MaximumFOp, MinimumFOp, MaxNumFOp, MinNumFOp,
+           math::AbsFOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isa<FloatType>(getElementTypeOrSelf(operand)) && comesFromInfinity(operand, depth - 1);
+  });
+}
+
+/// Whether a reduction only adds `product` to its accumulator: a term of a matrix product.
+static bool isSummand(MulFOp product) {
+  return product->hasOneUse() && isa<AddFOp>(*product->user_begin()) &&
+         llvm::any_of((*product->user_begin())->getOperands(), llvm::IsaPred<BlockArgument>);
+}
+
+/// Whether a product with `factor` needs a guard. Bodies of linalg ops compute with scalars and are
+/// bound by memory, so a guard costs little there. Cells compute with vectors; they get one only
+/// where an infinity is in sight.
+static bool mayBeInfinite(MulFOp product, Value factor) {
+  APFloat constant(0.0f);
+  if (isConstantFloat(factor, constant))
+    return !constant.isFinite();
+  if (isa<VectorType>(factor.getType()))
+    return comesFromInfinity(factor);
+  return !isSummand(product) && !isa_and_nonnull<math::TanhOp, SigmoidOp>(factor.getDefiningOp());
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
 static Value addVJP(AddFOp op, unsigned operand, Value g, OpBuilder &b) { return g; }
 
 static Value subVJP(SubFOp op, unsigned operand, Value g, OpBuilder &b) {
@@ -26,16 +94,21 @@ static Value subVJP(SubFOp op, unsigned operand, Value g, OpBuilder &b) {
 }
 
 static Value mulVJP(MulFOp op, unsigned operand, Value g, OpBuilder &b) {
-  return MulFOp::create(b, op.getLoc(), g, op->getOperand(1 - operand));
+  Value factor = op->getOperand(1 - operand);
+  Value product = MulFOp::create(b, op.getLoc(), g, factor);
+  return mayBeInfinite(op, factor) ? zeroUnlessFinite(b, op.getLoc(), factor, product) : product;
 }
 
 /// `d(a / b) = da / b - (a / b) db / b`.
 static Value divVJP(DivFOp op, unsigned operand, Value g, OpBuilder &b) {
   Value quotient = DivFOp::create(b, op.getLoc(), g, op.getRhs());
+  APFloat divisor(0.0f);
+  bool hasPole = !isConstantFloat(op.getRhs(), divisor) || divisor.isZero();
   if (operand == 0)
-    return quotient;
+    return hasPole ? zeroAtPole(b, op.getLoc(), op.getRhs(), 0, quotient) : quotient;
   Value scaled = MulFOp::create(b, op.getLoc(), quotient, op.getResult());
-  return NegFOp::create(b, op.getLoc(), scaled);
+  Value negated = NegFOp::create(b, op.getLoc(), scaled);
+  return zeroUnlessFinite(b, op.getLoc(), op.getResult(), negated);
 }
 
 /// `a mod b = a - b trunc(a / b)`.
@@ -44,7 +117,8 @@ static Value remVJP(RemFOp op, unsigned operand, Value g, OpBuilder &b) {
     return g;
   Value whole = SubFOp::create(b, op.getLoc(), op.getLhs(), op.getResult());
   Value quotient = DivFOp::create(b, op.getLoc(), whole, op.getRhs());
-  return NegFOp::create(b, op.getLoc(), MulFOp::create(b, op.getLoc(), g, quotient));
+  Value negated = NegFOp::create(b, op.getLoc(), MulFOp::create(b, op.getLoc(), g, quotient));
+  return zeroUnlessFinite(b, op.getLoc(), quotient, negated);
 }
 
 static Value negVJP(NegFOp op, unsigned operand, Value g, OpBuilder &b) {

@@ -3,6 +3,12 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
+//
+// Where the value of an op is not finite, its derivative counts as zero. So the gradient of a finite
+// loss has no NaN from zero times infinity. The guards are linear in the cotangent: a parallel scan
+// applies them to columns of Jacobians too.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef BPPSA_LIB_DIFFERENTIATION_RULES_ELEMENTWISEVJP_H
 #define BPPSA_LIB_DIFFERENTIATION_RULES_ELEMENTWISEVJP_H
@@ -14,6 +20,14 @@ namespace bppsa {
 /// A constant of the scalar or vector type `type` with every entry `value`.
 mlir::Value createFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                         double value);
+
+/// `cotangent` where `factor` is finite, else zero.
+mlir::Value zeroUnlessFinite(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value factor,
+                             mlir::Value cotangent);
+
+/// Zero where `x` is `pole` or NaN, else `cotangent`.
+mlir::Value zeroAtPole(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, double pole,
+                       mlir::Value cotangent);
 
 /// The rule of an op with one result, given by a function that builds the
 /// cotangent of one operand, or returns null where it is zero.

@@ -7,6 +7,7 @@
 #include "ElementwiseVJP.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::math;
@@ -34,6 +35,12 @@ struct Arithmetic {
 };
 } // namespace
 
+/// `g` times infinity, except that zero stays zero; linear in `g`.
+static Value multiplyByInfinity(const Arithmetic &a, Value g) {
+  Value largest = a.constant(std::numeric_limits<float>::max());
+  return a.mul(a.mul(g, largest), largest);
+}
+
 static Arithmetic arithmetic(Operation *op, OpBuilder &b) {
   return {b, op->getLoc(), op->getResult(0).getType()};
 }
@@ -44,31 +51,38 @@ static Value tanhVJP(TanhOp op, unsigned, Value g, OpBuilder &b) {
 }
 
 static Value expVJP(ExpOp op, unsigned, Value g, OpBuilder &b) {
-  return arithmetic(op, b).mul(g, op.getResult());
+  Value product = arithmetic(op, b).mul(g, op.getResult());
+  return zeroUnlessFinite(b, op.getLoc(), op.getResult(), product);
 }
 
 static Value expm1VJP(ExpM1Op op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
-  return a.mul(g, a.add(op.getResult(), a.constant(1)));
+  Value product = a.mul(g, a.add(op.getResult(), a.constant(1)));
+  return zeroUnlessFinite(b, op.getLoc(), op.getResult(), product);
 }
 
 static Value logVJP(LogOp op, unsigned, Value g, OpBuilder &b) {
-  return arithmetic(op, b).div(g, op.getOperand());
+  Value quotient = arithmetic(op, b).div(g, op.getOperand());
+  return zeroAtPole(b, op.getLoc(), op.getOperand(), 0, quotient);
 }
 
 static Value log1pVJP(Log1pOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
-  return a.div(g, a.add(op.getOperand(), a.constant(1)));
+  Value quotient = a.div(g, a.add(op.getOperand(), a.constant(1)));
+  return zeroAtPole(b, op.getLoc(), op.getOperand(), -1, quotient);
 }
 
 static Value sqrtVJP(SqrtOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
-  return a.div(a.mul(g, a.constant(0.5)), op.getResult());
+  Value quotient = a.div(a.mul(g, a.constant(0.5)), op.getResult());
+  Value isZero = a.compare(arith::CmpFPredicate::OEQ, op.getResult(), a.constant(0));
+  return a.select(isZero, multiplyByInfinity(a, g), quotient);
 }
 
 static Value rsqrtVJP(RsqrtOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
-  return a.div(a.mul(a.mul(g, a.constant(-0.5)), op.getResult()), op.getOperand());
+  Value scaled = a.mul(a.mul(g, a.constant(-0.5)), op.getResult());
+  return zeroAtPole(b, op.getLoc(), op.getOperand(), 0, a.div(scaled, op.getOperand()));
 }
 
 /// The derivative at zero is zero.
@@ -88,12 +102,14 @@ static Value erfVJP(ErfOp op, unsigned, Value g, OpBuilder &b) {
 }
 
 static Value sinVJP(SinOp op, unsigned, Value g, OpBuilder &b) {
-  return arithmetic(op, b).mul(g, CosOp::create(b, op.getLoc(), op.getOperand()));
+  Value product = arithmetic(op, b).mul(g, CosOp::create(b, op.getLoc(), op.getOperand()));
+  return zeroUnlessFinite(b, op.getLoc(), op.getOperand(), product);
 }
 
 static Value cosVJP(CosOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
-  return a.neg(a.mul(g, SinOp::create(b, op.getLoc(), op.getOperand())));
+  Value product = a.neg(a.mul(g, SinOp::create(b, op.getLoc(), op.getOperand())));
+  return zeroUnlessFinite(b, op.getLoc(), op.getOperand(), product);
 }
 
 static Value atanVJP(AtanOp op, unsigned, Value g, OpBuilder &b) {
@@ -104,24 +120,44 @@ static Value atanVJP(AtanOp op, unsigned, Value g, OpBuilder &b) {
 /// Steps are flat wherever they have a derivative.
 template <typename OpTy> static Value stepVJP(OpTy, unsigned, Value, OpBuilder &) { return {}; }
 
+/// `y x^(y-1) g`. Where x^(y-1) is infinite and x^y is not, the slope is infinite.
+static Value powBaseVJP(PowFOp op, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  APFloat exponent(0.0f);
+  bool isConstant = matchPattern(op.getRhs(), m_ConstantFloat(&exponent));
+  Value scaled = a.mul(g, op.getRhs());
+  if (isConstant && exponent.convertToDouble() == 2.0) {
+    Value product = a.mul(scaled, op.getLhs());
+    return isa<VectorType>(g.getType()) ? product
+                                        : zeroUnlessFinite(b, op.getLoc(), op.getLhs(), product);
+  }
+  Value power =
+      PowFOp::create(b, op.getLoc(), op.getLhs(), a.sub(op.getRhs(), a.constant(1)));
+  Value product = a.mul(scaled, power);
+  if (isConstant && exponent.convertToDouble() >= 1.0)
+    return zeroUnlessFinite(b, op.getLoc(), power, product);
+  Value steep =
+      zeroUnlessFinite(b, op.getLoc(), op.getResult(), multiplyByInfinity(a, scaled));
+  Value isInfinite =
+      a.compare(arith::CmpFPredicate::OEQ, AbsFOp::create(b, op.getLoc(), power),
+                a.constant(std::numeric_limits<double>::infinity()));
+  return a.select(isInfinite, steep, product);
+}
+
 /// `d(x^y) = y x^(y-1) dx + x^y log(x) dy`. A constant exponent gives the
 /// constant factor; x = 0 does not move with y.
 static Value powVJP(PowFOp op, unsigned operand, Value g, OpBuilder &b) {
+  if (operand == 0)
+    return powBaseVJP(op, g, b);
   Arithmetic a = arithmetic(op, b);
-  if (operand == 0) {
-    FloatAttr exponent;
-    bool isSquare = matchPattern(op.getRhs(), m_Constant(&exponent)) &&
-                    exponent.getValue().convertToDouble() == 2.0;
-    Value power =
-        isSquare ? op.getLhs()
-                 : PowFOp::create(b, op.getLoc(), op.getLhs(), a.sub(op.getRhs(), a.constant(1)))
-                       .getResult();
-    return a.mul(a.mul(g, op.getRhs()), power);
-  }
   Value zero = a.constant(0);
   Value isZero = a.compare(arith::CmpFPredicate::OEQ, op.getLhs(), zero);
   Value log = LogOp::create(b, op.getLoc(), a.select(isZero, a.constant(1), op.getLhs()));
-  return a.mul(a.mul(g, op.getResult()), log);
+  Value product = a.mul(a.mul(g, op.getResult()), log);
+  Value infinity = a.constant(std::numeric_limits<double>::infinity());
+  Value isInfinite = a.compare(arith::CmpFPredicate::OEQ, op.getResult(), infinity);
+  Value isUnbounded = a.compare(arith::CmpFPredicate::OEQ, op.getLhs(), infinity);
+  return a.select(isInfinite, zero, a.select(isUnbounded, zero, product));
 }
 
 void bppsa::registerMathVJP(DialectRegistry &registry) {
