@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the value of an op is not finite, its derivative counts as zero. So the gradient of a finite
-// loss has no NaN from zero times infinity. The guards are linear in the cotangent: a parallel scan
-// applies them to columns of Jacobians too.
+// Where the value of an op is not finite, its derivative counts as zero. So the gradient of a
+// finite loss has no NaN from zero times infinity. The guards are linear in the cotangent: a
+// parallel scan applies them to columns of Jacobians too.
 //
 //===----------------------------------------------------------------------===//
 

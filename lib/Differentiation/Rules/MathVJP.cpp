@@ -131,16 +131,13 @@ static Value powBaseVJP(PowFOp op, Value g, OpBuilder &b) {
     return isa<VectorType>(g.getType()) ? product
                                         : zeroUnlessFinite(b, op.getLoc(), op.getLhs(), product);
   }
-  Value power =
-      PowFOp::create(b, op.getLoc(), op.getLhs(), a.sub(op.getRhs(), a.constant(1)));
+  Value power = PowFOp::create(b, op.getLoc(), op.getLhs(), a.sub(op.getRhs(), a.constant(1)));
   Value product = a.mul(scaled, power);
   if (isConstant && exponent.convertToDouble() >= 1.0)
     return zeroUnlessFinite(b, op.getLoc(), power, product);
-  Value steep =
-      zeroUnlessFinite(b, op.getLoc(), op.getResult(), multiplyByInfinity(a, scaled));
-  Value isInfinite =
-      a.compare(arith::CmpFPredicate::OEQ, AbsFOp::create(b, op.getLoc(), power),
-                a.constant(std::numeric_limits<double>::infinity()));
+  Value steep = zeroUnlessFinite(b, op.getLoc(), op.getResult(), multiplyByInfinity(a, scaled));
+  Value isInfinite = a.compare(arith::CmpFPredicate::OEQ, AbsFOp::create(b, op.getLoc(), power),
+                               a.constant(std::numeric_limits<double>::infinity()));
   return a.select(isInfinite, steep, product);
 }
 
