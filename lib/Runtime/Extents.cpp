@@ -22,10 +22,11 @@ std::optional<int64_t> bppsa::runtime::evaluate(const Extent &extent, const Symb
   std::optional<int64_t> b = evaluate(extent.operands[1], symbols);
   if (!a || !b)
     return std::nullopt;
+  int64_t result = 0;
   if (extent.op == "+")
-    return *a + *b;
+    return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
   if (extent.op == "*")
-    return *a * *b;
+    return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
   if (*b == 0)
     return std::nullopt;
   if (extent.op == "floordiv")

@@ -20,10 +20,10 @@ using namespace bppsa::runtime;
 //===----------------------------------------------------------------------===//
 
 std::string bppsa::runtime::describeBytes(uint64_t bytes) {
-  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes);
   int unit = 0;
-  for (; unit < 3 && value >= 1024; ++unit)
+  for (; unit < 6 && value >= 1024; ++unit)
     value /= 1024;
   char line[40];
   snprintf(line, sizeof line, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);

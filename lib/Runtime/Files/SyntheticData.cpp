@@ -47,9 +47,8 @@ void Dataset::addSynthetic(const ArrayInfo &info, size_t slot, const Symbols &sy
   (column.isSliced() ? block.data.back() : column.data) = std::move(data);
 }
 
-Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
-                           const Symbols &others) {
-  Dataset set(model);
+Symbols bppsa::runtime::syntheticSymbols(const Model &model, int64_t samples, int64_t steps,
+                                         const Symbols &others) {
   Symbols symbols(model.symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i)
     symbols[i] = i < others.size() && others[i] ? *others[i] : model.leastSizes[i];
@@ -67,6 +66,13 @@ Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
     assign(input.batchAxis, samples, "--batch");
     assign(input.timeAxis, steps, "--seq-len");
   }
+  return symbols;
+}
+
+Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
+                           const Symbols &others) {
+  Dataset set(model);
+  Symbols symbols = syntheticSymbols(model, samples, steps, others);
   Random random(1);
   for (size_t i = 0; i < model.inputs.size(); ++i)
     set.addSynthetic(model.inputs[i], i, symbols, random);

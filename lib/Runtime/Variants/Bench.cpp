@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
+#include "bppsa/Runtime/Variants/BenchMemory.h"
 #include "bppsa/Runtime/Variants/Calibration.h"
 #include "bppsa/Runtime/Variants/Stopwatch.h"
 
@@ -48,6 +49,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
     requireSamples(model);
   int64_t samples =
       model.hasSamples() ? sizeOf(model, options.batch, &ArrayInfo::batchAxis, 16) : 1;
+  requireBenchMemory(program, steps, samples);
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
   Session session(program, true);

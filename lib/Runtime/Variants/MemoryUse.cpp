@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Variants/MemoryUse.h"
 #include "bppsa/Runtime/SegmentSteps.h"
+#include "bppsa/Runtime/Variants/BenchMemory.h"
 #include "bppsa/Runtime/Variants/Stopwatch.h"
 
 using namespace bppsa::runtime;
@@ -14,6 +15,7 @@ using nlohmann::ordered_json;
 ordered_json bppsa::runtime::describeMemory(const Program &program, int64_t steps,
                                             int64_t samples) {
   const Model &model = program.model;
+  requireBenchMemory(program, steps, samples);
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
   int64_t all = 0, trained = 0, arrays = 0;

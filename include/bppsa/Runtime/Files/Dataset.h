@@ -310,6 +310,10 @@ private:
   mutable int64_t run = 0;
 };
 
+/// The values of the symbols for `samples` samples of `steps` steps. Other symbols take their value
+/// from `others`, else their least one. Throws Error where the model fixes another size.
+Symbols syntheticSymbols(const Model &model, int64_t samples, int64_t steps, const Symbols &others);
+
 } // namespace bppsa::runtime
 
 #endif // BPPSA_RUNTIME_FILES_DATASET_H
