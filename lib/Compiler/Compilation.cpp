@@ -144,6 +144,7 @@ LogicalResult Compilation::import() {
     return failure();
   module = std::move(*imported);
   noteFixedAxes(**file, *importOptions);
+  noteUnknownSamples();
   if (failed(loadImage(**file)))
     return failure();
   chooseLossOutputs();

@@ -72,6 +72,8 @@ private:
   // FixedAxes.cpp
   /// Replaces `file` by the model that `--dynamic` asks for.
   llvm::LogicalResult releaseAxes(std::unique_ptr<llvm::MemoryBuffer> &file);
+  /// Names the options that say which axis carries samples, where data flow leaves it open.
+  void noteUnknownSamples();
   /// Notes the axes of samples and steps that the exporter fixed though the graph, `file`, does not
   /// need it.
   void noteFixedAxes(const llvm::MemoryBuffer &file, const ImportOptions &importOptions);

@@ -8,6 +8,7 @@
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Import/DynamicAxes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -59,6 +60,28 @@ static bool isReleasable(const llvm::MemoryBuffer &file, MLIRContext &context,
         if (auto axis = Axis::ofArgument(forward, i))
           carried += axis.getInt() == request.axis;
   return carried == axes.size();
+}
+
+void Compilation::noteUnknownSamples() {
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  std::string accepted;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    auto name = attrs::Input::ofArgument(forward, i);
+    if (attrs::BatchAxis::ofArgument(forward, i))
+      return;
+    auto axes = attrs::BatchAxes::ofArgument(forward, i);
+    if (!name || !axes)
+      continue;
+    llvm::SmallSetVector<int64_t, 4> found(axes.asArrayRef().begin(), axes.asArrayRef().end());
+    for (int64_t axis : found)
+      if (axis >= 0)
+        accepted += (accepted.empty() ? "" : " or ") + ("--batch-axis=" + name.str()) + ":" +
+                    std::to_string(axis);
+  }
+  if (!accepted.empty())
+    remarks.push_back({CompileDiagnostic::Severity::Note,
+                       "no axis of an input is known to carry samples; `train` and `eval` need " +
+                           accepted + ", here or when the program runs"});
 }
 
 void Compilation::noteFixedAxes(const llvm::MemoryBuffer &file,
