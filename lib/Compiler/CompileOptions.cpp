@@ -214,6 +214,8 @@ void Validator::checkTarget() {
           "--precision needs --target=cuda; programs for CPUs compute in float32");
   require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
   require(!isCUDA || options.training.jacobians != "dense", "--jacobians=dense needs --target=cpu");
+  require(!isCUDA || !options.training.tracesNaNs,
+          "--check-nan needs --target=cpu; compile the model for the CPU to find the node");
   require(!isCUDA || options.emit != EmitKind::Assembly,
           "--emit=asm is for --target=cpu; use --emit=ptx");
   require(llvm::all_of(options.gpuArchitectures, isGPUArchitecture),
@@ -325,6 +327,10 @@ void Validator::checkDistributed() {
     return;
   require(options.distributed == "mpi",
           "--distributed must be mpi, found '" + options.distributed + "'");
+  require(
+      !options.training.tracesNaNs,
+      "--distributed=mpi cannot be combined with --check-nan; compile the model for one process "
+      "to find the node");
   require(options.emit != EmitKind::Shared,
           "--distributed=mpi is for programs, found --emit=shared");
   require(!llvm::is_contained(options.training.losses, "vjp"),

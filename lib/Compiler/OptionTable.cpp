@@ -232,6 +232,10 @@ static const OptionInfo kOptions[] = {
      "structured (default), or dense: those of scans with all their elements, column by column, to "
      "check the others",
      SETTER(setText, training.jacobians)},
+    {"check-nan", Form::Flag, Group::Backward, "",
+     "Programs can name the node that makes the first NaN (grad --check-nan, train --check-nan; "
+     "--target=cpu)",
+     SETTER(setFlag, training.tracesNaNs)},
     {"memory-limit", Form::Value, Group::Backward, "BYTES",
      "Most memory for the explicit jacobians of layers and one sample (default 1G), and for what "
      "loops over graphs keep of their steps (default 0), as in 500M or 2G; 0 for no limit",

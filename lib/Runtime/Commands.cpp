@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/ClassMetrics.h"
 #include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/NaNSearch.h"
 #include "bppsa/Runtime/SegmentSteps.h"
 #include "bppsa/Runtime/Variants/MemoryUse.h"
 
@@ -193,8 +194,22 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
 // grad
 //===----------------------------------------------------------------------===//
 
+/// Throws Error where the loss of a batch or a gradient is not finite.
+static void requireFiniteResults(Session &session, const std::vector<Array> &inputGradients,
+                                 const std::string &title) {
+  if (!std::isfinite(session.loss))
+    fail(title, ": the loss is ", session.loss);
+  requireFiniteGradients(session);
+  const std::vector<ArrayInfo> &inputs = session.program.model.inputs;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].gradient)
+      requireFiniteGradient(inputs[i].name, inputGradients[i].as<float>(), inputGradients[i].shape);
+}
+
 void bppsa::runtime::gradCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
+  if (options.checkNaN)
+    requireNaNSearch(model);
   Dataset data(options.data, model, TargetUse::Needed);
   requireWritable(options.out, "--out");
   for (const std::string &path : data.paths())
@@ -216,10 +231,14 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   Call gradient = session.prepare("grad." + variant.name, &batch, views);
   SegmentRecord segments;
   gradient();
-  if (!std::isfinite(session.loss))
-    fail(quote(options.data), ": the loss is ", session.loss);
   session.parameters.maskGradients();
-  requireFiniteGradients(session);
+  try {
+    requireFiniteResults(session, gradients, quote(options.data));
+  } catch (const Error &error) {
+    if (!options.checkNaN)
+      throw;
+    throw Error(text(error.what(), "; ", describeFirstNaN(session, "grad", batch)));
+  }
 
   NpzWriter writer(options.out);
   writer.add("loss", DType::F32, {}, &session.loss);
@@ -229,7 +248,6 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     if (!model.inputs[i].gradient)
       continue;
-    requireFiniteGradient(model.inputs[i].name, gradients[i].as<float>(), gradients[i].shape);
     writer.add(model.inputs[i].name, DType::F32, gradients[i].shape, gradients[i].data.data());
   }
   writer.commit();

@@ -248,6 +248,12 @@ static cost::HostChain parseHostChain(const json &object) {
   return chain;
 }
 
+static TracedNode parseTracedNode(const json &object) {
+  return {object.at("node").get<std::string>(), object.at("op").get<std::string>(),
+          object.at("backward").get<bool>(), object.at("in_loop").get<bool>(),
+          object.at("group").get<int64_t>()};
+}
+
 static Model parse(const json &root, uint64_t onnxSize) {
   if (root.at("format").get<int>() != 1)
     fail("format ", root.at("format").dump(), " is not known");
@@ -289,6 +295,10 @@ static Model parse(const json &root, uint64_t onnxSize) {
                             stage.at("cotangents").get<double>(),
                             stage.at("parameters").get<double>(),
                             stage.value("reads", std::vector<std::string>())});
+  const json traced = root.value("traced_nodes", json::object());
+  for (const auto &[name, nodes] : traced.items())
+    for (const json &node : nodes)
+      model.tracedNodes[name].push_back(parseTracedNode(node));
   model.areModules = root.value("modules", false);
   model.sharesStatistics = root.value("sync_bn", false);
   model.shardScans = root.value("shard_scans", std::vector<int64_t>());
@@ -358,7 +368,8 @@ void bppsa::runtime::requireSamples(const Model &model) {
   for (const ArrayInfo &input : model.inputs)
     for (int64_t axis : input.batchAxes)
       if (axis >= 0)
-        accepted.insert(text("--batch-axis=", input.name, ":", axis));
+        accepted.insert(text("--batch-axis=", input.name, ":", axis, " (axis ", axis, " of input ",
+                             quote(input.name), ", ", model.shapeText(input.shape), ")"));
   fail("no axis of an input is known to carry samples, so there is nothing to slice into batches; ",
        accepted.empty()
            ? "`infer` and `grad` take the arrays of a file as one call"

@@ -95,6 +95,12 @@ static void addVariant(CLI::App &command, Options &options) {
   addMapping(command, options);
 }
 
+static void addNaNCheck(CLI::App &command, Options &options) {
+  command.add_flag("--check-nan", options.checkNaN,
+                   "Name the node that makes the first NaN where the loss or a gradient is not "
+                   "finite, in programs of bppsa-compile --check-nan");
+}
+
 /// What of the data validates, and which epoch counts.
 static void addSelection(CLI::App &command, Options &options) {
   command.add_option("--val-split", options.valSplit,
@@ -174,6 +180,7 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   command.add_option("--resume", options.resume,
                      "Go on from this checkpoint, with its settings where none are given");
   command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
+  addNaNCheck(command, options);
   addVariant(command, options);
 }
 
@@ -216,6 +223,7 @@ static void addOthers(CLI::App &app, Options &options) {
       ->check(CLI::IsMember({"f1", "auc", "confusion"}));
   addMapping(infer, options);
   addVariant(grad, options);
+  addNaNCheck(grad, options);
 
   CLI::App &bench = *app.add_subcommand("bench", "Time training steps on synthetic data");
   addNumber(bench, "--seq-len", options.seqLen, counts, "Time steps");
@@ -290,6 +298,9 @@ static void checkRanges(const Options &options, const Model &model) {
     requirePlacement(model, options.pipeline);
   if (options.microbatches && (options.accumulate || options.tbptt))
     throw UsageError("--microbatches excludes --accumulate and --tbptt");
+  if (options.checkNaN && (options.accumulate || options.microbatches || options.tbptt))
+    throw UsageError("--check-nan computes a batch once more as a whole; leave out --accumulate, "
+                     "--microbatches and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))
     fail("--ema: found ", *options.ema, ", accepted are numbers above 0 and below 1");
   checkRateSearch(options);

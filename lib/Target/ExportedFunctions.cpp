@@ -155,6 +155,10 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);
   }
+  if (options.tracesNaNs) {
+    add("nans_step", "nans.step");
+    add("nans_grad", "nans.grad");
+  }
   auto addFlat = [&](StringRef name, SmallVector<std::string> arguments) {
     if (module.lookupSymbol<func::FuncOp>(name).getNumArguments() > arguments.size())
       arguments.push_back("live_blocks");

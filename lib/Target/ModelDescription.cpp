@@ -7,6 +7,7 @@
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -285,6 +286,20 @@ static int64_t getNumOptimizerStates(StringRef optimizer) {
   return optimizer == "adam" || optimizer == "adamw" ? 2 : 1;
 }
 
+/// The entries of what a function that finds the first NaN looks at.
+static json::Array describeTracedNodes(func::FuncOp function) {
+  json::Array entries;
+  for (auto entry : function->getAttrOfType<ArrayAttr>(kTracedNodes).getAsRange<DictionaryAttr>()) {
+    auto text = [&](StringRef key) { return entry.getAs<StringAttr>(key).getValue(); };
+    entries.push_back(json::Object{{"node", text("node")},
+                                   {"op", text("op")},
+                                   {"backward", entry.getAs<BoolAttr>("backward").getValue()},
+                                   {"in_loop", entry.getAs<BoolAttr>("in_loop").getValue()},
+                                   {"group", entry.getAs<IntegerAttr>("group").getInt()}});
+  }
+  return entries;
+}
+
 json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, StringRef sourceName,
                                  const TrainingOptions &options,
                                  ArrayRef<ExportedFunction> functions,
@@ -370,6 +385,12 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"hyper", describeHyperParameters(options.optimizer)},
                            {"flops_per_position", countFlopsPerPosition(firstStep)},
                            {"functions", std::move(table)}};
+  if (options.tracesNaNs) {
+    json::Object traced;
+    for (StringRef name : {"step", "grad"})
+      traced[name] = describeTracedNodes(module.lookupSymbol<func::FuncOp>(("nans_" + name).str()));
+    description["traced_nodes"] = std::move(traced);
+  }
   if (!firstUses.empty())
     description["first_uses"] = std::move(firstUses);
   if (options.pipelineRanks) {

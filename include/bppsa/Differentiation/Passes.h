@@ -12,6 +12,10 @@
 
 namespace bppsa {
 
+/// The output and the attribute of the functions that `bppsa-trace-nans` adds.
+inline constexpr llvm::StringLiteral kFirstNaNs = "first_nans";
+inline constexpr llvm::StringLiteral kTracedNodes = "traced_nodes";
+
 #define GEN_PASS_DECL
 #include "bppsa/Differentiation/Passes.h.inc"
 

@@ -218,6 +218,32 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
   ];
 }
 
+def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
+  let summary = "add a copy of a function that finds the first NaN";
+  let description = [{
+    Adds a copy of the function `of`, named `name`, that returns where each of its ops first computes a
+    NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to entry k of the
+    attribute `traced_nodes` of the copy: the node of the model, whether the op belongs to the backward
+    pass, whether it is in a loop, and the number of the op in the function (`group`).
+
+    In a loop, the element is the step, negated where the loop runs from the last step to the first.
+    Elsewhere it is 0. It is the largest number where there is no NaN. The entry with the least group,
+    then the least element, then the least number made the first NaN.
+
+    ```mlir
+    func.func @nans_grad(...) -> (tensor<2xi64> {bppsa.output = "first_nans"})
+        attributes {traced_nodes = [{backward = false, group = 1 : i64, in_loop = false,
+                                     node = "/Log", op = "Log"}, ...]}
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"of", "of", "std::string", "\"grad_sequential\"", "the function to copy">,
+    Option<"name", "name", "std::string", "\"nans_grad\"", "the name of the copy">
+  ];
+}
+
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let summary = "adds a function that updates the parameters";
   let description = [{

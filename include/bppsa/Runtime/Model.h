@@ -112,6 +112,17 @@ struct VariantInfo {
   std::string mapping = "lanes";
 };
 
+/// An op in which a function looks for NaNs, in the order in which they run.
+struct TracedNode {
+  /// The node of the model and its operator; empty for the loss.
+  std::string name, op;
+  bool isBackward = false;
+  /// It runs in the steps of a loop.
+  bool isInLoop = false;
+  /// Ops of one loop have the same group.
+  int64_t group = 0;
+};
+
 struct Model {
   std::string version, source, target, optimizer;
   std::vector<std::string> symbols;
@@ -149,6 +160,8 @@ struct Model {
   /// Of functions that tell when gradients are final, in programs for several ranks: the parameters
   /// with gradients in the order in which they are first needed.
   std::map<std::string, std::vector<std::string>> firstUses;
+  /// Of `nans.step` and `nans.grad`, by `step` and `grad`; empty without `--check-nan`.
+  std::map<std::string, std::vector<TracedNode>> tracedNodes;
   /// Whether steps take the statistics of the samples of all ranks.
   bool sharesStatistics = false;
   /// Values of all states of each loop whose cotangents ranks with shares of the steps can scan.

@@ -58,6 +58,8 @@ struct Options {
   bool shardTime = false;
   ShardBackward shardBackward = ShardBackward::Auto;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
+  /// A loss or gradient that is not finite is traced to the node that made the first NaN.
+  bool checkNaN = false;
 };
 
 /// Parses the command line of the program that holds `model`; throws UsageError when it is not

@@ -173,6 +173,10 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
+  if (options.tracesNaNs) {
+    pm.addPass(createTraceNaNs({"step_" + first.name, "nans_step"}));
+    pm.addPass(createTraceNaNs({"grad_" + first.name, "nans_grad"}));
+  }
   if (options.interlock)
     pm.addNestedPass<func::FuncOp>(createMergeRecurrences());
   if (options.scanShards)

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/NaNSearch.h"
 #include "bppsa/Runtime/Training/Random.h"
 #include "bppsa/Runtime/Training/Trainer.h"
 
@@ -148,6 +149,9 @@ void Trainer::applyOptions() {
       session.parameters.keepAverage();
     splitSamples();
   }
+  settings.checkNaN = options.checkNaN;
+  if (settings.checkNaN)
+    requireNaNSearch(model);
   settings.best = options.best.value_or(settings.best);
   if (options.patience)
     settings.patience = options.patience;

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/NaNSearch.h"
 #include "bppsa/Runtime/Training/Random.h"
 #include "bppsa/Runtime/Training/Trainer.h"
 
@@ -63,9 +64,15 @@ void Trainer::requireFiniteLoss() const {
 /// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
 void Trainer::checkStep() {
   double squares = session.gradientSquares();
-  requireFiniteLoss();
-  if (!std::isfinite(squares))
-    refuseGradients(session, stepName());
+  try {
+    requireFiniteLoss();
+    if (!std::isfinite(squares))
+      refuseGradients(session, stepName());
+  } catch (const DivergedError &error) {
+    if (!settings.checkNaN)
+      throw;
+    throw DivergedError(text(error.what(), "; ", describeFirstNaN(session, "step", batch)));
+  }
   if (settings.clipNorm)
     session.clipGradients(squares, *settings.clipNorm);
 }

@@ -118,6 +118,8 @@ struct TrainingOptions {
   /// Whether recurrent layers of such a model go both ways: ranks with late steps then have
   /// functions of their own.
   bool shardsBothWays = false;
+  /// `--check-nan`: also functions that find the op which makes the first NaN.
+  bool tracesNaNs = false;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 

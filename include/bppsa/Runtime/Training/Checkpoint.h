@@ -27,6 +27,7 @@ struct TrainSettings {
   /// The share of the averaged weights that stays in an update; nothing: no average is kept.
   std::optional<double> ema;
   std::optional<double> clipNorm;
+  bool checkNaN = false;
   /// Batches of an update.
   int64_t accumulate = 1;
   /// Share of the samples that validate.

@@ -239,7 +239,7 @@ RowWiseBody::Vector RowWiseBody::emitScalarOp(Operation &op, ArrayRef<Value> ope
   if (!isFloat || !op.hasTrait<OpTrait::Elementwise>() ||
       !llvm::all_of(op.getOperandTypes(), isSupported) || !isSupported(op.getResultTypes().front()))
     return failure();
-  OperationState state(loc, op.getName(), operands, type, op.getAttrs());
+  OperationState state(op.getLoc(), op.getName(), operands, type, op.getAttrs());
   return inner.create(state)->getResult(0);
 }
 

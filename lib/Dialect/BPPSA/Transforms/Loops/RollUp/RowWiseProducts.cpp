@@ -7,6 +7,7 @@
 #include "RowWiseBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -106,5 +107,6 @@ RowWiseBody::Vector RowWiseBody::emitProduct(linalg::GenericOp generic, Slice sl
       return failure();
     sum = *addend;
   }
+  llvm::SaveAndRestore<Location> ofNode(loc, generic.getLoc());
   return emitProductWith(matrix, slice, {vector, 0, columns}, 0, sum);
 }
