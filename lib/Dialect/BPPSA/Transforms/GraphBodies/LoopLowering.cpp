@@ -6,6 +6,7 @@
 
 #include "LoopLowering.h"
 #include "BodyRewrites.h"
+#include "TransientStates.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -155,6 +156,42 @@ void LoopLowering::replace(Operation *loop, ValueRange results) {
 }
 
 //===----------------------------------------------------------------------===//
+// States without trajectories
+//===----------------------------------------------------------------------===//
+
+/// The tensor that `value` is a view of.
+static Value getViewed(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+             tensor::ReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+SmallVector<Value> LoopLowering::carryOn(ValueRange states, ValueRange arrays) {
+  SmallVector<Value> values(states), results(arrays);
+  // Views of what is carried are copied before anything is overwritten.
+  for (auto [value, array] : llvm::zip_equal(values, arrays)) {
+    if (value == array || !llvm::is_contained(arrays, getViewed(value)))
+      continue;
+    Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, value),
+                                          getElementTypeOrSelf(value.getType()));
+    value = linalg::CopyOp::create(builder, loc, value, empty).getResult(0);
+  }
+  for (auto [value, result] : llvm::zip_equal(values, results))
+    if (value != result)
+      result = linalg::CopyOp::create(builder, loc, value, result).getResult(0);
+  return results;
+}
+
+Value LoopLowering::createStart(Value initial, Type value) {
+  Type type = getRowsType(value);
+  return initial.getType() == type ? initial : tensor::CastOp::create(builder, loc, type, initial);
+}
+
+//===----------------------------------------------------------------------===//
 // Recurrences and chains
 //===----------------------------------------------------------------------===//
 
@@ -172,53 +209,77 @@ void LoopLowering::emitCell(RecurrenceOp loop, RowMapper &mapper, Value step, Re
   mapper.convert(loop.getBody().front().getOperations());
 }
 
-void LoopLowering::lower(RecurrenceOp loop) {
+LoopLowering::CarriedResults LoopLowering::createResultArrays(RecurrenceOp loop) {
   size_t numStates = loop.getInitial().size();
-  auto states = loop.getBody().getArguments().drop_front(loop.getSequences().size());
   ValueRange yielded = loop.getBody().front().getTerminator()->getOperands();
   Value numSlots = add(numSteps, one);
-  SmallVector<WrittenByRows> carried;
-  SmallVector<Value> replacements(loop->getNumResults());
-  SmallVector<unsigned> position(loop->getNumResults());
+  CarriedResults carried;
   for (auto [i, result] : llvm::enumerate(loop->getResults())) {
-    Value array = createArray(yielded[i].getType(), i < numStates ? numSlots : numSteps,
-                              cast<RankedTensorType>(result.getType()));
-    if (steady.contains(result)) {
-      // What is left of its uses are sizes.
-      replacements[i] = array;
+    bool isState = i < numStates;
+    Type type = yielded[i].getType();
+    Value array =
+        createArray(type, isState ? numSlots : numSteps, cast<RankedTensorType>(result.getType()));
+    carried.replacements.push_back(array);
+    if (steady.contains(result))
+      continue;
+    if (isState && isTransient(loop, i)) {
+      carried.transient.push_back(i);
       continue;
     }
-    if (i < numStates)
-      array = write(loop.getInitial()[i], array, yielded[i].getType(),
-                    loop.getReverse() ? numSteps : zero);
-    position[i] = carried.size();
-    carried.push_back({array, 1});
+    if (isState)
+      array = write(loop.getInitial()[i], array, type, loop.getReverse() ? numSteps : zero);
+    carried.whole.push_back(i);
+    carried.arrays.push_back({array, 1});
   }
+  for (unsigned state : carried.transient)
+    carried.arrays.push_back({createStart(loop.getInitial()[state], yielded[state].getType()), 0});
+  return carried;
+}
+
+SmallVector<Value> LoopLowering::emitStep(RecurrenceOp loop, const CarriedResults &carried,
+                                          RowMapper &mapper, Value step, ValueRange arrays) {
+  size_t numSequences = loop.getSequences().size(), numStates = loop.getInitial().size();
+  size_t numWhole = carried.whole.size();
+  auto states = loop.getBody().getArguments().slice(numSequences, numStates);
+  ValueRange yielded = loop.getBody().front().getTerminator()->getOperands();
+  Value next = add(step, one);
+  Value before = loop.getReverse() ? next : step, after = loop.getReverse() ? step : next;
+  emitCell(loop, mapper, step, [&](size_t i) {
+    const unsigned *whole = llvm::find(carried.whole, i);
+    const unsigned *transient = llvm::find(carried.transient, i);
+    if (whole != carried.whole.end())
+      return readCarried(arrays[whole - carried.whole.begin()], states[i].getType(), before);
+    if (transient != carried.transient.end())
+      return arrays[numWhole + (transient - carried.transient.begin())];
+    return readSteady(loop.getInitial()[i], states[i].getType());
+  });
+  SmallVector<Value> written, last;
+  for (auto [i, array] : llvm::zip_equal(carried.whole, arrays.take_front(numWhole)))
+    written.push_back(write(mapper.getRows(yielded[i]), array, yielded[i].getType(),
+                            i < numStates ? after : step));
+  for (unsigned i : carried.transient)
+    last.push_back(mapper.getRows(yielded[i]));
+  llvm::append_range(written, carryOn(last, arrays.drop_front(numWhole)));
+  return written;
+}
+
+void LoopLowering::lower(RecurrenceOp loop) {
+  CarriedResults carried = createResultArrays(loop);
   Value last = loop.getReverse() ? subtract(numSteps, one) : Value();
-  auto emitStep = [&](RowMapper &mapper, Value iteration, ValueRange arrays) {
+  auto emit = [&](RowMapper &mapper, Value iteration, ValueRange arrays) {
     Value step = last ? subtract(last, iteration) : iteration;
-    Value next = add(step, one);
-    Value before = last ? next : step, after = last ? step : next;
-    emitCell(loop, mapper, step, [&](size_t i) {
-      Type type = states[i].getType();
-      return replacements[i] ? readSteady(loop.getInitial()[i], type)
-                             : readCarried(arrays[position[i]], type, before);
-    });
-    SmallVector<Value> written;
-    for (auto [i, value] : llvm::enumerate(yielded))
-      if (!replacements[i])
-        written.push_back(write(mapper.getRows(value), arrays[position[i]], value.getType(),
-                                i < numStates ? after : step));
-    return written;
+    return emitStep(loop, carried, mapper, step, arrays);
   };
-  SmallVector<Value> results =
-      createBlocks(carried, /*sumTypes=*/{}, [&](ValueRange arrays, LoopLikeOpInterface outermost) {
-        return createStepLoop(numSteps, arrays, outermost, emitStep);
+  SmallVector<Value> results = createBlocks(
+      carried.arrays, /*sumTypes=*/{}, [&](ValueRange arrays, LoopLikeOpInterface outermost) {
+        return createStepLoop(numSteps, arrays, outermost, emit);
       });
-  for (auto [i, replacement] : llvm::enumerate(replacements))
-    if (!replacement)
-      replacement = results[position[i]];
-  replace(loop, replacements);
+  size_t numWhole = carried.whole.size();
+  for (auto [i, result] : llvm::zip_equal(carried.whole, ArrayRef(results).take_front(numWhole)))
+    carried.replacements[i] = result;
+  for (auto [i, state] : llvm::zip_equal(carried.transient, ArrayRef(results).drop_front(numWhole)))
+    replaceFinalReads(loop.getTrajectories()[i], state);
+  replace(loop, carried.replacements);
 }
 
 SmallVector<WrittenByRows> LoopLowering::createChainArrays(ChainOp chain) {
@@ -226,11 +287,8 @@ SmallVector<WrittenByRows> LoopLowering::createChainArrays(ChainOp chain) {
   auto states = chain.getBody().getArguments().slice(numSaved, numStates);
   ValueRange emitted = chain.getBody().front().getTerminator()->getOperands().drop_front(numStates);
   SmallVector<WrittenByRows> arrays;
-  for (auto [seed, argument] : llvm::zip_equal(chain.getSeeds(), states)) {
-    Type type = getRowsType(argument.getType());
-    bool isSame = seed.getType() == type;
-    arrays.push_back({isSame ? seed : tensor::CastOp::create(builder, loc, type, seed), 0});
-  }
+  for (auto [seed, argument] : llvm::zip_equal(chain.getSeeds(), states))
+    arrays.push_back({createStart(seed, argument.getType()), 0});
   for (auto [i, result] : llvm::enumerate(chain.getEmitted()))
     arrays.push_back(
         {createArray(emitted[i].getType(), numSteps, cast<RankedTensorType>(result.getType())), 1});
@@ -267,8 +325,7 @@ SmallVector<Value> LoopLowering::emitLink(ChainOp chain, RowMapper &mapper, Valu
   // New cotangents take the memory of the old ones, which nothing reads from here on.
   auto states = llvm::map_to_vector(yielded.take_front(numStates),
                                     [&](Value value) { return mapper.getRows(value); });
-  for (size_t i = 0; i < numStates; ++i)
-    results[i] = linalg::CopyOp::create(builder, loc, states[i], arrays[i]).getResult(0);
+  llvm::copy(carryOn(states, arrays.take_front(numStates)), results.begin());
   return results;
 }
 

@@ -6,7 +6,8 @@
 //
 // Time becomes scf.for, and the body is written for all rows at once. The loop carries nothing but
 // arrays that it writes in slices: a state is read from its trajectory, so that bufferization finds
-// every write in place. Around the loop rows are taken in blocks, which threads share: the steps of
+// every write in place. States of which only the last is read are copied over at the end of a step
+// (TransientStates.h). Around the loop rows are taken in blocks, which threads share: the steps of
 // a graph are many short loops, none of which is worth a second thread.
 //
 //===----------------------------------------------------------------------===//
@@ -78,6 +79,26 @@ protected:
                           mlir::RankedTensorType like = nullptr);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value subtract(mlir::Value lhs, mlir::Value rhs);
+
+  /// What the lowered loop carries for the results of a recurrence.
+  struct CarriedResults {
+    /// Results that are arrays over time, then states that are kept for one step only.
+    llvm::SmallVector<unsigned> whole, transient;
+    llvm::SmallVector<WrittenByRows> arrays;
+    /// For each result the array that replaces it; of those that are not whole only sizes are read.
+    llvm::SmallVector<mlir::Value> replacements;
+  };
+
+  CarriedResults createResultArrays(RecurrenceOp loop);
+  /// Writes one step of `loop` on the arrays that it carries, and returns what becomes of them.
+  llvm::SmallVector<mlir::Value> emitStep(RecurrenceOp loop, const CarriedResults &carried,
+                                          RowMapper &mapper, mlir::Value step,
+                                          mlir::ValueRange arrays);
+  /// `initial`, `[B, d...]`, as the array of a state of type `value` that is carried without time.
+  mlir::Value createStart(mlir::Value initial, mlir::Type value);
+  /// Copies `states` into the `arrays` that held them before the step, which nothing may read
+  /// after.
+  llvm::SmallVector<mlir::Value> carryOn(mlir::ValueRange states, mlir::ValueRange arrays);
 
   /// The arrays that `chain` carries: cotangents of states, then what it emits.
   llvm::SmallVector<WrittenByRows> createChainArrays(ChainOp chain);

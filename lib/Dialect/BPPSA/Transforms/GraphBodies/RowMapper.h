@@ -85,7 +85,9 @@ private:
   void convertReshape(mlir::tensor::ReshapeOp op);
   void convertConcat(mlir::tensor::ConcatOp op);
   void convertExtract(mlir::tensor::ExtractOp op);
-  bool convertInsert(mlir::tensor::InsertOp op);
+  void convertInsert(mlir::tensor::InsertOp op);
+  /// Writes an element of each row at a place of its own, in place.
+  void insertAtPlaces(mlir::tensor::InsertOp op);
   void convertFromElements(mlir::tensor::FromElementsOp op);
 
   /// A generic with rows as one more loop, in front. `sum`, where given, takes the place of the

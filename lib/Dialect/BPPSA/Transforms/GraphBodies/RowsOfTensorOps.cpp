@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowMapper.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,7 +17,7 @@ bool RowMapper::convertTensorOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](tensor::ExtractSliceOp slice) { return convertExtractSlice(slice); })
       .Case([&](tensor::InsertSliceOp slice) { return convertInsertSlice(slice); })
-      .Case([&](tensor::InsertOp insert) { return convertInsert(insert); })
+      .Case([&](tensor::InsertOp insert) { return convertInsert(insert), true; })
       .Case([&](tensor::ExpandShapeOp reshape) { return convertExpandShape(reshape), true; })
       .Case([&](tensor::CollapseShapeOp reshape) { return convertCollapseShape(reshape), true; })
       .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape), true; })
@@ -185,9 +186,31 @@ void RowMapper::convertExtract(tensor::ExtractOp op) {
   setRows(op.getResult(), generic.getResult(0));
 }
 
-bool RowMapper::convertInsert(tensor::InsertOp op) {
+void RowMapper::insertAtPlaces(tensor::InsertOp op) {
+  Location loc = op.getLoc();
+  SmallVector<Value> places;
+  for (Value index : op.getIndices())
+    places.push_back(getRows(index));
+  Value scalars = getRows(op.getScalar()), dest = getRows(op.getDest());
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count = getValueOrCreateConstantIndexOp(builder, loc, rows);
+  auto loop = scf::ForOp::create(
+      builder, loc, zero, count, one, dest,
+      [&](OpBuilder &nested, Location, Value row, ValueRange carried) {
+        SmallVector<Value> indices = {row};
+        for (Value place : places)
+          indices.push_back(tensor::ExtractOp::create(nested, loc, place, row));
+        Value scalar = tensor::ExtractOp::create(nested, loc, scalars, row);
+        Value next = tensor::InsertOp::create(nested, loc, scalar, carried.front(), indices);
+        scf::YieldOp::create(nested, loc, next);
+      });
+  setRows(op.getResult(), loop.getResult(0));
+}
+
+void RowMapper::convertInsert(tensor::InsertOp op) {
   if (llvm::any_of(op.getIndices(), [&](Value index) { return hasRows(index); }))
-    return false;
+    return insertAtPlaces(op);
   auto shared = [&](Value value) { return getShared(value); };
   SmallVector<OpFoldResult> ones(op.getIndices().size(), getIndex(1));
   Value scalar = getRows(op.getScalar()), dest = getRows(op.getDest());
@@ -196,7 +219,6 @@ bool RowMapper::convertInsert(tensor::InsertOp op) {
                               withRow(getAsOpFoldResult(op.getIndices()), 0, getIndex(0), shared),
                               withRow(ones, 0, rows, shared),
                               SmallVector<OpFoldResult>(ones.size() + 1, getIndex(1))));
-  return true;
 }
 
 void RowMapper::convertFromElements(tensor::FromElementsOp op) {

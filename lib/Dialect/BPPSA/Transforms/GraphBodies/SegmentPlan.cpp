@@ -5,41 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "SegmentPlan.h"
+#include "TransientStates.h"
 #include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// What `array` is a reshape of that keeps its first dimension.
-static Value getOrigin(Value array) {
-  auto keepsFirst = [](ArrayRef<ReassociationIndices> groups) {
-    return !groups.empty() && groups.front().size() == 1;
-  };
-  while (Operation *op = array.getDefiningOp()) {
-    auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
-    auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
-    bool isKept = isa<tensor::CastOp>(op) ||
-                  (expand && keepsFirst(expand.getReassociationIndices())) ||
-                  (collapse && keepsFirst(collapse.getReassociationIndices()));
-    if (!isKept)
-      break;
-    array = op->getOperand(0);
-  }
-  return array;
-}
-
-/// Whether `size` is known to be the number of steps of `loop`.
-static bool isNumberOfSteps(OpFoldResult size, RecurrenceOp loop) {
-  if (loop.getSequences().empty())
-    return getAsOpFoldResult(loop.getSteps()) == size;
-  Value sequence = loop.getSequences()[0];
-  int64_t steps = cast<RankedTensorType>(sequence.getType()).getDimSize(0);
-  if (std::optional<int64_t> constant = getConstantIntValue(size))
-    return *constant == steps;
-  auto dim = cast<Value>(size).getDefiningOp<tensor::DimOp>();
-  return dim && dim.getConstantIndex() == 0 && getOrigin(dim.getSource()) == getOrigin(sequence);
-}
 
 namespace {
 /// Plans one loop.
@@ -83,12 +54,8 @@ bool Planner::addTrajectoryReads(unsigned state) {
     if (!slice || !slice.hasUnitStride() ||
         slice.getType().getRank() != slice.getSourceType().getRank())
       return false;
-    OpFoldResult offset = slice.getMixedOffsets()[0], size = slice.getMixedSizes()[0];
-    bool isFinal =
-        isConstantIntValue(size, 1) &&
-        (loop.getReverse() ? isConstantIntValue(offset, 0) : isNumberOfSteps(offset, loop));
-    std::optional<int64_t> first = getConstantIntValue(offset);
-    if (isFinal)
+    std::optional<int64_t> first = getConstantIntValue(slice.getMixedOffsets()[0]);
+    if (readsFinalState(slice, loop))
       plan.finalStates.push_back({slice, state});
     else if (!first || *first > 1 || !addReads(slice, {state, (*first == 1) != loop.getReverse()}))
       return false;
