@@ -15,7 +15,6 @@
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -296,8 +295,8 @@ LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassMana
     return fail("the pass manager could not be prepared");
   build(pm);
   // To verify each step to the result takes longer than most passes.
-  if (failed(runPasses(pm, target, options.verifyEach, options.leaveReproducers)) ||
-      failed(verify(target)))
+  if (failed(runPasses(pm, target, options.verifyEach, options.leaveReproducers,
+                       /*verifyResult=*/true)))
     return failure();
   return dump(target, name);
 }

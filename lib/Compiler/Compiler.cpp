@@ -8,6 +8,7 @@
 #include "Compilation.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Support/OutputFile.h"
+#include "bppsa/Support/Refusal.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -38,7 +39,7 @@ runCompilation(const ModelSource &model, const CompileOptions &options,
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     hasErrors = true;
-    handler({Severity::Error, diagnostic.str()});
+    handler({Severity::Error, getUserMessage(diagnostic)});
     return success();
   });
 

@@ -8,6 +8,7 @@
 #include "SliceSums.h"
 #include "TensorBuilders.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -41,8 +42,8 @@ FailureOr<SmallVector<Value>> bppsa::applyRule(OpBuilder &builder, Operation *op
                                                ValueRange resultCotangents, ArrayRef<bool> needed) {
   auto rule = dyn_cast<VJPOpInterface>(op);
   if (!rule)
-    return op->emitOpError("has no differentiation rule, and a gradient has to pass through it; "
-                           "freeze the values that it depends on or use bppsa.stop_gradient");
+    return refuseOp(op, "has no differentiation rule, and a gradient has to pass through it; "
+                        "freeze the values that it depends on or use bppsa.stop_gradient");
   SmallVector<Value> cotangents(needed.size());
   if (failed(rule.buildVJP(builder, resultCotangents, needed, cotangents)))
     return failure();

@@ -10,8 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
@@ -36,7 +38,10 @@ namespace {
 struct RunningPipeline {
   RunningPipeline(PassManager &pm, ModuleOp module, bool verifyEach);
   ~RunningPipeline();
+  /// Says where the reproducer is, or why there is none.
   void writeReproducer() const;
+  /// Writes a reproducer that begins with `error`, if there is one, and returns its path.
+  llvm::ErrorOr<std::string> write(StringRef error) const;
 
   PassManager &pm;
   OwningOpRef<ModuleOp> before;
@@ -86,15 +91,21 @@ RunningPipeline::~RunningPipeline() {
   current = outer;
 }
 
-/// Takes no part in what other threads do: they may wait for this one.
 void RunningPipeline::writeReproducer() const {
+  llvm::ErrorOr<std::string> path = write("");
+  if (path)
+    llvm::errs() << "reproducer generated at `" << *path << "`\n";
+  else
+    llvm::errs() << "no reproducer: " << path.getError().message() << "\n";
+}
+
+/// Takes no part in what other threads do: they may wait for this one.
+llvm::ErrorOr<std::string> RunningPipeline::write(StringRef error) const {
   int descriptor = -1;
   SmallString<128> path;
   if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("bppsa-reproducer", "mlir", descriptor, path)) {
-    llvm::errs() << "no reproducer: " << code.message() << "\n";
-    return;
-  }
+          llvm::sys::fs::createTemporaryFile("bppsa-reproducer", "mlir", descriptor, path))
+    return code;
   AsmState state(*before, OpPrintingFlags().assumeVerified());
   state.attachResourcePrinter("mlir_reproducer", [&](Operation *, AsmResourceBuilder &builder) {
     std::string pipeline;
@@ -105,15 +116,30 @@ void RunningPipeline::writeReproducer() const {
     builder.buildBool("verify_each", verifyEach);
   });
   llvm::raw_fd_ostream file(descriptor, /*shouldClose=*/true);
+  for (StringRef line : llvm::split(error, '\n'))
+    if (!line.empty())
+      file << "// " << line << "\n";
   ModuleOp(*before).print(file, state);
-  llvm::errs() << "reproducer generated at `" << path << "`\n";
+  return std::string(path.str());
 }
 
 LogicalResult bppsa::runPasses(PassManager &pm, ModuleOp module, bool verifyEach,
-                               bool leaveReproducer) {
+                               bool leaveReproducer, bool verifyResult) {
   pm.enableVerifier(verifyEach);
   std::optional<RunningPipeline> running;
   if (leaveReproducer)
     running.emplace(pm, module, verifyEach);
-  return pm.run(module);
+  std::string bug;
+  {
+    BugCollector bugs(module.getContext());
+    if (succeeded(pm.run(module)) && (!verifyResult || succeeded(verify(module))))
+      return success();
+    if (bugs.hasRefusals())
+      return failure();
+    llvm::ErrorOr<std::string> path("");
+    if (running)
+      path = running->write(bugs.getMessage());
+    bug = bugs.describe(path ? *path : "");
+  }
+  return module.emitError() << bug;
 }

@@ -22,6 +22,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -164,7 +165,7 @@ static LogicalResult convert(ArrayRef<Operation *> ops) {
   else if (auto sums = dyn_cast<ReduceSumsOp>(op))
     convertReduceSums(sums);
   else
-    return op.emitOpError("has no kernels for GPUs; use --target=cpu");
+    return refuseOp(&op, "has no kernels for GPUs; use --target=cpu");
   return success();
 }
 

@@ -16,6 +16,7 @@
 #include "DeviceMaps.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -59,13 +60,13 @@ static LogicalResult verifyRows(Operation *loop) {
     takesAny |= takesRows(op);
     if (op == loop || isKnown(op))
       return WalkResult::advance();
-    op->emitOpError("has no kernel in a loop of transitions; use --target=cpu");
+    refuseOp(op, "has no kernel in a loop of transitions; use --target=cpu");
     return WalkResult::interrupt();
   });
   if (result.wasInterrupted())
     return failure();
   if (!takesAny)
-    return loop->emitOpError("has no kernels for GPUs; use --target=cpu");
+    return refuseOp(loop, "has no kernels for GPUs; use --target=cpu");
   return success();
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RecurrenceVJP.h"
+#include "bppsa/Support/Refusal.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -97,15 +98,15 @@ LogicalResult CellVJP::build(RecurrenceOp op, ArrayRef<bool> needed, ArrayRef<bo
     if (i < numStates || hasCotangent[i])
       results.push_back(i);
     if (i >= numStates && numStates != 0 && hasCotangent[i])
-      return op.emitOpError("has a differentiation rule where the loss depends on its states only, "
-                            "found a cotangent of output ")
+      return refuseOp(op, "has a differentiation rule where the loss depends on its states only, "
+                          "found a cotangent of output ")
              << i - numStates << "; make that output a state";
   }
   for (BlockArgument argument : cell.getArguments())
     for (Operation *user : argument.getUsers())
       if (isMatrix(argument) && activity.contains(argument) && !isa<MatVecOp>(user))
-        return user->emitOpError("uses a captured matrix that has to be differentiated; only "
-                                 "bppsa.matvec has a rule for that");
+        return refuseOp(user, "uses a captured matrix that has to be differentiated; only "
+                              "bppsa.matvec has a rule for that");
   if (failed(sweep(op, activity)))
     return failure();
 

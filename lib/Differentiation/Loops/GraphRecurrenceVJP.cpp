@@ -58,6 +58,10 @@ public:
 private:
   LogicalResult sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCotangent);
   void planLink(ArrayRef<bool> needed);
+  void collectLink();
+  bool keepReads();
+  /// Finds the ops of the forward part in the link that read `value`; false if others read it, too.
+  bool findReaders(Value value, SetVector<Operation *> &readers);
   void saveResiduals();
   Value getArray(Value value);
   Value getNumSteps();
@@ -96,7 +100,7 @@ private:
   /// What the link yields: cotangents of states, of sequences, of captures.
   SmallVector<Value> yielded;
   SmallVector<unsigned> emitted, summed;
-  SetVector<Operation *> linkOps;
+  SetVector<Operation *> linkOps, keptOps;
   SetVector<Value> saved, captures;
   DenseMap<Value, Value> residuals;
 };
@@ -144,7 +148,7 @@ LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCota
 // The link
 //===----------------------------------------------------------------------===//
 
-/// Chooses what the link yields, and collects the ops that make it and what it reads.
+/// Chooses what the link yields, of what it is made and what it reads.
 void GraphBackward::planLink(ArrayRef<bool> needed) {
   OpBuilder inBody(getBody().getTerminator());
   for (unsigned result : results) {
@@ -169,6 +173,16 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
                return isCapture(value) || constant.contains(value);
              }))
       constant.insert(nested.result_begin(), nested.result_end());
+  do
+    collectLink();
+  while (keepReads());
+}
+
+/// Collects what the link consists of and what it reads.
+void GraphBackward::collectLink() {
+  saved.clear();
+  captures.clear();
+  linkOps.clear();
   SmallVector<Value> worklist(yielded);
   DenseSet<Value> seen;
   while (!worklist.empty()) {
@@ -179,9 +193,9 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
     bool isForward = definition && definition->isBeforeInBlock(marker);
     if (isCapture(value))
       captures.insert(value);
-    else if (!definition ||
-             (isForward && !constant.contains(value) &&
-              (!isRecomputed(definition) || llvm::is_contained(getYielded(), value))))
+    else if (!definition || (isForward && !constant.contains(value) &&
+                             (!isRecomputed(definition) || keptOps.contains(definition) ||
+                              llvm::is_contained(getYielded(), value))))
       saved.insert(value);
     else {
       linkOps.insert(definition);
@@ -189,6 +203,51 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
     }
   }
   saved.remove_if([&](Value value) { return isCotangentArgument(value); });
+}
+
+/// Bytes of `values`; nothing if one of them is no tensor of static shape.
+static std::optional<int64_t> countBytes(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+      return std::nullopt;
+    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
+bool GraphBackward::findReaders(Value value, SetVector<Operation *> &readers) {
+  for (Operation *user : value.getUsers()) {
+    Operation *op = getBody().findAncestorOpInBlock(*user);
+    if (!linkOps.contains(op))
+      continue;
+    if (!op->isBeforeInBlock(marker))
+      return false;
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      readers.insert(op);
+    else if (!findReaders(op->getResult(0), readers))
+      return false;
+  }
+  return true;
+}
+
+/// Keeps what the link reads of a large state, such as rows of a buffer, in place of the state.
+bool GraphBackward::keepReads() {
+  size_t numKept = keptOps.size();
+  for (Value value : saved) {
+    SetVector<Operation *> readers;
+    std::optional<int64_t> bytes = countBytes(value);
+    if (!isArgumentOf(value, numSequences, numStates) || !bytes || !findReaders(value, readers))
+      continue;
+    SmallVector<Value> results;
+    for (Operation *reader : readers)
+      llvm::append_range(results, reader->getResults());
+    std::optional<int64_t> read = countBytes(results);
+    if (read && 2 * *read <= *bytes)
+      keptOps.insert(readers.begin(), readers.end());
+  }
+  return keptOps.size() != numKept;
 }
 
 RankedTensorType GraphBackward::getSequenceType(Value value) {

@@ -7,6 +7,7 @@
 #include "../Loops/RecurrenceVJP.h"
 #include "ElementwiseVJP.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Support/Refusal.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -28,7 +29,7 @@ struct MatVecVJP : VJPOpInterface::ExternalModel<MatVecVJP, MatVecOp> {
     auto product = cast<MatVecOp>(op);
     Value g = resultCotangents.front();
     if (needed[0])
-      return op->emitOpError("needs a captured matrix to be differentiated, found a computed one");
+      return refuseOp(op, "needs a captured matrix to be differentiated, found a computed one");
     if (needed[1])
       operandCotangents[1] = MatVecOp::create(
           builder, op->getLoc(), product.getVector().getType(), product.getMatrix(), g,

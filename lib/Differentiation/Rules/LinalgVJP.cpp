@@ -7,6 +7,7 @@
 #include "../Reductions.h"
 #include "../TensorBuilders.h"
 #include "ElementwiseVJP.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -20,11 +21,11 @@ using namespace bppsa;
 
 static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &reduction) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1)
-    return op->emitOpError("has a differentiation rule on tensors with one result only");
+    return refuseOp(op, "has a differentiation rule on tensors with one result only");
   AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
   if (!resultMap.isProjectedPermutation() && reduction.kind != ReductionKind::Sum)
-    return op->emitOpError("has a differentiation rule where the indexing map of the result is a "
-                           "projected permutation, or the reduction a sum, only");
+    return refuseOp(op, "has a differentiation rule where the indexing map of the result is a "
+                        "projected permutation, or the reduction a sum, only");
   return success();
 }
 
@@ -192,12 +193,12 @@ static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value
   Location loc = op.getLoc();
   if (!llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
-    return op->emitOpError("reads captured tensors; its indexing maps must be projected "
-                           "permutations for a differentiation rule");
+    return refuseOp(op, "reads captured tensors; its indexing maps must be projected "
+                        "permutations for a differentiation rule");
   for (Operation *user : table.getUsers())
     if (op->isProperAncestor(user) && !isa<tensor::ExtractOp>(user))
-      return user->emitOpError("reads a tensor that the body captures; a derivative is known for "
-                               "tensor.extract only");
+      return refuseOp(user, "reads a tensor that the body captures; a derivative is known for "
+                            "tensor.extract only");
   SmallVector<Value> lower, upper, step;
   for (Range range : op.createLoopRanges(builder, loc)) {
     lower.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.offset));
@@ -243,8 +244,8 @@ struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> 
       bool isTable = i >= op->getNumOperands();
       bool isInit = !isTable && op.isDpsInit(&op->getOpOperand(i));
       if ((isTable || isInit) && !reduction->isLinear())
-        return op->emitOpError("has a differentiation rule for inputs of its maximum, minimum or "
-                               "product only, not for what it starts from or captures");
+        return refuseOp(op, "has a differentiation rule for inputs of its maximum, minimum or "
+                            "product only, not for what it starts from or captures");
       if (isTable)
         built = buildTableCotangent(op, operands[i], reduction->contribution, resultCotangent,
                                     builder, cotangents[i]);
@@ -265,7 +266,7 @@ struct FillVJP : VJPOpInterface::ExternalModel<FillVJP, linalg::FillOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &, ValueRange, ArrayRef<bool> needed,
                          MutableArrayRef<Value>) const {
     if (needed[0])
-      return op->emitOpError("has no differentiation rule for its scalar");
+      return refuseOp(op, "has no differentiation rule for its scalar");
     return success();
   }
 };

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseVJP.h"
+#include "bppsa/Support/Refusal.h"
 
 using namespace mlir;
 using namespace mlir::vector;
@@ -18,8 +19,8 @@ struct BroadcastVJP : VJPOpInterface::ExternalModel<BroadcastVJP, BroadcastOp> {
     auto broadcast = cast<BroadcastOp>(op);
     if (isa<VectorType>(broadcast.getSourceType()) ||
         broadcast.getResultVectorType().getRank() != 1)
-      return op->emitOpError("has a differentiation rule from a scalar to a vector of rank 1 only, "
-                             "found ")
+      return refuseOp(op, "has a differentiation rule from a scalar to a vector of rank 1 only, "
+                          "found ")
              << broadcast.getSourceType() << " to " << broadcast.getResultVectorType();
     operandCotangents[0] =
         ReductionOp::create(builder, op->getLoc(), CombiningKind::ADD, resultCotangents[0]);

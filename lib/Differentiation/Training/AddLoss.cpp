@@ -8,6 +8,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -30,8 +31,8 @@ static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
     if (names.back() == name || name.empty())
       return i;
   }
-  forward.emitError() << "the loss needs an output called '" << name << "', found "
-                      << llvm::join(names, ", ");
+  refuse(forward) << "the loss needs an output called '" << name << "', found "
+                  << llvm::join(names, ", ");
   return failure();
 }
 
@@ -41,22 +42,22 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   Type type = forward.getResultTypes()[number];
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.getElementType().isF32())
-    return forward.emitError() << "loss " << lossName << " needs an f32 output, found " << type;
+    return refuse(forward) << "loss " << lossName << " needs an f32 output, found " << type;
   if (hasClasses(kind) && tensor.getRank() == 0)
-    return forward.emitError() << "loss " << lossName
-                               << " needs an output with a last axis of classes, found " << type;
+    return refuse(forward) << "loss " << lossName
+                           << " needs an output with a last axis of classes, found " << type;
   if (hasClasses(kind) && tensor.isDynamicDim(tensor.getRank() - 1))
-    return forward.emitError() << "loss " << lossName
-                               << " needs an output with a fixed number of classes, its last axis, "
-                                  "found "
-                               << type << "; choose another output or a loss";
+    return refuse(forward) << "loss " << lossName
+                           << " needs an output with a fixed number of classes, its last axis, "
+                              "found "
+                           << type << "; choose another output or a loss";
   if (kind == LossKind::None && (!tensor.hasStaticShape() || tensor.getNumElements() != 1))
-    return forward.emitError() << "loss none needs an output with one element, found " << type
-                               << "; choose another output or a loss";
+    return refuse(forward) << "loss none needs an output with one element, found " << type
+                           << "; choose another output or a loss";
   if (llvm::is_contained(tensor.getShape(), 0))
-    return forward.emitError() << "loss " << lossName << " needs an output with elements, found "
-                               << attrs::Output::ofResult(forward, number) << " of " << type
-                               << "; choose another output with --loss-on";
+    return refuse(forward) << "loss " << lossName << " needs an output with elements, found "
+                           << attrs::Output::ofResult(forward, number) << " of " << type
+                           << "; choose another output with --loss-on";
   return success();
 }
 
@@ -157,7 +158,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     ModuleOp module = getOperation();
     auto forward = module.lookupSymbol<func::FuncOp>("forward");
     if (!forward || forward.isExternal() || !forward.getBody().hasOneBlock()) {
-      module.emitError("needs a function @forward with one block");
+      refuse(module) << "needs a function @forward with one block";
       return signalPassFailure();
     }
     // The step of a rank whose positions count nothing is then a part of that of the others.
@@ -183,24 +184,24 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     size_t count = std::max<size_t>(outputs.size(), 1);
     if ((losses.size() > 1 && losses.size() != count) ||
         (!factors.empty() && factors.size() != count))
-      return forward.emitError() << "as many losses and factors as outputs are needed, "
-                                 << outputs.size() << ", found " << losses.size() << " and "
-                                 << factors.size();
+      return refuse(forward) << "as many losses and factors as outputs are needed, "
+                             << outputs.size() << ", found " << losses.size() << " and "
+                             << factors.size();
     for (size_t i = 0; i < count; ++i) {
       StringRef name = "cross-entropy";
       if (!losses.empty())
         name = losses[losses.size() == 1 ? 0 : i];
       std::optional<LossKind> kind = parseLossKind(name);
       if (!kind)
-        return forward.emitError() << "unknown loss '" << name
-                                   << "'; there are cross-entropy, nll, mse, l1, huber, "
-                                      "bce-with-logits, vjp and none";
+        return refuse(forward) << "unknown loss '" << name
+                               << "'; there are cross-entropy, nll, mse, l1, huber, "
+                                  "bce-with-logits, vjp and none";
       FailureOr<unsigned> number = findOutput(forward, outputs.empty() ? "" : outputs[i]);
       if (failed(number) || failed(verifyOutput(forward, *kind, name, *number)))
         return failure();
       if (llvm::any_of(terms, [&](const OutputLoss &term) { return term.number == *number; }))
-        return forward.emitError()
-               << "an output has one loss, found two of '" << outputs[i] << "'; remove one";
+        return refuse(forward) << "an output has one loss, found two of '" << outputs[i]
+                               << "'; remove one";
       terms.push_back({name, getOptions(*kind, count), *number});
     }
     return verifyClassOptions(forward, terms);
@@ -226,21 +227,20 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       return term.options.kind == LossKind::CrossEntropy;
     };
     if (!classWeights.empty() && llvm::none_of(terms, isClassLoss))
-      return forward.emitError() << "class weights need loss cross-entropy or nll, found " << found;
+      return refuse(forward) << "class weights need loss cross-entropy or nll, found " << found;
     if (labelSmoothing != 0 && llvm::none_of(terms, isSmoothed))
-      return forward.emitError() << "label smoothing needs loss cross-entropy, found " << found;
+      return refuse(forward) << "label smoothing needs loss cross-entropy, found " << found;
     if (!(labelSmoothing >= 0 && labelSmoothing < 1))
-      return forward.emitError() << "label smoothing must be at least 0 and below 1, found "
-                                 << labelSmoothing;
+      return refuse(forward) << "label smoothing must be at least 0 and below 1, found "
+                             << labelSmoothing;
     if (!weights && (!classWeights.empty() || labelSmoothing != 0))
-      return forward.emitError("class weights and label smoothing need weights of positions; set "
-                               "weights=true");
+      return refuse(forward) << "class weights and label smoothing need weights of positions; set "
+                                "weights=true";
     for (const OutputLoss &term : llvm::make_filter_range(terms, isClassLoss)) {
       auto type = cast<RankedTensorType>(forward.getResultTypes()[term.number]);
       if (int64_t given = classWeights.size(); given != 0 && given != type.getShape().back())
-        return forward.emitError()
-               << "the class weights must be as many as the output has classes, "
-               << type.getShape().back() << ", found " << given;
+        return refuse(forward) << "the class weights must be as many as the output has classes, "
+                               << type.getShape().back() << ", found " << given;
     }
     return success();
   }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -311,8 +312,8 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
     auto found = llvm::find_if(
         optimizers, [&](const Optimizer &candidate) { return candidate.name == optimizer; });
     if (found == std::end(optimizers)) {
-      module.emitError() << "unknown optimizer '" << optimizer
-                         << "'; there are sgd, momentum, adam, adamw and rmsprop";
+      refuse(module) << "unknown optimizer '" << optimizer
+                     << "'; there are sgd, momentum, adam, adamw and rmsprop";
       return signalPassFailure();
     }
     auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);

@@ -17,6 +17,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -278,12 +279,12 @@ struct InterlockPass : bppsa::impl::InterlockBase<InterlockPass> {
     auto source = module.lookupSymbol<func::FuncOp>(of);
     std::optional<Combine> combination = parseCombine(combine);
     if (!source || source.isExternal() || !source.getBody().hasOneBlock()) {
-      module.emitError() << "needs a function @" << of << " with one block; run bppsa-add-loss";
+      refuse(module) << "needs a function @" << of << " with one block; run bppsa-add-loss";
       return signalPassFailure();
     }
     if (window < 1 || !combination) {
-      source.emitError() << "needs a window of at least 1 and last, sum or mean to combine, found "
-                         << window.getValue() << " and '" << combine << "'";
+      refuse(source) << "needs a window of at least 1 and last, sum or mean to combine, found "
+                     << window.getValue() << " and '" << combine << "'";
       return signalPassFailure();
     }
     func::FuncOp function = source.clone();
@@ -298,12 +299,12 @@ private:
   LogicalResult interlock(func::FuncOp function, Combine combination) {
     SmallVector<Value> losses = collectLosses(function);
     if (losses.empty() || (!factors.empty() && factors.size() != losses.size()))
-      return function.emitError() << "needs a loss for each module, and as many factors or none, "
-                                     "found "
-                                  << losses.size() << " and " << factors.size();
+      return refuse(function) << "needs a loss for each module, and as many factors or none, "
+                                 "found "
+                              << losses.size() << " and " << factors.size();
     ModuleCuts cuts(function, losses);
     if (int64_t empty = cuts.findEmptyModule(); empty >= 0)
-      return function.emitError()
+      return refuse(function)
              << "loss " << empty + 1 << " of " << losses.size()
              << " cuts no module off: no activation leads to it and to a later loss but to none "
                 "before it; name the heads from the first to the last in --loss-on";

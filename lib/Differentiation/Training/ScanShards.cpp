@@ -16,6 +16,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -290,9 +291,9 @@ static LogicalResult orderScans(Block &block) {
   for (ShardScanOp scan : block.getOps<ShardScanOp>()) {
     int64_t channel = scan.getChannel();
     if (last && channel > *last)
-      return scan.emitOpError() << "of channel " << channel << " comes on other ranks before that "
-                                << "of channel " << *last << ", which it needs here; leave "
-                                << "--scan-shards out";
+      return refuseOp(scan) << "of channel " << channel << " comes on other ranks before that "
+                            << "of channel " << *last << ", which it needs here; leave "
+                            << "--scan-shards out";
     last = channel;
   }
   return success();
@@ -321,13 +322,13 @@ static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &fou
   if (!exchanges)
     return success();
   if (chain.isGraphForm())
-    return chain.emitOpError("has a graph as its link, which has no map that ranks could scan; "
-                             "leave --scan-shards out");
+    return refuseOp(chain, "has a graph as its link, which has no map that ranks could scan; "
+                           "leave --scan-shards out");
   if (shared.leaves.size() != chain.getSeeds().size())
-    return chain.emitOpError() << "needs cotangents of all " << chain.getSeeds().size()
-                               << " states that come from the rank behind and go to the rank "
-                                  "before, found those of "
-                               << shared.leaves.size() << "; leave --scan-shards out";
+    return refuseOp(chain) << "needs cotangents of all " << chain.getSeeds().size()
+                           << " states that come from the rank behind and go to the rank "
+                              "before, found those of "
+                           << shared.leaves.size() << "; leave --scan-shards out";
   found.push_back(std::move(shared));
   return success();
 }
@@ -355,8 +356,8 @@ private:
       if (failed(matchChain(chain, shared)))
         return failure();
     if (shared.empty())
-      return function.emitError("needs a chain whose cotangents come from the rank behind, found "
-                                "none; run bppsa-shard-time and bppsa-differentiate");
+      return refuse(function) << "needs a chain whose cotangents come from the rank behind, found "
+                                 "none; run bppsa-shard-time and bppsa-differentiate";
     for (const SharedChain &chain : shared)
       ChainScan(chain).run();
     return orderScans(function.front());

@@ -15,6 +15,7 @@
 #include "../TensorBuilders.h"
 #include "StepLayouts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -186,8 +187,8 @@ FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool r
   for (OpOperand *count : layouts.getStepCounts())
     connector.widen(*count);
   if (connector.channels > kMostChannels)
-    return function.emitError() << "ranks with shares of the steps exchange at most "
-                                << kMostChannels << " states, found " << connector.channels
-                                << "; use a model with fewer layers";
+    return refuse(function) << "ranks with shares of the steps exchange at most " << kMostChannels
+                            << " states, found " << connector.channels
+                            << "; use a model with fewer layers";
   return std::move(connector.rests);
 }

@@ -18,6 +18,7 @@
 #include "ShardExchanges.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -51,16 +52,16 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
     ModuleOp module = getOperation();
     auto source = module.lookupSymbol<func::FuncOp>(of);
     if (!source || !hasLoss(source)) {
-      module.emitError() << "needs a function @" << of
-                         << " with one block and a first result of type tensor<f32>, the loss; run "
-                            "bppsa-add-loss";
+      refuse(module) << "needs a function @" << of
+                     << " with one block and a first result of type tensor<f32>, the loss; run "
+                        "bppsa-add-loss";
       return signalPassFailure();
     }
     for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)
       if (auto statistic = attrs::Updated::ofResult(source, i)) {
-        source.emitError() << "ranks with shares of the steps have no statistics of a whole batch, "
-                              "found those of "
-                           << statistic << "; leave --training-mode out";
+        refuse(source) << "ranks with shares of the steps have no statistics of a whole batch, "
+                          "found those of "
+                       << statistic << "; leave --training-mode out";
         return signalPassFailure();
       }
     func::FuncOp function = source.clone();
@@ -98,9 +99,9 @@ private:
                                       /*weight=*/Value()));
     }
     if (products.empty())
-      return function.emitError() << "needs results of f32 with 'bppsa.carried', the final states "
-                                     "of a share of the steps, found none of f32; run the model "
-                                     "with one process";
+      return refuse(function) << "needs results of f32 with 'bppsa.carried', the final states "
+                                 "of a share of the steps, found none of f32; run the model "
+                                 "with one process";
     return products;
   }
 

@@ -7,6 +7,7 @@
 #include "StepLayouts.h"
 #include "../TensorBuilders.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,8 +34,8 @@ static StringRef getNode(Operation *op) {
 
 LogicalResult bppsa::refuseToShare(Operation *op, const Twine &what) {
   StringRef node = getNode(op);
-  return node.empty() ? op->emitOpError() << what << remedy
-                      : op->emitError() << "node '" << node << "' " << what << remedy;
+  return node.empty() ? refuseOp(op) << what << remedy
+                      : refuse(op) << "node '" << node << "' " << what << remedy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,18 +57,18 @@ LogicalResult StepLayouts::findSteps() {
       continue;
     AffineExpr found = shape.getValue().getResult(axis.getInt());
     if (!isa<AffineSymbolExpr>(found))
-      return function.emitError() << "the model fixes the number of steps of "
-                                  << describe(function, i) << ", which ranks cannot share; make "
-                                  << "it any number with --dynamic=NAME:AXIS";
+      return refuse(function) << "the model fixes the number of steps of " << describe(function, i)
+                              << ", which ranks cannot share; make "
+                              << "it any number with --dynamic=NAME:AXIS";
     if (steps && steps != found)
-      return function.emitError() << "ranks share the steps of one number, found another one for "
-                                  << describe(function, i) << "; give the axes one symbol";
+      return refuse(function) << "ranks share the steps of one number, found another one for "
+                              << describe(function, i) << "; give the axes one symbol";
     steps = found;
   }
   if (!steps)
-    return function.emitError(
-        "no input has an axis that a recurrent layer, a Scan or a Loop goes along, whose steps "
-        "ranks could share; use a model with one, or --carry");
+    return refuse(function) << "no input has an axis that a recurrent layer, a Scan or a Loop goes "
+                               "along, whose steps "
+                               "ranks could share; use a model with one, or --carry";
   return success();
 }
 
@@ -81,17 +82,17 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
     if (size == steps && layout.kind == Kind::Whole)
       layout = {Kind::Steps, static_cast<int64_t>(axis)};
     else if (size.isFunctionOfSymbol(symbol))
-      return function.emitError() << describe(function, number)
-                                  << " has an axis whose size follows from the number of steps, "
-                                     "which ranks cannot share; use a model without it";
+      return refuse(function) << describe(function, number)
+                              << " has an axis whose size follows from the number of steps, "
+                                 "which ranks cannot share; use a model without it";
   }
   auto axis = attrs::TimeAxis::ofArgument(function, number);
   bool isInput = static_cast<bool>(attrs::Input::ofArgument(function, number));
   if (isInput && layout.isCut() && (!axis || axis.getInt() != layout.axis))
-    return function.emitError() << describe(function, number) << " has as many elements along axis "
-                                << layout.axis
-                                << " as there are steps, but these do not meet "
-                                   "there; give the axis a symbol of its own";
+    return refuse(function) << describe(function, number) << " has as many elements along axis "
+                            << layout.axis
+                            << " as there are steps, but these do not meet "
+                               "there; give the axis a symbol of its own";
   layouts[function.getArgument(number)] = layout;
   return success();
 }
@@ -107,10 +108,9 @@ LogicalResult StepLayouts::verifyLosses() {
     ofSteps += attrs::Target::ofArgument(function, i) && get(function.getArgument(i)).isCut();
   if (ofSteps == 0 || ofSteps == losses)
     return success();
-  return function.emitError() << "has losses of every step and losses of whole sequences, which "
-                                 "count in different ways on ranks, found "
-                              << ofSteps << " and " << losses - ofSteps
-                              << "; use losses of one kind";
+  return refuse(function) << "has losses of every step and losses of whole sequences, which "
+                             "count in different ways on ranks, found "
+                          << ofSteps << " and " << losses - ofSteps << "; use losses of one kind";
 }
 
 LogicalResult StepLayouts::run() {

@@ -68,6 +68,9 @@ Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const Loop
   SmallVector<int64_t> kept = getKeptAxes(rank, layout, leading);
   Tensor result = kept.empty() ? array : graph.makeSqueeze(array, kept);
   if (!layout.rowAxis) {
+    // All rows hold the same.
+    if (!result.dims[leading - 1].isOne())
+      result = graph.makeSlice(result, leading - 1, graph.getExpr(0), graph.getExpr(1));
     result = graph.makeSqueeze(result, {leading - 1});
     --rank;
   }
@@ -103,15 +106,23 @@ Value LoopBuilder::addArgument(unsigned position, Value operand, unsigned leadin
   return argument;
 }
 
+Value LoopBuilder::getOutside(const Tensor &tensor) {
+  OpBuilder::InsertionGuard guard(graph.builder);
+  graph.builder.restoreInsertionPoint(outside);
+  Value value = graph.getValue(tensor);
+  outside = graph.builder.saveInsertionPoint();
+  return value;
+}
+
 Tensor LoopBuilder::addSequence(const Tensor &sequence) {
-  Value operand = graph.getValue(sequence);
+  Value operand = getOutside(sequence);
   Value argument = addArgument(sequences.size(), operand, 2);
   sequences.push_back(operand);
   return graph.make(argument, ArrayRef(sequence.dims).drop_front(2));
 }
 
 Tensor LoopBuilder::addState(const Tensor &state) {
-  Value operand = graph.getValue(state);
+  Value operand = getOutside(state);
   Value argument = addArgument(sequences.size() + initial.size(), operand, 1);
   initial.push_back(operand);
   return graph.make(argument, ArrayRef(state.dims).drop_front(1));
@@ -171,8 +182,7 @@ FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
     builder.setInsertionPointToStart(body);
     return graph.make(builder.clone(*outer.value.getDefiningOp())->getResult(0), outer.dims);
   }
-  builder.restoreInsertionPoint(outside);
-  Value operand = graph.getValue(outer);
+  Value operand = getOutside(outer);
   Value argument = addArgument(body->getNumArguments(), operand, 0);
   captures.push_back(operand);
   return graph.make(argument, outer.dims);

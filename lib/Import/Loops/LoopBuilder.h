@@ -53,6 +53,8 @@ public:
                                   Dim steps, bool reverse = false);
 
 private:
+  /// The value of a tensor from outside, which is created there if it is a known constant.
+  mlir::Value getOutside(const Tensor &tensor);
   mlir::FailureOr<Tensor> capture(llvm::StringRef name, const Tensor &outer);
   mlir::FailureOr<Tensor> captureList(llvm::StringRef name, const TensorList &outer);
   Tensor captureRows(const Tensor &outer, int64_t rowAxis);

@@ -37,10 +37,12 @@ LogicalResult LoopImporter::defineConstants(Scope &scope) {
 FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
   if (failed(defineConstants(scope)) || (request.lists && failed(request.lists->define(scope))))
     return failure();
+  // The nodes of the body have locations of their own.
+  Location loc = graph.loc;
   FailureOr<SmallVector<Tensor>> outputs = node.importer.importBody(*request.body, scope);
   if (failed(outputs))
     return failure();
-  graph.loc = NameLoc::get(graph.builder.getStringAttr(node.getOp()), node.file.location);
+  graph.loc = loc;
   for (const Tensor &condition : ArrayRef(*outputs).take_front(request.numLeadingOutputs))
     if (!condition.elements || condition.elements->size() != 1 ||
         getConstant(condition.elements->front()) != 1)
@@ -155,7 +157,7 @@ static bool findAxis(const GraphBuilder &graph, ArrayRef<Dim> dims, int axisClas
   return found || mayLack;
 }
 
-std::optional<LoopImporter::Rows> LoopImporter::makeRows(int axisClass) const {
+std::optional<LoopImporter::Rows> LoopImporter::makeRows(int axisClass, bool mayLack) const {
   if (graph.axes.getFacts(axisClass) || graph.axes.meet(axisClass, axisClass))
     return std::nullopt;
   Rows rows;
@@ -165,9 +167,9 @@ std::optional<LoopImporter::Rows> LoopImporter::makeRows(int axisClass) const {
         return false;
     return true;
   };
-  if (!findAll(shapes.states, false, rows.states) ||
+  if (!findAll(shapes.states, mayLack, rows.states) ||
       !findAll(shapes.sequences, true, rows.sequences) ||
-      !findAll(shapes.outputs, false, rows.outputs))
+      !findAll(shapes.outputs, mayLack, rows.outputs))
     return std::nullopt;
   return rows;
 }
@@ -201,7 +203,10 @@ std::optional<LoopImporter::Rows> LoopImporter::findRows() const {
     int origin = graph.getOrigin(dim);
     if (origin < 0 || dim.isOne())
       continue;
-    std::optional<Rows> rows = makeRows(graph.axes.find(origin));
+    // Without symbols a single row is always possible. With them, a state without the axis, such as
+    // a counter, is the same in all rows.
+    bool isSymbolic = !getConstant(dim.size);
+    std::optional<Rows> rows = makeRows(graph.axes.find(origin), /*mayLack=*/isSymbolic);
     if (!rows || !hasFixedSizes(*rows))
       continue;
     rows->dim = dim;

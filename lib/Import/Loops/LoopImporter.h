@@ -67,7 +67,7 @@ private:
   mlir::LogicalResult checkStates(llvm::ArrayRef<Tensor> results);
   mlir::LogicalResult analyseBody(llvm::DenseMap<int, int> &fresh);
   std::optional<Rows> findRows() const;
-  std::optional<Rows> makeRows(int axisClass) const;
+  std::optional<Rows> makeRows(int axisClass, bool mayLack) const;
   bool hasFixedSizes(const Rows &rows) const;
   mlir::FailureOr<llvm::SmallVector<Tensor>> build(const Rows &rows);
   mlir::FailureOr<llvm::SmallVector<Tensor>> importBody(Scope &scope);

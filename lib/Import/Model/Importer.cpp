@@ -9,6 +9,7 @@
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -288,9 +289,14 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
   if (failed(setAxes()))
     return failure();
   attrs::Symbols::set(*module, makeSymbolsAttr(graph));
-  if (failed(verify(*module)))
-    return failure();
-  return module;
+  std::string bug;
+  {
+    BugCollector bugs(builder.getContext());
+    if (succeeded(verify(*module)))
+      return module;
+    bug = bugs.describe(/*reproducer=*/"");
+  }
+  return error() << bug;
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,12 +16,13 @@ namespace bppsa {
 /// environment's `BPPSA_VERIFY_EACH`, 1 or 0, and otherwise in builds with assertions.
 bool verifiesEachPass();
 
-/// Runs `pm` on `module`, with the verifier after every pass with `verifyEach`. Where the process
-/// crashes meanwhile and `leaveReproducer` is set, the module as it was and the passes are written
-/// to a file in the directory for temporary files, which is named on standard error (`bppsa-opt
-/// --run-reproducer FILE`).
+/// Runs `pm` on `module`, with the verifier after every pass with `verifyEach`, and after the last
+/// one with `verifyResult`. An error that is no refusal (Refusal.h) is reported as a bug, in one
+/// line. If `leaveReproducer` is set, the module as it was and the passes are then written to a
+/// file in the directory for temporary files, which the line names (`bppsa-opt --run-reproducer
+/// FILE`); so they are if the process crashes.
 llvm::LogicalResult runPasses(mlir::PassManager &pm, mlir::ModuleOp module, bool verifyEach,
-                              bool leaveReproducer);
+                              bool leaveReproducer, bool verifyResult = false);
 
 } // namespace bppsa
 

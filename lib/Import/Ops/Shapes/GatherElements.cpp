@@ -62,8 +62,11 @@ LogicalResult bppsa::importGatherND(Node &node) {
   dims.append(data.dims.begin() + batch + *depth, data.dims.end());
   // One tensor of indices for each dimension that they pick from.
   SmallVector<Value> inputs, sizes;
-  SmallVector<AffineMap> maps(
-      *depth, graph.builder.getMultiDimIdentityMap(dims.size()).getMajorSubMap(numOuter));
+  // One index, without outer axes, has an empty map.
+  AffineMap all = graph.builder.getMultiDimIdentityMap(dims.size());
+  AffineMap outer = numOuter == 0 ? AffineMap::get(dims.size(), 0, graph.getContext())
+                                  : all.getMajorSubMap(numOuter);
+  SmallVector<AffineMap> maps(*depth, outer);
   Tensor whole = indices;
   whole.value = graph.getValue(indices);
   whole.elements.reset();

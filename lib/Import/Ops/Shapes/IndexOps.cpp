@@ -187,6 +187,9 @@ static FailureOr<SmallVector<AxisSlice>> readSlices(Node &node) {
 }
 
 LogicalResult bppsa::importSlice(Node &node) {
+  if (node.opset >= 10 && (!node.input(1).elements || !node.input(2).elements) &&
+      node.input(1).value && node.input(2).getRank() == 1)
+    return importComputedSlice(node);
   FailureOr<SmallVector<AxisSlice>> slices = readSlices(node);
   if (failed(slices))
     return failure();

@@ -11,6 +11,8 @@
 
 namespace bppsa {
 
+class Node;
+
 /// The size of `dim` as an index.
 mlir::Value getSizeValue(GraphBuilder &graph, const Dim &dim);
 
@@ -27,6 +29,21 @@ using LookupMap = llvm::function_ref<llvm::SmallVector<mlir::Value>(
 Tensor makeLookup(GraphBuilder &graph, const Tensor &data, llvm::ArrayRef<Dim> dims,
                   mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> inputMaps,
                   LookupMap map);
+
+/// `data` with a few blocks of `updates`, `[count, block...]`, at `indices`, `[count, depth]`;
+/// nothing for many blocks.
+std::optional<llvm::FailureOr<Tensor>> scatterFewBlocks(GraphBuilder &graph, const Tensor &data,
+                                                        const Tensor &indices,
+                                                        const Tensor &updates);
+
+/// `data` with `updates` at the positions along `axis` that `indices` of the same shape say;
+/// nothing if there are many along `axis`. Other axes are those of `data`.
+std::optional<llvm::FailureOr<Tensor>> scatterFewElements(GraphBuilder &graph, const Tensor &data,
+                                                          const Tensor &indices,
+                                                          const Tensor &updates, int64_t axis);
+
+/// Slice with bounds that are data and differ by a constant.
+llvm::LogicalResult importComputedSlice(Node &node);
 
 /// A position in a dimension of `size` elements: `found`, an integer that counts from the end where
 /// it is negative, or the nearest position.

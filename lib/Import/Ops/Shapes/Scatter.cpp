@@ -7,7 +7,8 @@
 // A table says for each element which update is the last one that writes it. It is
 // made by a loop over the updates; the result then reads data or updates in parallel, which has a
 // derivative. Where updates are added, multiplied or compared, each element looks at all that may
-// mean it, which is a reduction with a derivative of its own.
+// mean it, which is a reduction with a derivative of its own. A few updates need no table
+// (ScatterFew.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -306,6 +307,9 @@ LogicalResult bppsa::importScatterND(Node &node) {
     return target;
   };
   Tensor rowsOfUpdates = graph.makeReshape(updates, blocks);
+  if (*how == "none")
+    if (auto result = scatterFewBlocks(graph, materialize(graph, data), rows, rowsOfUpdates))
+      return node.setOutput(*result);
   SmallVector<Dim> targetDims(ArrayRef(data.dims).take_front(*depth));
   if (*how == "none")
     return node.setOutput(
@@ -323,20 +327,34 @@ LogicalResult bppsa::importScatterElements(Node &node) {
   if (failed(axis) || failed(node.requireRank(1, rank)) || failed(node.requireRank(2, rank)))
     return failure();
   Tensor indices = materialize(graph, node.input(1)), updates = materialize(graph, node.input(2));
+  bool areWhole = true;
   for (int64_t i = 0; i < rank; ++i) {
     if (failed(graph.unify(indices.dims[i], updates.dims[i])) ||
         (i != *axis && failed(graph.requireAtLeast(data.dims[i].size, indices.dims[i].size))))
       return node.emitShapeError();
+    bool isWhole = i != *axis && data.dims[i].size == indices.dims[i].size;
+    areWhole &= isWhole || i == *axis;
+    if (isWhole && succeeded(graph.unify(data.dims[i], indices.dims[i])))
+      continue;
     graph.mark(data.dims[i], Cut);
     graph.mark(indices.dims[i], Cut);
   }
-  FailureOr<Dim> count = countUpdates(node, indices.dims);
   FailureOr<StringRef> how = readReduction(node);
-  if (failed(count) || failed(how))
+  if (failed(how))
     return failure();
   recordIndexBound(graph, indices.value, data.dims[*axis].size);
   if (*how != "none")
     return joinElements(node, *how, *axis, indices, updates);
+  if (areWhole)
+    if (auto result = scatterFewElements(graph, materialize(graph, data), indices, updates, *axis))
+      return node.setOutput(*result);
+  for (int64_t i = 0; i < rank; ++i) {
+    graph.mark(data.dims[i], Cut);
+    graph.mark(indices.dims[i], Cut);
+  }
+  FailureOr<Dim> count = countUpdates(node, indices.dims);
+  if (failed(count))
+    return failure();
   Value size = getSizeValue(graph, data.dims[*axis]);
   auto getTarget = [&](OpBuilder &b, Location loc, ValueRange index) {
     SmallVector<Value> target(index);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SizeFormulas.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/ResultsByArgument.h"
@@ -90,7 +91,7 @@ static void moveToStack(ModuleOp module) {
   module.walk([](memref::AllocOp op) {
     MemRefType type = op.getType();
     if (isa<func::FuncOp>(op->getParentOp()) || !type.hasStaticShape() ||
-        type.getNumElements() * type.getElementTypeBitWidth() / 8 > kMostStackBytes)
+        getFixedBytes(type) > kMostStackBytes)
       return;
     if (scf::ForOp loop = getSequentialLoop(op)) {
       if (getLastUser(op))

@@ -7,6 +7,7 @@
 #include "BodyRewrites.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -89,9 +90,9 @@ LogicalResult bppsa::generalizeBody(Block &body) {
     rewriter.setInsertionPoint(op);
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
-        return op->emitOpError() << "makes " << type
-                                 << " in the body of a time loop, whose arrays must have static "
-                                    "sizes; give the model's dimensions fixed sizes";
+        return refuseOp(op) << "makes " << type
+                            << " in the body of a time loop, whose arrays must have static "
+                               "sizes; give the model's dimensions fixed sizes";
     auto named = dyn_cast<linalg::LinalgOp>(op);
     if (isElementwise(op))
       rewriter.replaceOp(op, createElementwise(rewriter, op));

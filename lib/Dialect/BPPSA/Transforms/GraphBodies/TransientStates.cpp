@@ -73,10 +73,10 @@ void bppsa::replaceFinalReads(Value trajectory, Value state) {
         sizes);
     SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
     offsets[0] = builder.getIndexAttr(0);
-    slice.replaceAllUsesWith(
-        tensor::ExtractSliceOp::create(builder, loc, slice.getType(), slot, offsets,
-                                       slice.getMixedSizes(), slice.getMixedStrides())
-            .getResult());
+    slice.replaceAllUsesWith(tensor::ExtractSliceOp::create(builder, loc, slice.getType(), slot,
+                                                            offsets, slice.getMixedSizes(),
+                                                            slice.getMixedStrides())
+                                 .getResult());
     slice.erase();
   }
 }

@@ -40,7 +40,10 @@ static std::optional<int64_t> countRowBytes(Value array, unsigned rowDims) {
   ArrayRef<int64_t> row = type.getShape().drop_front(rowDims);
   if (ShapedType::isDynamicShape(row))
     return std::nullopt;
-  return ShapedType::getNumElements(row) * std::max(8u, type.getElementTypeBitWidth()) / 8;
+  Type element = type.getElementType();
+  unsigned bits = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                    : std::max(8u, element.getIntOrFloatBitWidth());
+  return ShapedType::getNumElements(row) * bits / 8;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include "RecomputePlan.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -207,14 +208,14 @@ std::optional<RecomputePlan> Planner::run() {
 /// The recurrence of `chain`, which no plan has yet; a diagnostic where there is none.
 static FailureOr<RecurrenceOp> findOwnForward(ChainOp chain, ArrayRef<RecomputePlan> plans) {
   if (!chain.getPlan().isSequential())
-    return chain.emitOpError() << "with the plan '" << chain.getPlan().toString()
-                               << "' reads all steps at once, which a memory limit does not bound; "
-                                  "use --backward=sequential, or leave --memory-limit out";
+    return refuseOp(chain) << "with the plan '" << chain.getPlan().toString()
+                           << "' reads all steps at once, which a memory limit does not bound; "
+                              "use --backward=sequential, or leave --memory-limit out";
   RecurrenceOp forward = findForward(chain);
   if (!forward ||
       llvm::any_of(plans, [&](const RecomputePlan &plan) { return plan.forward == forward; }))
-    return chain.emitOpError() << "reads no recurrence of its own that could be computed again in "
-                                  "a memory limit; leave --memory-limit out";
+    return refuseOp(chain) << "reads no recurrence of its own that could be computed again in "
+                              "a memory limit; leave --memory-limit out";
   return forward;
 }
 

@@ -13,6 +13,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -82,10 +83,9 @@ static LogicalResult checkPlan(ChainOp chain, PlanAttr plan, StringRef algorithm
   isScanned = !chain.isGraphForm() && !isNested;
   if (!chain.isGraphForm() || plan.isSequential() || algorithm == "auto")
     return success();
-  return emitError(chain.getLoc())
-         << "a loop has " << describeStates(chain)
-         << " and a graph as its body, for which the only plan is 'linear', found '"
-         << plan.toString() << "'; use --backward=sequential";
+  return refuse(chain) << "a loop has " << describeStates(chain)
+                       << " and a graph as its body, for which the only plan is 'linear', found '"
+                       << plan.toString() << "'; use --backward=sequential";
 }
 
 namespace {
@@ -95,14 +95,13 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
   void runOnOperation() override {
     PlanAttr plan = resolvePlan(&getContext(), algorithm);
     if (!plan) {
-      emitError(getOperation().getLoc())
+      refuse(getOperation())
           << "unknown scan plan '" << algorithm
           << "'; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1";
       return signalPassFailure();
     }
     if (!function.empty() && !getOperation().lookupSymbol<FunctionOpInterface>(function)) {
-      emitError(getOperation().getLoc())
-          << "no function '" << function << "' to scan in the module";
+      refuse(getOperation()) << "no function '" << function << "' to scan in the module";
       return signalPassFailure();
     }
     SmallVector<ChainOp> chains;

@@ -7,6 +7,7 @@
 #include "LinkForms.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa {
@@ -119,9 +120,9 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
   void runOnOperation() override {
     PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
     if (!wanted && algorithm != "auto" && algorithm != "none") {
-      getOperation().emitError() << "'" << algorithm
-                                 << "' is no plan; use auto, none, linear, blelloch, hybrid:L or "
-                                    "chunked:C with whole L >= 0 and C >= 1";
+      refuse(getOperation()) << "'" << algorithm
+                             << "' is no plan; use auto, none, linear, blelloch, hybrid:L or "
+                                "chunked:C with whole L >= 0 and C >= 1";
       return signalPassFailure();
     }
     for (auto parent : getOperation().getOps<func::FuncOp>()) {

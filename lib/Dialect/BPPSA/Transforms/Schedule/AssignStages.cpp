@@ -18,6 +18,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Evaluation/LayerGraph.h"
 #include "bppsa/Schedule/Placement.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
@@ -263,12 +264,12 @@ LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> st
     for (Value parameter : sources[operand].parameters) {
       int32_t home = stages[parameterLayers.lookup(parameter)];
       if (trained.contains(parameter) && home != stage)
-        return function.emitError()
-               << "a module needs parameters of its own, found "
-               << attrs::Parameter::ofArgument(function,
-                                               cast<BlockArgument>(parameter).getArgNumber())
-               << " in stages " << std::min(home, stage) << " and " << std::max(home, stage)
-               << "; use initializers of their own for each use";
+        return refuse(function) << "a module needs parameters of its own, found "
+                                << attrs::Parameter::ofArgument(
+                                       function, cast<BlockArgument>(parameter).getArgNumber())
+                                << " in stages " << std::min(home, stage) << " and "
+                                << std::max(home, stage)
+                                << "; use initializers of their own for each use";
     }
   }
   return success();
@@ -293,20 +294,19 @@ LogicalResult StageAssigner::assign(int64_t numStages) {
 LogicalResult StageAssigner::checkLayers(int64_t numStages) {
   auto count = static_cast<int64_t>(all.size());
   if (!hasModules && count < numStages)
-    return function.emitError() << "a pipeline of " << numStages << " stages needs " << numStages
-                                << " layers with parameters, found " << count
-                                << "; use fewer stages";
+    return refuse(function) << "a pipeline of " << numStages << " stages needs " << numStages
+                            << " layers with parameters, found " << count << "; use fewer stages";
   if (!hasModules)
     return success();
   if (count != numStages)
-    return function.emitError() << "modules are stages of their own: " << count
-                                << " with parameters need as many stages, found " << numStages;
+    return refuse(function) << "modules are stages of their own: " << count
+                            << " with parameters need as many stages, found " << numStages;
   // What a module without parameters computes belongs to one before it.
   for (int64_t module = 0; module < count; ++module)
     if (llvm::none_of(layers, [&](auto &entry) { return entry.second == module; }))
-      return function.emitError() << "module " << module + 1
-                                  << " has no operation that depends on parameters of its own; "
-                                     "give it some, or leave its loss out";
+      return refuse(function) << "module " << module + 1
+                              << " has no operation that depends on parameters of its own; "
+                                 "give it some, or leave its loss out";
   return success();
 }
 

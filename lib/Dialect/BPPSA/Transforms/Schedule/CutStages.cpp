@@ -16,6 +16,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
@@ -119,10 +120,10 @@ LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand,
   bool isOfBackward = backward.contains(operand.getDefiningOp());
   if (isBackward ? !isOfBackward || other >= stage : other <= stage)
     return success();
-  return op->emitOpError() << "of stage " << stage << " needs a value of stage " << other << ", "
-                           << (isBackward ? "which cotangents reach later"
-                                          : "which activations reach later")
-                           << "; put them into one stage";
+  return refuseOp(op) << "of stage " << stage << " needs a value of stage " << other << ", "
+                      << (isBackward ? "which cotangents reach later"
+                                     : "which activations reach later")
+                      << "; put them into one stage";
 }
 
 /// Notes what `op`, or what it needs and belongs to no stage, uses of other stages than `stage`.
@@ -136,7 +137,7 @@ LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward)
       Operation *made = operand.getDefiningOp();
       if (!other && made && seen.insert(made).second) {
         if (!isMemoryEffectFree(made))
-          return made->emitOpError("of no stage has side effects; it needs a stage");
+          return refuseOp(made, "of no stage has side effects; it needs a stage");
         worklist.push_back(made);
       }
       if (!other || *other == stage)
@@ -144,9 +145,8 @@ LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward)
       if (failed(checkOrder(op, stage, operand, isBackward)))
         return failure();
       if (!isa<RankedTensorType>(operand.getType()))
-        return made->emitOpError()
-               << "makes a value of type " << operand.getType() << " that stage " << stage
-               << " needs, too; stages exchange tensors alone";
+        return refuseOp(made) << "makes a value of type " << operand.getType() << " that stage "
+                              << stage << " needs, too; stages exchange tensors alone";
       Transfer &transfer = transfers[operand];
       if (transfer.channels.try_emplace(stage, numChannels).second)
         ++numChannels;

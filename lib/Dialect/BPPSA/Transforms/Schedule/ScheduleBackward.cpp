@@ -9,6 +9,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Support/BackwardOrder.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
@@ -173,9 +174,9 @@ static LogicalResult verifyStages(func::FuncOp function) {
   auto most = static_cast<int64_t>(function.front().getOperations().size());
   for (Operation &op : function.front())
     if (BackwardPartAttr part = getPart(&op); part && part.getStage() > most)
-      return op.emitOpError() << "must have a stage of at most " << most
-                              << ", the number of operations, found " << part.getStage()
-                              << "; number stages without gaps";
+      return refuseOp(&op) << "must have a stage of at most " << most
+                          << ", the number of operations, found " << part.getStage()
+                          << "; number stages without gaps";
   return success();
 }
 
@@ -197,9 +198,9 @@ struct ScheduleBackwardPass : bppsa::impl::ScheduleBackwardBase<ScheduleBackward
     func::FuncOp function = getOperation();
     std::optional<BackwardOrder> wanted = BackwardOrder::parse(order);
     if (!wanted) {
-      function.emitError() << "the order must be in-order, reverse-first:K, reverse-first:auto or "
-                              "defer:L:J[,L:J...] with 1 <= J < L or next, found '"
-                           << order << "'";
+      refuse(function) << "the order must be in-order, reverse-first:K, reverse-first:auto or "
+                          "defer:L:J[,L:J...] with 1 <= J < L or next, found '"
+                       << order << "'";
       return signalPassFailure();
     }
     if (!function.getBody().hasOneBlock())
@@ -210,9 +211,9 @@ struct ScheduleBackwardPass : bppsa::impl::ScheduleBackwardBase<ScheduleBackward
     if (pass.getNumStages() == 0)
       return markAllAnalysesPreserved();
     if (wanted->getLastStage() > pass.getNumStages()) {
-      function.emitError() << "order '" << order << "' names stage " << wanted->getLastStage()
-                           << ", but the backward pass has " << pass.getNumStages()
-                           << "; stages count from the one that cotangents reach last";
+      refuse(function) << "order '" << order << "' names stage " << wanted->getLastStage()
+                       << ", but the backward pass has " << pass.getNumStages()
+                       << "; stages count from the one that cotangents reach last";
       return signalPassFailure();
     }
     schedule(function, pass, *wanted);

@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Sparse/SymbolicProduct.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,7 +49,7 @@ struct PlanSparseProductsPass : public bppsa::impl::PlanSparseProductsBase<PlanS
     });
     int64_t bytes = memory.getBytes(batch);
     if (memoryLimit > 0 && bytes > memoryLimit) {
-      getOperation().emitError()
+      refuse(getOperation())
           << "@" << getOperation().getName() << " needs " << bytes << " bytes for jacobians ("
           << memory.sharedBytes << " and " << memory.sampleBytes << " for each of "
           << int64_t(batch) << " samples), more than the memory limit of " << int64_t(memoryLimit)
