@@ -200,6 +200,7 @@ LogicalResult Compilation::rollUpSteps() {
   if (options.preparePassManager && !options.preparePassManager(pm))
     return fail("the pass manager could not be prepared");
   pm.addNestedPass<func::FuncOp>(createConvertSingleStepsToLinalg());
+  pm.addNestedPass<func::FuncOp>(createDropStepDims());
   pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps, rolledUp));
   if (failed(runPasses(pm, *module, options.verifyEach, options.leaveReproducers)))
     return failure();

@@ -7,19 +7,16 @@
 #include "BatchedBody.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Utils/UnitDims.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace bppsa {
@@ -131,102 +128,21 @@ void StepWriter::write(RecurrenceOp loop) {
 }
 
 //===----------------------------------------------------------------------===//
-// What stands between
+// Dimensions of steps
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A slice of one operand of a concatenation is a slice of that operand.
-struct SliceOperand : OpRewritePattern<tensor::ExtractSliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
-                                PatternRewriter &rewriter) const override {
-    auto concat = slice.getSource().getDefiningOp<tensor::ConcatOp>();
-    if (!concat || !slice.hasUnitStride())
-      return failure();
-    uint64_t axis = concat.getDim();
-    SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
-    std::optional<int64_t> offset = getConstantIntValue(offsets[axis]),
-                           size = getConstantIntValue(slice.getMixedSizes()[axis]);
-    for (Value operand : concat.getInputs()) {
-      int64_t extent = cast<RankedTensorType>(operand.getType()).getDimSize(axis);
-      if (!offset || !size || ShapedType::isDynamic(extent))
-        return failure();
-      if (*offset < extent) {
-        if (*offset + *size > extent)
-          return failure();
-        offsets[axis] = rewriter.getIndexAttr(*offset);
-        rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(slice, slice.getType(), operand,
-                                                            offsets, slice.getMixedSizes(),
-                                                            slice.getMixedStrides());
-        return success();
-      }
-      *offset -= extent;
-    }
-    return failure();
-  }
-};
-
-/// A slice of all of an array is that array.
-struct SliceWhole : OpRewritePattern<tensor::ExtractSliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::ExtractSliceOp slice,
-                                PatternRewriter &rewriter) const override {
-    auto expand = slice.getSource().getDefiningOp<tensor::ExpandShapeOp>();
-    if (!expand || slice.getType() != expand.getType() || !slice.hasUnitStride() ||
-        !slice.hasZeroOffset() || slice.getMixedSizes() != expand.getMixedOutputShape())
-      return failure();
-    rewriter.replaceOp(slice, expand.getResult());
-    return success();
-  }
-};
-} // namespace
-
-/// Drops the first dimension of size 1 of a result of three or more, where one is.
-static bool dropUnitDim(IRRewriter &rewriter, linalg::GenericOp generic) {
-  if (generic.getNumResults() != 1 || !generic.hasPureTensorSemantics())
-    return false;
-  auto type = cast<RankedTensorType>(generic.getResult(0).getType());
-  const int64_t *unit = llvm::find(type.getShape(), 1);
-  if (type.getRank() < 3 || unit == type.getShape().end())
-    return false;
-  AffineMap map = generic.getIndexingMapsArray().back();
-  auto dim = dyn_cast<AffineDimExpr>(map.getResult(unit - type.getShape().begin()));
-  if (!dim)
-    return false;
-  linalg::ControlDropUnitDims control;
-  control.controlFn = [&](Operation *) { return SmallVector<unsigned>{dim.getPosition()}; };
-  rewriter.setInsertionPoint(generic);
-  FailureOr<linalg::DropUnitDimsResult> dropped = linalg::dropUnitDims(rewriter, generic, control);
-  if (failed(dropped))
-    return false;
-  rewriter.replaceOp(generic, dropped->replacements);
-  return true;
-}
-
+/// Drops the first dimension of size 1 of each result of three or more.
 static bool dropUnitDims(IRRewriter &rewriter, func::FuncOp function) {
   bool dropped = false;
-  for (auto generic : llvm::to_vector(function.getOps<linalg::GenericOp>()))
-    dropped |= dropUnitDim(rewriter, generic);
+  for (auto generic : llvm::to_vector(function.getOps<linalg::GenericOp>())) {
+    if (generic.getNumResults() != 1 || !generic.hasPureTensorSemantics())
+      continue;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(generic.getResult(0).getType()).getShape();
+    const int64_t *unit = llvm::find(shape, 1);
+    if (shape.size() >= 3 && unit != shape.end())
+      dropped |= dropUnitDim(rewriter, generic, unit - shape.begin());
+  }
   return dropped;
-}
-
-/// Folds reshapes, slices of concatenations, and sizes: all steps have one value for the number of
-/// samples then.
-static void foldReshapes(func::FuncOp function) {
-  MLIRContext *context = function.getContext();
-  RewritePatternSet patterns(context);
-  patterns.add<SliceOperand, SliceWhole>(context);
-  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
-  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
-  tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, context);
-  tensor::CastOp::getCanonicalizationPatterns(patterns, context);
-  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
-  tensor::DimOp::getCanonicalizationPatterns(patterns, context);
-  tensor::populateFoldTensorEmptyPatterns(patterns);
-  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
-  (void)applyPatternsGreedily(function, std::move(patterns));
 }
 
 //===----------------------------------------------------------------------===//

@@ -232,14 +232,15 @@ static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr i
   return *position;
 }
 
-/// Gather with one index that is known: a slice without its axis.
-static FailureOr<Tensor> gatherOne(Node &node, int64_t axis, AffineExpr index) {
+/// Gather with one index that is known: a slice, without its axis if the index has none.
+static FailureOr<Tensor> gatherOne(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
+  AffineExpr index = node.input(1).elements->front();
   FailureOr<AffineExpr> position = resolveIndex(node, axis, index);
   if (failed(position))
     return failure();
   Tensor slice = graph.makeSlice(node.input(0), axis, *position, graph.getExpr(1));
-  return graph.makeSqueeze(slice, axis);
+  return node.input(1).getRank() == 0 ? graph.makeSqueeze(slice, axis) : slice;
 }
 
 /// Elements of a tensor that is known, at indices that are constants.
@@ -310,8 +311,8 @@ LogicalResult bppsa::importGather(Node &node) {
   if (data.elements && indices.elements)
     if (std::optional<Tensor> result = gatherElements(node, *axis))
       return node.setOutput(0, *result);
-  if (indices.elements && indices.getRank() == 0) {
-    FailureOr<Tensor> result = gatherOne(node, *axis, indices.elements->front());
+  if (indices.elements && indices.getRank() <= 1 && indices.elements->size() == 1) {
+    FailureOr<Tensor> result = gatherOne(node, *axis);
     return failed(result) ? failure() : node.setOutput(0, *result);
   }
   if (indices.elements)

@@ -328,6 +328,34 @@ def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
   ];
 }
 
+def DropStepDims : Pass<"bppsa-drop-step-dims", "::mlir::func::FuncOp"> {
+  let summary = "drop dimensions of size 1 in front of the samples of equal steps";
+  let description = [{
+    A layer over time that an exporter writes out keeps the dimension of its steps, of size 1, in
+    the state: `[1, B, H]`. `bppsa-roll-up-steps` takes dimension 0 for the samples. The pass drops
+    a leading dimension of size 1 of results of rank 3 or more where at least `min-steps` equal
+    operations have it, and folds the reshapes between them.
+
+    ```mlir
+    %h1 = linalg.generic ... ins(%h0 : tensor<1x?x8xf32>) outs(%e : tensor<1x?x8xf32>)
+    ```
+    becomes
+    ```mlir
+    %c = tensor.collapse_shape %h0 [[0, 1], [2]] : tensor<1x?x8xf32> into tensor<?x8xf32>
+    %h = linalg.generic ... ins(%c : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>)
+    %h1 = tensor.expand_shape %h [[0, 1], [2]] output_shape [1, %b, 8]
+        : tensor<?x8xf32> into tensor<1x?x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
+           "fewest equal operations whose dimension is dropped">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
   let summary = "make equal steps in straight-line code a recurrence";
   let description = [{

@@ -7,7 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "RowWiseBody.h"
 #include "StepAnchors.h"
-#include "StepLoop.h"
+#include "StepOutputs.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,128 +38,6 @@ static OpFoldResult getRows(Operation *anchor) {
     init = fill.getOutputs()[0];
   auto empty = init.getDefiningOp<tensor::EmptyOp>();
   return empty ? empty.getMixedSizes()[0] : OpFoldResult();
-}
-
-//===----------------------------------------------------------------------===//
-// What reads the steps
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Replaces what reads values of steps by what reads arrays of all steps.
-class OutputReplacer {
-public:
-  OutputReplacer(OpBuilder &builder, const StepMatcher &steps, const StepLoop &loop)
-      : builder(builder), steps(steps), loop(loop) {}
-  void replace(unsigned tuple);
-
-private:
-  bool replaceConcat(Operation *user, Value first);
-  Value createStep(unsigned step);
-  /// The array with its steps before dimension `axis` of a value, as one dimension with it where
-  /// the values have it.
-  Value createJoined(int64_t axis, bool isUnit);
-
-  OpBuilder &builder;
-  const StepMatcher &steps;
-  const StepLoop &loop;
-  Value array;
-  ArrayRef<Value> values;
-};
-} // namespace
-
-Value OutputReplacer::createStep(unsigned step) {
-  Location loc = array.getLoc();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, array);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
-      strides(sizes.size(), builder.getIndexAttr(1));
-  sizes[0] = builder.getIndexAttr(1);
-  offsets[0] = builder.getIndexAttr(loop.getSlot(step));
-  Value slice = tensor::ExtractSliceOp::create(builder, loc, array, offsets, sizes, strides);
-  SmallVector<ReassociationIndices> groups = {{0, 1}};
-  for (int64_t i = 2, e = sizes.size(); i < e; ++i)
-    groups.push_back({i});
-  return tensor::CollapseShapeOp::create(builder, loc, values[step].getType(), slice, groups);
-}
-
-Value OutputReplacer::createJoined(int64_t axis, bool isUnit) {
-  int64_t rank = cast<RankedTensorType>(array.getType()).getRank();
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(1, rank));
-  order.insert(order.begin() + axis, 0);
-  Value joined = createTransposed(builder, array, order);
-  if (isUnit)
-    return joined;
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t i = 0; i < rank; ++i)
-    if (i == axis + 1)
-      groups.back().push_back(i);
-    else
-      groups.push_back({i});
-  return tensor::CollapseShapeOp::create(builder, array.getLoc(), joined, groups);
-}
-
-/// Replaces the operands of a concatenation that are the values of all steps in order, `first`
-/// being that of step 0, or that of it with a new dimension.
-bool OutputReplacer::replaceConcat(Operation *user, Value first) {
-  auto concat = dyn_cast<tensor::ConcatOp>(user);
-  // Where the loop runs backwards, its array is in the order of the sequences.
-  if (!concat || loop.getSlot(0) != 0)
-    return false;
-  auto expand = first.getDefiningOp<tensor::ExpandShapeOp>();
-  bool isUnit = first != values[0];
-  int64_t axis = concat.getDim();
-  auto type = cast<RankedTensorType>(values[0].getType());
-  if (isUnit) {
-    SmallVector<int64_t> shape(type.getShape());
-    shape.insert(shape.begin() + std::min<int64_t>(axis, shape.size()), 1);
-    if (expand.getResultType().getShape() != ArrayRef(shape))
-      return false;
-  } else if (type.isDynamicDim(axis)) {
-    return false;
-  }
-  SmallVector<Value> inputs(concat.getInputs());
-  auto begin = llvm::find(inputs, first);
-  if (static_cast<size_t>(inputs.end() - begin) < values.size())
-    return false;
-  for (auto [step, value] : llvm::enumerate(values)) {
-    auto other = begin[step].getDefiningOp<tensor::ExpandShapeOp>();
-    if (isUnit ? !other || other.getSrc() != value || other.getType() != expand.getType()
-               : begin[step] != value)
-      return false;
-  }
-  builder.setInsertionPoint(concat);
-  *begin = createJoined(axis, isUnit);
-  inputs.erase(begin + 1, begin + values.size());
-  Value joined = inputs.size() == 1 ? inputs[0]
-                                    : tensor::ConcatOp::create(builder, concat.getLoc(),
-                                                               concat.getType(), axis, inputs)
-                                          .getResult();
-  if (joined.getType() != concat.getType())
-    joined = tensor::CastOp::create(builder, concat.getLoc(), concat.getType(), joined);
-  concat.replaceAllUsesWith(joined);
-  concat.erase();
-  return true;
-}
-
-void OutputReplacer::replace(unsigned tuple) {
-  array = loop.getOutput(tuple);
-  values = ArrayRef(steps[tuple].values).take_front(steps.getNumSteps());
-  for (Operation *user : llvm::to_vector(values[0].getUsers())) {
-    if (replaceConcat(user, values[0]))
-      continue;
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user))
-      for (Operation *next : llvm::to_vector(expand->getUsers()))
-        replaceConcat(next, expand.getResult());
-  }
-  builder.setInsertionPointAfterValue(array);
-  for (unsigned step = 0; step < values.size(); ++step) {
-    Value value = values[step];
-    auto isOutside = [&](OpOperand &use) {
-      return !steps.isStepOp(value.getParentBlock()->findAncestorOpInBlock(*use.getOwner())) &&
-             !isOpTriviallyDead(use.getOwner());
-    };
-    if (llvm::any_of(value.getUses(), isOutside))
-      value.replaceUsesWithIf(createStep(step), isOutside);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,10 +76,18 @@ static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &
   return nodes;
 }
 
-static void eraseDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+/// Erases dead operations from the end of `block` back to `begin`, which stays; from all of the
+/// block if it is null. Adds them to `erased`.
+static void eraseDeadOps(Block &block, Operation *begin, DenseSet<Operation *> &erased) {
+  Operation *next = &block.back();
+  while (Operation *op = std::exchange(next, next ? next->getPrevNode() : nullptr)) {
+    if (op == begin)
+      return;
+    if (!isOpTriviallyDead(op))
+      continue;
+    erased.insert(op);
+    op->erase();
+  }
 }
 
 /// Whether `bppsa-vectorize-bodies` makes vectors of the body.
@@ -229,35 +115,93 @@ static bool readsSequences(const StepMatcher &steps) {
   return hasSlices;
 }
 
-/// Makes a loop of the steps around `anchors` from the one of number `first` on, if they are any.
-static std::optional<RolledUpLoop> rollUp(Block &block, const StepAnchors &all, size_t first,
-                                          unsigned minSteps, bool vectorsOnly) {
+static void reportLoop(RecurrenceOp loop, unsigned numSteps) {
+  auto options = remark::RemarkOpts::name("RollUpSteps")
+                     .category("roll-up")
+                     .function(loop->getParentOfType<func::FuncOp>().getName());
+  remark::passed(loop.getLoc(), options) << remark::add(
+      "{0} equal steps became one loop of {1} states", numSteps, loop.getInitial().size());
+}
+
+namespace {
+/// Makes loops of the steps in one block.
+class StepRoller {
+public:
+  StepRoller(Block &block, unsigned minSteps, bool vectorsOnly)
+      : block(block), minSteps(minSteps), vectorsOnly(vectorsOnly) {}
+
+  /// Makes a loop of the steps around each of `found`. Returns whether there are any.
+  bool rollUpAll(ArrayRef<StepAnchors> found);
+  std::vector<RolledUpLoop> loops;
+  DenseSet<Operation *> erased;
+
+private:
+  bool rollUpSome(const StepAnchors &anchors);
+  bool rollUp(const StepAnchors &all, size_t first, bool readSequences);
+  std::optional<RecurrenceOp> createLoop(StepLoop &loop, ArrayRef<unsigned> outputs);
+
+  Block &block;
+  unsigned minSteps;
+  bool vectorsOnly;
+  /// Comparisons in anchors that are no steps. Together they take time linear in the operations.
+  size_t wastedWork = 0, maxWastedWork = 0;
+};
+} // namespace
+
+std::optional<RecurrenceOp> StepRoller::createLoop(StepLoop &loop, ArrayRef<unsigned> outputs) {
+  Operation *last = block.getTerminator()->getPrevNode();
+  FailureOr<RecurrenceOp> made = failure();
+  if (llvm::all_of(outputs, [&](unsigned tuple) { return succeeded(loop.addOutput(tuple)); }) &&
+      succeeded(made = loop.finish()) && (!vectorsOnly || isVectorizable(*made)))
+    return *made;
+  eraseDeadOps(block, last, erased);
+  return std::nullopt;
+}
+
+/// Makes a loop of the steps from the anchor of number `first` on.
+bool StepRoller::rollUp(const StepAnchors &all, size_t first, bool readSequences) {
   ArrayRef<Operation *> anchors = ArrayRef(all.ops).drop_front(first);
   OpFoldResult rows = getRows(anchors.front());
   StepMatcher steps(block, anchors);
-  if (!rows || failed(steps.match(minSteps)) || (!all.shareArray && !readsSequences(steps)))
-    return std::nullopt;
+  bool isMatch = rows && succeeded(steps.match(minSteps, readSequences)) &&
+                 (all.shareArray || readsSequences(steps));
   OpBuilder builder(block.getTerminator());
   StepLoop loop(builder, anchors.front()->getLoc(), steps, rows);
-  SmallVector<unsigned> outputs = findOutputs(steps);
-  FailureOr<RecurrenceOp> made = failure();
-  if (llvm::any_of(outputs, [&](unsigned tuple) { return failed(loop.addOutput(tuple)); }) ||
-      failed(made = loop.finish()) || (vectorsOnly && !isVectorizable(*made))) {
-    eraseDeadOps(block);
-    return std::nullopt;
+  SmallVector<unsigned> outputs = isMatch ? findOutputs(steps) : SmallVector<unsigned>();
+  std::optional<RecurrenceOp> made = isMatch ? createLoop(loop, outputs) : std::nullopt;
+  if (!made) {
+    wastedWork += steps.getWork();
+    return false;
   }
-  RolledUpLoop rolledUp{steps.getNumSteps(), getNodesOfStep(steps, block)};
+  loops.push_back({steps.getNumSteps(), getNodesOfStep(steps, block)});
   OutputReplacer replacer(builder, steps, loop);
   for (unsigned tuple : outputs)
     replacer.replace(tuple);
-  eraseDeadOps(block);
+  reportLoop(*made, steps.getNumSteps());
+  eraseDeadOps(block, /*begin=*/nullptr, erased);
   sortTopologically(&block);
-  auto options = remark::RemarkOpts::name("RollUpSteps")
-                     .category("roll-up")
-                     .function(cast<func::FuncOp>(block.getParentOp()).getName());
-  remark::passed(made->getLoc(), options) << remark::add(
-      "{0} equal steps became one loop of {1} states", rolledUp.steps, made->getInitial().size());
-  return rolledUp;
+  return true;
+}
+
+/// The first step may be one of its own. A loop may be unable to compute what reads sequences.
+bool StepRoller::rollUpSome(const StepAnchors &anchors) {
+  for (size_t first : {0, 1})
+    for (bool readSequences : {true, false})
+      if (anchors.ops.size() - first >= minSteps && wastedWork <= maxWastedWork &&
+          rollUp(anchors, first, readSequences))
+        return true;
+  return false;
+}
+
+bool StepRoller::rollUpAll(ArrayRef<StepAnchors> found) {
+  constexpr size_t kMaxWorkPerOp = 32;
+  maxWastedWork = kMaxWorkPerOp * block.getOperations().size();
+  size_t before = loops.size();
+  erased.clear();
+  for (const StepAnchors &anchors : found)
+    if (llvm::none_of(anchors.ops, [&](Operation *op) { return erased.contains(op); }))
+      rollUpSome(anchors);
+  return loops.size() > before;
 }
 
 namespace {
@@ -280,26 +224,17 @@ struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
-    eraseDeadOps(block);
-    while (rollUpOne(block))
-      ++numLoops;
+    StepRoller roller(block, minSteps, vectorsOnly);
+    eraseDeadOps(block, /*begin=*/nullptr, roller.erased);
+    // The steps of one loop may read the steps of another.
+    while (roller.rollUpAll(findStepAnchors(block, minSteps)))
+      ;
+    numLoops += roller.loops.size();
+    if (loops)
+      llvm::append_range(*loops, roller.loops);
   }
 
 private:
-  bool rollUpOne(Block &block) {
-    for (const StepAnchors &anchors : findStepAnchors(block, minSteps)) {
-      std::optional<RolledUpLoop> made = rollUp(block, anchors, 0, minSteps, vectorsOnly);
-      // The first step may be one of its own.
-      if (!made)
-        made = rollUp(block, anchors, 1, minSteps, vectorsOnly);
-      if (made && loops)
-        loops->push_back(std::move(*made));
-      if (made)
-        return true;
-    }
-    return false;
-  }
-
   std::vector<RolledUpLoop> *loops = nullptr;
 };
 } // namespace

@@ -255,9 +255,16 @@ RowWiseBody::Vector RowWiseBody::emitElementwise(linalg::GenericOp generic, Slic
       return failure();
     vectors[argument] = *vector;
   }
+  // A constant may be defined outside.
+  auto get = [&](Value value) {
+    Attribute constant;
+    if (vectors.contains(value) || !matchPattern(value, m_Constant(&constant)))
+      return vectors.lookup(value);
+    Vector vector = emitScalarOp(*value.getDefiningOp(), {}, slice.size);
+    return succeeded(vector) ? *vector : Value();
+  };
   for (Operation &op : scalars.without_terminator()) {
-    SmallVector<Value> operands =
-        llvm::map_to_vector(op.getOperands(), [&](Value value) { return vectors.lookup(value); });
+    SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), get);
     if (op.getNumResults() != 1 || op.getNumRegions() != 0 || llvm::is_contained(operands, Value()))
       return failure();
     Vector vector = emitScalarOp(op, operands, slice.size);
@@ -265,7 +272,7 @@ RowWiseBody::Vector RowWiseBody::emitElementwise(linalg::GenericOp generic, Slic
       return failure();
     vectors[op.getResult(0)] = *vector;
   }
-  Value yielded = vectors.lookup(scalars.getTerminator()->getOperand(0));
+  Value yielded = get(scalars.getTerminator()->getOperand(0));
   return yielded ? Vector(yielded) : Vector(failure());
 }
 

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -32,6 +34,27 @@ Value bppsa::createTransposed(OpBuilder &builder, Value value, ArrayRef<int64_t>
       .getResult(0);
 }
 
+Value bppsa::createFlipped(OpBuilder &builder, Value value) {
+  Location loc = value.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  Value last = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(0) - 1);
+  Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, value),
+                                        type.getElementType());
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto extract = [&](OpBuilder &nested, Location loc, ValueRange) {
+    SmallVector<Value> indices;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      indices.push_back(linalg::IndexOp::create(nested, loc, i));
+    indices[0] = arith::SubIOp::create(nested, loc, last, indices[0]);
+    linalg::YieldOp::create(nested, loc,
+                            tensor::ExtractOp::create(nested, loc, value, indices).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, empty.getType(), ValueRange(), empty,
+                                   builder.getMultiDimIdentityMap(type.getRank()), iterators,
+                                   extract)
+      .getResult(0);
+}
+
 /// `value` with a dimension of size 1 before dimension `axis`.
 static Value createUnsqueezed(OpBuilder &builder, Value value, int64_t axis) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -39,14 +62,13 @@ static Value createUnsqueezed(OpBuilder &builder, Value value, int64_t axis) {
   sizes.insert(sizes.begin() + axis, builder.getIndexAttr(1));
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin() + axis, 1);
+  auto expanded = RankedTensorType::get(shape, type.getElementType());
   SmallVector<ReassociationIndices> groups(type.getRank());
   int64_t owner = std::min<int64_t>(axis, type.getRank() - 1), next = 0;
   for (int64_t i = 0; i < type.getRank(); ++i)
     for (int64_t count = i == owner ? 2 : 1; count > 0; --count)
       groups[i].push_back(next++);
-  return tensor::ExpandShapeOp::create(builder, value.getLoc(),
-                                       RankedTensorType::get(shape, type.getElementType()), value,
-                                       groups, sizes);
+  return tensor::ExpandShapeOp::create(builder, value.getLoc(), expanded, value, groups, sizes);
 }
 
 Value StepLoop::stackSlices(const StepSlices &slices, RankedTensorType type) {
@@ -72,7 +94,29 @@ Value StepLoop::stackSlices(const StepSlices &slices, RankedTensorType type) {
   return slices.isCollapsed ? array : createUnsqueezed(builder, array, axis + 1);
 }
 
+/// One constant of constants; null where one of `values` is none.
+static Value stackConstants(OpBuilder &builder, Location loc, ArrayRef<Value> values,
+                            bool isReverse) {
+  SmallVector<Attribute> elements;
+  SmallVector<Value> ordered(values);
+  if (isReverse)
+    std::reverse(ordered.begin(), ordered.end());
+  for (Value value : ordered) {
+    DenseElementsAttr constant;
+    if (!matchPattern(value, m_Constant(&constant)))
+      return {};
+    llvm::append_range(elements, constant.getValues<Attribute>());
+  }
+  auto type = cast<RankedTensorType>(values.front().getType());
+  SmallVector<int64_t> shape = {static_cast<int64_t>(values.size())};
+  llvm::append_range(shape, type.getShape());
+  auto array = RankedTensorType::get(shape, type.getElementType());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(array, elements));
+}
+
 Value StepLoop::stackValues(ArrayRef<Value> values) {
+  if (Value constant = stackConstants(builder, loc, values, isReverse))
+    return constant;
   SmallVector<Value> slices =
       llvm::map_to_vector(values, [&](Value value) { return createUnsqueezed(builder, value, 0); });
   if (isReverse)
@@ -129,7 +173,80 @@ StepLoop::Emitted StepLoop::stack(unsigned number) {
   std::optional<StepSlices> slices = getStepSlices(values);
   if (slices && (slices->distance < 0) == isReverse)
     return stackSlices(*slices, cast<RankedTensorType>(values.front().getType()));
-  if (cast<RankedTensorType>(values.front().getType()).getRank() == 0)
-    return failure();
   return stackValues(values);
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences of the loop
+//===----------------------------------------------------------------------===//
+
+/// Whether the operation of a tuple reads elements of an array, which need not enter the loop.
+bool StepLoop::isStackedOutside(unsigned tuple) const {
+  const StepTuple &op = steps[tuple];
+  if (op.kind != StepTuple::Op || op.isDependent)
+    return false;
+  auto generic = dyn_cast<linalg::GenericOp>(op.getOp(0));
+  return generic && getReads(generic).size() > generic->getNumOperands() &&
+         generic.getNumDpsInits() == 1 &&
+         isa_and_nonnull<tensor::EmptyOp>(generic.getDpsInits()[0].getDefiningOp()) &&
+         llvm::all_of(op.reads, [&](unsigned read) {
+           return steps[read].kind == StepTuple::Capture ||
+                  steps[read].kind == StepTuple::Sequence || isStackedOutside(read);
+         });
+}
+
+/// `array`, `[steps, d...]`, repeated for all samples, and along `shape` where it has one element a
+/// step.
+Value StepLoop::repeatForRows(Value array, ArrayRef<int64_t> shape) {
+  SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder, loc, array, 0), rows};
+  for (int64_t size : shape)
+    sizes.push_back(builder.getIndexAttr(size));
+  AffineMap all = builder.getMultiDimIdentityMap(sizes.size());
+  bool isScalar = cast<RankedTensorType>(array.getType()).getRank() == 1;
+  AffineMap own = isScalar ? all.getMajorSubMap(1) : all.dropResult(1);
+  Value empty = tensor::EmptyOp::create(builder, loc, sizes, getElementTypeOrSelf(array.getType()));
+  SmallVector<utils::IteratorType> iterators(sizes.size(), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(builder, loc, empty.getType(), array, empty, {own, all},
+                                   iterators,
+                                   [](OpBuilder &nested, Location loc, ValueRange elements) {
+                                     linalg::YieldOp::create(nested, loc, elements[0]);
+                                   })
+      .getResult(0);
+}
+
+Value StepLoop::addSequence(Value array, RankedTensorType type) {
+  Value argument = addArgument(sequences.size(), type);
+  sequences.push_back(array);
+  return argument;
+}
+
+StepLoop::Emitted StepLoop::emitSequence(unsigned tuple, bool hasRows) {
+  RankedTensorType type = getBodyType(steps[tuple].front().getType(), hasRows);
+  auto isLong = [](int64_t size) { return size != 1; };
+  // Matrices that differ from step to step are the weights of unlike layers.
+  if (!type || (!hasRows && llvm::count_if(type.getShape(), isLong) > 1))
+    return failure();
+  Emitted array = stack(tuple);
+  if (failed(array))
+    return failure();
+  // All samples read the same.
+  return addSequence(hasRows ? *array : repeatForRows(*array, type.getShape()), type);
+}
+
+bool StepLoop::isScalarSequence(unsigned tuple) const {
+  auto type = dyn_cast<RankedTensorType>(steps[tuple].front().getType());
+  return steps[tuple].kind == StepTuple::Sequence && type && type.getRank() == 0;
+}
+
+/// A sequence of scalars as one of arrays of the size that `generic` computes: bodies of vectors
+/// have no scalars.
+StepLoop::Emitted StepLoop::emitScalars(unsigned tuple, linalg::GenericOp generic) {
+  RankedTensorType type = getBodyType(generic.getResult(0).getType(), /*hasRows=*/true);
+  if (!type || generic.getNumReductionLoops() > 0 ||
+      !generic.getIndexingMapsArray().back().isIdentity())
+    return failure();
+  Emitted array = stack(tuple);
+  if (failed(array))
+    return failure();
+  return addSequence(repeatForRows(*array, type.getShape()), type);
 }

@@ -43,16 +43,21 @@ static void addReadersOfOneArray(Block &block, unsigned minSteps,
 // Operations that follow from one another
 //===----------------------------------------------------------------------===//
 
-/// Equal operations on elements, by the first of them.
-static SmallVector<OpList> groupEqualOps(Block &block) {
+SmallVector<OpList> bppsa::groupEqualOps(Block &block,
+                                         function_ref<bool(linalg::GenericOp)> isWanted) {
   DenseMap<llvm::hash_code, SmallVector<unsigned>> numbers;
   SmallVector<OpList> groups;
   auto ignore = [](Value) { return llvm::hash_code(0); };
   for (auto generic : block.getOps<linalg::GenericOp>()) {
-    if (generic.getNumResults() != 1 || generic.getNumReductionLoops() > 0)
+    if (generic.getNumResults() != 1 || !isWanted(generic))
       continue;
-    SmallVector<unsigned> &candidates = numbers[OperationEquivalence::computeHash(
-        generic, ignore, ignore, OperationEquivalence::IgnoreLocations)];
+    llvm::hash_code hash = OperationEquivalence::computeHash(generic, ignore, ignore,
+                                                             OperationEquivalence::IgnoreLocations);
+    for (Operation &inner : *generic.getBody())
+      hash = llvm::hash_combine(
+          hash, OperationEquivalence::computeHash(&inner, ignore, ignore,
+                                                  OperationEquivalence::IgnoreLocations));
+    SmallVector<unsigned> &candidates = numbers[hash];
     auto known = llvm::find_if(
         candidates, [&](unsigned number) { return areEqualOps(groups[number].front(), generic); });
     if (known != candidates.end()) {
@@ -96,7 +101,8 @@ static bool isNextStep(Operation *op, Operation *before) {
 static void addChainsOfEqualOps(Block &block, unsigned minSteps,
                                 SmallVectorImpl<StepAnchors> &found) {
   constexpr size_t kMostPerStep = 4;
-  for (const OpList &group : groupEqualOps(block))
+  auto isElementwise = [](linalg::GenericOp op) { return op.getNumReductionLoops() == 0; };
+  for (const OpList &group : groupEqualOps(block, isElementwise))
     for (size_t distance = 1; distance <= kMostPerStep; ++distance)
       for (size_t first = 0; first < distance; ++first) {
         OpList ops;

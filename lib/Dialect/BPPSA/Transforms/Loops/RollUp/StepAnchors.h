@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_STEPANCHORS_H
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_STEPANCHORS_H
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
@@ -20,6 +21,11 @@ struct StepAnchors {
   /// sequences do.
   bool shareArray = false;
 };
+
+/// Operations that are wanted, have one result, and are equal but for the values that they read;
+/// groups and operations in the order of `block`.
+llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
+groupEqualOps(mlir::Block &block, llvm::function_ref<bool(mlir::linalg::GenericOp)> isWanted);
 
 /// The anchors in `block` of at least `minSteps` steps, the surest first: sums of products with one
 /// array, other operations on one array, and equal operations each of which the next one follows

@@ -82,48 +82,6 @@ StepLoop::Emitted StepLoop::emitCapture(Value value, bool hasRows) {
   return emittedCaptures[{value, hasRows}] = argument;
 }
 
-/// Whether the operation of a tuple reads elements of an array, which need not enter the loop.
-bool StepLoop::isStackedOutside(unsigned tuple) const {
-  const StepTuple &op = steps[tuple];
-  if (op.kind != StepTuple::Op || op.isDependent)
-    return false;
-  auto generic = dyn_cast<linalg::GenericOp>(op.getOp(0));
-  return generic && getReads(generic).size() > generic->getNumOperands() &&
-         generic.getNumDpsInits() == 1 &&
-         isa_and_nonnull<tensor::EmptyOp>(generic.getDpsInits()[0].getDefiningOp()) &&
-         llvm::all_of(op.reads, [&](unsigned read) {
-           return steps[read].kind == StepTuple::Capture ||
-                  steps[read].kind == StepTuple::Sequence || isStackedOutside(read);
-         });
-}
-
-StepLoop::Emitted StepLoop::emitSequence(unsigned tuple, bool hasRows) {
-  RankedTensorType type = getBodyType(steps[tuple].front().getType(), hasRows);
-  // Matrices that differ from step to step are the weights of unlike layers.
-  if (!type || (!hasRows && type.getRank() > 1))
-    return failure();
-  Emitted array = stack(tuple);
-  if (failed(array))
-    return failure();
-  if (!hasRows) {
-    // All samples read the same.
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, *array);
-    sizes.insert(sizes.begin() + 1, rows);
-    AffineMap all = builder.getMultiDimIdentityMap(sizes.size());
-    Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
-    SmallVector<utils::IteratorType> iterators(sizes.size(), utils::IteratorType::parallel);
-    array = linalg::GenericOp::create(builder, loc, empty.getType(), *array, empty,
-                                      {all.dropResult(1), all}, iterators,
-                                      [](OpBuilder &nested, Location loc, ValueRange elements) {
-                                        linalg::YieldOp::create(nested, loc, elements[0]);
-                                      })
-                .getResult(0);
-  }
-  Value argument = addArgument(sequences.size(), type);
-  sequences.push_back(*array);
-  return argument;
-}
-
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -158,7 +116,10 @@ StepLoop::Emitted StepLoop::emitGeneric(const StepTuple &tuple, bool hasRows) {
         return failure();
       map = dropLoop(map);
     }
-    Emitted value = emit(read, isRow);
+    bool isScalar = loop && isOperand && isScalarSequence(read);
+    Emitted value = isScalar ? emitScalars(read, generic) : emit(read, isRow);
+    if (isScalar)
+      maps[i] = inner.getMultiDimIdentityMap(iterators.size());
     if (failed(value))
       return failure();
     if (isOperand)

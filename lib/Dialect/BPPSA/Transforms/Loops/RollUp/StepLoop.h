@@ -19,6 +19,9 @@ namespace bppsa {
 mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Value value,
                              llvm::ArrayRef<int64_t> order);
 
+/// `value` with dimension 0, of static size, in reverse order.
+mlir::Value createFlipped(mlir::OpBuilder &builder, mlir::Value value);
+
 /// Makes a `bppsa.recurrence` in graph form of the steps of a `StepMatcher`. Dimension 0 of what
 /// differs from sample to sample counts the samples, the rows of the loop.
 class StepLoop {
@@ -45,6 +48,10 @@ private:
   Emitted emitNew(unsigned tuple, bool hasRows);
   Emitted emitCapture(mlir::Value value, bool hasRows);
   Emitted emitSequence(unsigned tuple, bool hasRows);
+  Emitted emitScalars(unsigned tuple, mlir::linalg::GenericOp generic);
+  bool isScalarSequence(unsigned tuple) const;
+  mlir::Value addSequence(mlir::Value array, mlir::RankedTensorType type);
+  mlir::Value repeatForRows(mlir::Value array, llvm::ArrayRef<int64_t> shape);
   Emitted emitOp(unsigned tuple, bool hasRows);
   Emitted emitGeneric(const StepTuple &tuple, bool hasRows);
   Emitted emitSlice(const StepTuple &tuple, bool hasRows);

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -46,74 +47,52 @@ bool bppsa::areEqualOps(Operation *lhs, Operation *rhs) {
 }
 
 //===----------------------------------------------------------------------===//
-// Slices
-//===----------------------------------------------------------------------===//
-
-/// The axis along which `slice` takes one position of several, where it takes the whole of all
-/// others.
-static std::optional<int64_t> getSlicedAxis(tensor::ExtractSliceOp slice) {
-  RankedTensorType source = slice.getSourceType();
-  if (source.getRank() != slice.getResultType().getRank() || !slice.hasUnitStride())
-    return std::nullopt;
-  std::optional<int64_t> axis;
-  for (int64_t i = 0, e = source.getRank(); i < e; ++i) {
-    if (source.getDimSize(i) == slice.getResultType().getDimSize(i) &&
-        slice.isDynamicSize(i) == ShapedType::isDynamic(source.getDimSize(i)) &&
-        slice.getStaticOffset(i) == 0)
-      continue;
-    if (axis || slice.isDynamicOffset(i) || slice.isDynamicSize(i) || slice.getStaticSize(i) != 1)
-      return std::nullopt;
-    axis = i;
-  }
-  return axis;
-}
-
-std::optional<StepSlices> bppsa::getStepSlices(ArrayRef<Value> values) {
-  std::optional<StepSlices> found;
-  for (auto [step, value] : llvm::enumerate(values)) {
-    auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
-    auto slice = (collapse ? collapse.getSrc() : value).getDefiningOp<tensor::ExtractSliceOp>();
-    std::optional<int64_t> axis;
-    if (!slice || !(axis = getSlicedAxis(slice)))
-      return std::nullopt;
-    if (collapse) {
-      SmallVector<int64_t> shape(slice.getResultType().getShape());
-      shape.erase(shape.begin() + *axis);
-      if (collapse.getResultType().getShape() != ArrayRef(shape))
-        return std::nullopt;
-    }
-    int64_t offset = slice.getStaticOffset(*axis);
-    if (step == 0) {
-      found = StepSlices{slice.getSource(), *axis, offset, 0, collapse != nullptr};
-      continue;
-    }
-    if (step == 1)
-      found->distance = offset - found->first;
-    if (slice.getSource() != found->source || *axis != found->axis ||
-        offset != found->first + static_cast<int64_t>(step) * found->distance ||
-        found->isCollapsed != (collapse != nullptr))
-      return std::nullopt;
-  }
-  if (found && found->distance == 0)
-    return std::nullopt;
-  return found;
-}
-
-//===----------------------------------------------------------------------===//
 // Tuples
 //===----------------------------------------------------------------------===//
 
 StepMatcher::StepMatcher(Block &block, ArrayRef<Operation *> anchors)
     : block(block), anchors(anchors) {
-  // Everything that follows from a step.
-  dependent.insert(anchors.begin(), anchors.end());
-  for (Operation &op : block)
-    if (llvm::any_of(getReads(&op), [&](Value value) { return isDependent(value); }))
-      dependent.insert(&op);
+  for (Operation *anchor : anchors)
+    dependences[anchor] = true;
 }
 
-bool StepMatcher::isDependent(Value value) const {
-  return value && value.getDefiningOp() && dependent.contains(value.getDefiningOp());
+/// Nothing where one of its operands is not known. Operations before all steps follow from none.
+std::optional<bool> StepMatcher::getDependence(Operation *op) {
+  if (op->getBlock() != &block || op->isBeforeInBlock(anchors.front()))
+    return false;
+  bool isKnown = true;
+  for (Value read : getReads(op))
+    if (Operation *definition = read.getDefiningOp()) {
+      auto known = dependences.find(definition);
+      if (known == dependences.end())
+        isKnown = false;
+      else if (known->second)
+        return true;
+    }
+  return isKnown ? std::optional<bool>(false) : std::nullopt;
+}
+
+bool StepMatcher::isDependent(Value value) {
+  if (!value || !value.getDefiningOp())
+    return false;
+  SmallVector<Operation *> waiting = {value.getDefiningOp()};
+  while (!waiting.empty()) {
+    Operation *op = waiting.back();
+    if (dependences.contains(op)) {
+      waiting.pop_back();
+      continue;
+    }
+    ++work;
+    if (std::optional<bool> known = getDependence(op)) {
+      dependences[op] = *known;
+      continue;
+    }
+    for (Value read : getReads(op))
+      if (Operation *definition = read.getDefiningOp();
+          definition && !dependences.contains(definition))
+        waiting.push_back(definition);
+  }
+  return dependences.lookup(value.getDefiningOp());
 }
 
 unsigned StepMatcher::add(StepTuple::Kind kind, SmallVector<Value> values) {
@@ -179,14 +158,19 @@ FailureOr<unsigned> StepMatcher::visitState(SmallVector<Value> values) {
 }
 
 FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
+  ++depth;
+  llvm::scope_exit leave([&] { --depth; });
+  work += values.size();
+  if (depth > kMaxDepth)
+    return failure();
   // Two of them do not show what a step is.
   if (!values[0] || !values[1] || !values[2])
     return failure();
   for (Value value : values)
     if (value && value.getType() != values[0].getType())
       return failure();
-  auto [it, isNew] = numbers.try_emplace({values[0], values[1]}, 0);
-  if (!isNew) {
+  auto it = numbers.find({values[0], values[1]});
+  if (it != numbers.end()) {
     for (auto [known, value] : llvm::zip_equal(tuples[it->second].values, values)) {
       if (known && value && known != value)
         return failure();
@@ -216,118 +200,104 @@ FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
 // Values that no later step shows
 //===----------------------------------------------------------------------===//
 
-Value StepMatcher::findNext(const StepTuple &tuple) const {
+/// The slice after the known ones of a sequence.
+Value StepMatcher::findNextSlice(const StepTuple &tuple) {
   unsigned step = countKnown(tuple);
-  if (tuple.kind == StepTuple::Capture)
-    return tuple.front();
-  if (tuple.kind == StepTuple::State)
-    return tuples[tuple.next].values[step - 1];
-  if (tuple.kind == StepTuple::Sequence) {
-    std::optional<StepSlices> slices = getStepSlices(ArrayRef(tuple.values).take_front(step));
-    if (!slices)
-      return {};
-    SmallVector<Value> candidates(tuple.values.begin(), tuple.values.begin() + step);
-    for (Operation *user : slices->source.getUsers()) {
-      auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-      if (!slice)
-        continue;
-      SmallVector<Value> results(1, slice.getResult());
-      for (Operation *collapse : slice->getUsers())
-        results.push_back(collapse->getResult(0));
-      for (Value result : results) {
-        candidates.push_back(result);
-        if (result.getType() == tuple.front().getType() && getStepSlices(candidates))
-          return result;
-        candidates.pop_back();
-      }
-    }
+  std::optional<StepSlices> slices = getOrderedSlices(ArrayRef(tuple.values).take_front(step));
+  if (!slices)
     return {};
-  }
-  SmallVector<Value> expected;
-  for (unsigned read : tuple.reads)
-    expected.push_back(tuples[read].values[step]);
-  if (llvm::is_contained(expected, Value()))
-    return {};
-  auto own = llvm::find_if(tuple.reads,
-                           [&](unsigned read) { return tuples[read].kind != StepTuple::Capture; });
-  if (own == tuple.reads.end())
-    return {};
-  for (Operation *user : tuples[*own].values[step].getUsers()) {
-    Operation *op = block.findAncestorOpInBlock(*user);
-    if (op && op->getNumResults() == 1 && areEqualOps(tuple.getOp(0), op) &&
-        getReads(op) == expected)
-      return op->getResult(0);
+  int64_t offset = slices->first + step * slices->distance;
+  for (Operation *user : slices->source.getUsers()) {
+    ++work;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice)
+      continue;
+    if (!slices->isCollapsed && isSliceAt(*slices, slice, offset))
+      return slice;
+    for (Operation *collapse : slice->getUsers())
+      if (isa<tensor::CollapseShapeOp>(collapse) &&
+          isSliceAt(*slices, collapse->getResult(0), offset))
+        return collapse->getResult(0);
   }
   return {};
 }
 
-bool StepMatcher::fillNext(StepTuple &tuple) {
+/// Takes `value` for the one of tuple `number` at `step`, and what it reads for those of the tuples
+/// that it reads. Lists the tuples that are completed.
+bool StepMatcher::complete(unsigned number, unsigned step, Value value,
+                           SmallVectorImpl<unsigned> &completed) {
+  ++work;
+  StepTuple &tuple = tuples[number];
+  if (tuple.values[step])
+    return tuple.values[step] == value;
+  if (countKnown(tuple) != step || value.getType() != tuple.front().getType())
+    return false;
+  if (tuple.kind == StepTuple::Capture && value != tuple.front())
+    return false;
+  if (tuple.kind == StepTuple::State && value != tuples[tuple.next].values[step - 1])
+    return false;
+  if (tuple.kind == StepTuple::Sequence && isDependent(value))
+    return false;
+  tuple.values[step] = value;
+  completed.push_back(number);
+  if (tuple.kind != StepTuple::Op)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !areEqualOps(tuple.getOp(0), op))
+    return false;
+  for (auto [read, operand] : llvm::zip_equal(tuple.reads, getReads(op)))
+    if (!complete(read, step, operand, completed))
+      return false;
+  return true;
+}
+
+/// Looks for the next operation among the users of what it reads.
+bool StepMatcher::completeNext(unsigned number) {
+  const StepTuple &tuple = tuples[number];
+  unsigned step = countKnown(tuple);
+  auto own = llvm::find_if(tuple.reads, [&](unsigned read) {
+    return tuples[read].kind != StepTuple::Capture && tuples[read].values[step];
+  });
+  if (own == tuple.reads.end())
+    return false;
+  for (Operation *user : tuples[*own].values[step].getUsers()) {
+    Operation *op = block.findAncestorOpInBlock(*user);
+    SmallVector<unsigned> completed;
+    if (op && op->getNumResults() == 1 && complete(number, step, op->getResult(0), completed))
+      return true;
+    for (unsigned other : completed)
+      tuples[other].values[step] = Value();
+  }
+  return false;
+}
+
+bool StepMatcher::fillNext(unsigned number) {
+  StepTuple &tuple = tuples[number];
   unsigned step = countKnown(tuple);
   if (step == tuple.values.size())
     return false;
-  tuple.values[step] = findNext(tuple);
+  if (tuple.kind == StepTuple::Op)
+    return completeNext(number);
+  tuple.values[step] = tuple.kind == StepTuple::Capture ? tuple.front()
+                       : tuple.kind == StepTuple::State ? tuples[tuple.next].values[step - 1]
+                                                        : findNextSlice(tuple);
   return tuple.values[step] != Value();
 }
 
 void StepMatcher::fill() {
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
-    for (StepTuple &tuple : tuples)
-      while (fillNext(tuple))
+    for (unsigned number = 0; number < tuples.size(); ++number)
+      while (fillNext(number))
         isChanged = true;
   }
 }
 
 //===----------------------------------------------------------------------===//
-// What follows from steps
+// Steps
 //===----------------------------------------------------------------------===//
 
-bool StepMatcher::extendTo(Operation *user) {
-  SmallVector<unsigned> reads;
-  for (Value read : getReads(user)) {
-    auto it = atFirstStep.find(read);
-    if (it != atFirstStep.end()) {
-      reads.push_back(it->second);
-      continue;
-    }
-    if (isDependent(read))
-      return false;
-    FailureOr<unsigned> capture = visit(SmallVector<Value>(anchors.size(), read));
-    if (failed(capture) || tuples[*capture].kind != StepTuple::Capture)
-      return false;
-    reads.push_back(*capture);
-  }
-  StepTuple tuple{StepTuple::Op, SmallVector<Value>(anchors.size()), reads, 0, true};
-  tuple.values[0] = user->getResult(0);
-  while (fillNext(tuple))
-    ;
-  if (countKnown(tuple) < numSteps)
-    return false;
-  SmallVector<Value> values = tuple.values;
-  unsigned number = add(StepTuple::Op, std::move(values));
-  tuples[number].reads = reads;
-  return true;
-}
-
-void StepMatcher::extend() {
-  auto extendOnce = [&] {
-    for (size_t i = 0; i < tuples.size(); ++i) {
-      if (tuples[i].kind != StepTuple::Op || !tuples[i].isDependent)
-        continue;
-      for (Operation *user : llvm::to_vector(tuples[i].front().getUsers()))
-        if (user->getBlock() == &block && user->getNumResults() == 1 &&
-            isa<linalg::GenericOp, tensor::ExtractSliceOp, tensor::ConcatOp>(user) &&
-            !atFirstStep.contains(user->getResult(0)) && extendTo(user))
-          return true;
-    }
-    return false;
-  };
-  // One may complete what another reads.
-  while (extendOnce())
-    ;
-}
-
-LogicalResult StepMatcher::match(unsigned minSteps) {
+LogicalResult StepMatcher::match(unsigned minSteps, bool readSequences) {
   SmallVector<Value> results;
   for (Operation *anchor : anchors)
     results.push_back(anchor->getResult(0));
@@ -342,7 +312,7 @@ LogicalResult StepMatcher::match(unsigned minSteps) {
   }
   if (numSteps < minSteps || !hasStates)
     return failure();
-  extend();
+  extend(readSequences);
   for (const StepTuple &tuple : tuples)
     if (tuple.kind == StepTuple::Op && tuple.isDependent)
       for (unsigned step = 0; step < numSteps; ++step)

@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_STEPMATCHER_H
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_STEPMATCHER_H
 
+#include "StepSlices.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Support/LLVM.h"
@@ -48,16 +49,6 @@ llvm::SmallVector<mlir::Value> getReads(mlir::Operation *op);
 /// Whether the operations are equal but for the values that they read from outside.
 bool areEqualOps(mlir::Operation *lhs, mlir::Operation *rhs);
 
-/// Slices of one array that lie `distance` apart along `axis`, one position each.
-struct StepSlices {
-  mlir::Value source;
-  int64_t axis, first, distance;
-  /// Whether the values lack the axis.
-  bool isCollapsed;
-};
-/// Nothing where `values` are no such slices.
-std::optional<StepSlices> getStepSlices(llvm::ArrayRef<mlir::Value> values);
-
 /// Finds the steps around `anchors`, one operation of each step in order. Equal values must be the
 /// same value (see `eliminateCommonSubExpressions`).
 class StepMatcher {
@@ -65,28 +56,40 @@ public:
   StepMatcher(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> anchors);
 
   /// Fails where the anchors are no equal steps of a recurrence, at least `minSteps` of them.
-  mlir::LogicalResult match(unsigned minSteps);
+  /// What follows from a step alone belongs to it; with `readSequences` also what follows from it
+  /// and from slices of other arrays.
+  mlir::LogicalResult match(unsigned minSteps, bool readSequences);
 
   unsigned getNumSteps() const { return numSteps; }
   size_t size() const { return tuples.size(); }
   const StepTuple &operator[](unsigned index) const { return tuples[index]; }
   /// Whether `op` is that of a dependent tuple at one of the steps.
   bool isStepOp(mlir::Operation *op) const { return stepOps.contains(op); }
+  /// The number of values and operations that were compared.
+  size_t getWork() const { return work; }
 
 private:
   mlir::FailureOr<unsigned> visit(llvm::SmallVector<mlir::Value> values);
   mlir::FailureOr<unsigned> visitState(llvm::SmallVector<mlir::Value> values);
   mlir::LogicalResult visitReads(unsigned tuple);
   bool isOpTuple(llvm::ArrayRef<mlir::Value> values) const;
-  bool isDependent(mlir::Value value) const;
+  /// Whether `value` follows from an anchor.
+  bool isDependent(mlir::Value value);
+  std::optional<bool> getDependence(mlir::Operation *op);
   unsigned add(StepTuple::Kind kind, llvm::SmallVector<mlir::Value> values);
   /// Finds values at steps for which only those that they follow from are known.
   void fill();
-  bool fillNext(StepTuple &tuple);
-  mlir::Value findNext(const StepTuple &tuple) const;
-  /// Adds what every step makes of its own values alone.
-  void extend();
-  bool extendTo(mlir::Operation *user);
+  bool fillNext(unsigned number);
+  mlir::Value findNextSlice(const StepTuple &tuple);
+  bool completeNext(unsigned number);
+  bool complete(unsigned number, unsigned step, mlir::Value value,
+                llvm::SmallVectorImpl<unsigned> &completed);
+  /// Adds the operations that follow from a step and belong to it.
+  void extend(bool readSequences);
+  bool extendTo(mlir::Operation *user, bool readSequences);
+  llvm::SmallVector<mlir::Value> findEqualUsers(mlir::Operation *user);
+  bool isExtension(size_t size, bool readSequences) const;
+  void truncate(size_t size);
   unsigned countKnown(const StepTuple &tuple) const;
 
   mlir::Block &block;
@@ -96,7 +99,13 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, unsigned> numbers;
   /// The tuple that has a value at step 0, if it is one of results.
   llvm::DenseMap<mlir::Value, unsigned> atFirstStep;
-  llvm::DenseSet<mlir::Operation *> dependent, stepOps;
+  /// Whether operations follow from an anchor, as far as that was asked.
+  llvm::DenseMap<mlir::Operation *, bool> dependences;
+  llvm::DenseSet<mlir::Operation *> stepOps;
+  /// Longer chains of operations in one step are not followed: `visit` is recursive.
+  static constexpr unsigned kMaxDepth = 1000;
+  unsigned depth = 0;
+  size_t work = 0;
 };
 
 } // namespace bppsa
