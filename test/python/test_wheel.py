@@ -161,6 +161,10 @@ from onnx import helper, TensorProto
 path = {str(bitstreams.MODEL)!r}
 bppsa.build(path, "trainer", loss="cross-entropy", backward="sequential")
 assert bppsa.check(path) and bppsa.check(onnx.load(path))
+listed = bppsa.check(path).initializers
+assert {{entry.kind for entry in listed}} == {{"trained"}} and all(entry.reason for entry in listed)
+assert [entry.name for entry in listed] == [tensor.name for tensor in onnx.load(path).graph.initializer]
+assert f"{{listed[0].name}} ({{listed[0].elements}} elements): {{listed[0].reason}}" in str(bppsa.check(path))
 value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
 nodes = [helper.make_node("Tan", ["x"], ["y"], name="first"), helper.make_node("Acos", ["y"], ["z"])]
 model = helper.make_model(helper.make_graph(nodes, "graph", [value("x")], [value("z")]))
