@@ -114,7 +114,9 @@ void bppsa::printSupport(raw_ostream &os) {
      << "Opsets " << oldestOpset << " to " << newestOpset
      << " of the default domain (`ai.onnx`). Graph inputs, initializers and constants have "
         "element\n"
-     << "type float, int32, int64 or bool. Float initializers, inside the file or as external "
+     << "type float, int32, int64 or bool; float16 and bfloat16 are computed in float32, and "
+        "casts\n"
+     << "to them round nothing. Float initializers, inside the file or as external "
         "data, are\n"
      << "the parameters that are trained, those of graphs inside of nodes among them; constants "
         "of\n"
