@@ -91,6 +91,18 @@ def reduction_cases():
             arrays = {"x": floats(3, 4, 2), "axis": np.array(1, np.int64)}
             options = {"exclusive": exclusive, "reverse": reverse}
             yield op_case("CumSum", arrays, constants=["axis"], shapes={"x": ["N", "K", 2]}, **options)
+            yield op_case("CumProd", arrays, opset=26, constants=["axis"], shapes={"x": ["N", "K", 2]}, **options)
+    whole = {"x": np.array([[2, -3, 0, 5], [1, 2, 3, 4]]), "axis": np.array(1, np.int64)}
+    yield op_case("CumProd", whole, opset=26, constants=["axis"], label="int", reverse=1)
+    cache, update = floats(2, 3, 5, 2), floats(2, 3, 2, 2, key=1)
+    symbolic = {"c": ["N", 3, "S", 2], "u": ["N", 3, 2, 2]}
+    yield op_case("TensorScatter", {"c": cache, "u": update}, opset=24, shapes=symbolic)
+    for mode, first in (("linear", [0, 3]), ("circular", [4, 7])):
+        arrays = {"c": cache, "u": update, "i": np.array(first)}
+        yield op_case("TensorScatter", arrays, opset=24, mode=mode, axis=2)
+    yield op_case("SwiGLU", {"a": floats(3, 4), "b": floats(3, 4, key=1)}, opset=28, alpha=0.7)
+    yield op_case("BitCast", {"x": floats(3, 4)}, opset=26, to=6)
+    yield op_case("BitCast", {"x": floats(3, 4).view(np.int32)}, opset=26, to=1)
     arrays = {"x": floats(5), "axis": np.array(-1, np.int64)}
     yield op_case("CumSum", arrays, opset=11, constants=["axis"], label="vector")
 

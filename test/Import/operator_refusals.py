@@ -97,7 +97,7 @@ OPERATORS = [
         "would have a dimension of size -1",
     ),
     ("CumSum", {"arrays": {"x": X34, "a": np.array(0)}}, "input 'a' depends on data"),
-    ("BitCast", {"opset": 26, "arrays": {"x": X34}, "to": 7}, "'to' is 7 for elements of type f32"),
+    ("BitCast", {"opset": 26, "arrays": {"x": X34}, "to": 7}, "'to' is 7 for elements of type 'f32'"),
     (
         "TensorScatter",
         {"opset": 24, "arrays": {"c": X34, "u": X34}, "axis": 0},

@@ -5,6 +5,7 @@ import re
 import harness
 import numpy as np
 import onnx
+import onnx.reference
 import onnx_cases
 import onnxruntime
 import pytest
@@ -41,6 +42,9 @@ def time_major(model, arrays):
 
 
 def expected(case):
+    # ONNX Runtime does not know the newest operators.
+    if case.model.opset_import[0].version > 25:
+        return onnx.reference.ReferenceEvaluator(case.model).run(None, case.arrays)
     model, arrays, restore = time_major(case.model, case.arrays)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -194,12 +194,15 @@ void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t 
   bool keepsRank = read.op_type() != "SequenceAt";
   if (index->coefficient == 0) {
     // Of arrays of fixed size the body reads itself.
-    MaybeExpr next = addExprs(index->offset, graph.getExpr(1));
+    MaybeExpr first = index->offset;
+    if (graph.isAtLeast(graph.getExpr(-1), *first))
+      first = addExprs(*first, data.dims[axis].size);
+    MaybeExpr next = first ? addExprs(*first, graph.getExpr(1)) : std::nullopt;
     if (getConstant(data.dims[axis].size) || !next ||
-        !graph.isAtLeast(index->offset, graph.getExpr(0)) ||
+        failed(graph.requireAtLeast(*first, graph.getExpr(0))) ||
         failed(graph.requireAtLeast(data.dims[axis].size, *next)))
       return;
-    Tensor slice = graph.makeSlice(data, axis, index->offset, graph.getExpr(1));
+    Tensor slice = graph.makeSlice(data, axis, *first, graph.getExpr(1));
     replaceByOuter(read, graph.makeSqueeze(slice, {axis}), keepsRank ? index->rank : 0, axis);
     return;
   }

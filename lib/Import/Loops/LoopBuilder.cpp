@@ -168,14 +168,18 @@ FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
   auto isConstant = [](AffineExpr expr) { return getConstant(expr).has_value(); };
   if (outer.elements && llvm::all_of(*outer.elements, isConstant))
     return Tensor{outer.elementType, outer.dims, {}, outer.elements};
+  std::optional<int64_t> rowAxis;
   for (auto [i, dim] : llvm::enumerate(outer.dims))
-    if (rowClass >= 0 && graph.axes.find(graph.getOrigin(dim)) == rowClass)
-      return captureRows(outer, i);
-  if (llvm::any_of(outer.getSizes(), [&](AffineExpr size) { return !isConstant(size); }))
-    return error() << "the body reads " << quoted(name) << " of shape "
-                   << graph.describeShape(outer)
-                   << ", accepted: fixed sizes; make it an input of the loop, or give the "
-                      "dimension a size with --bind=NAME=NUMBER";
+    if (!rowAxis && rowClass >= 0 && graph.axes.find(graph.getOrigin(dim)) == rowClass)
+      rowAxis = i;
+  for (auto [i, dim] : llvm::enumerate(outer.dims))
+    if (!isConstant(dim.size) && rowAxis != static_cast<int64_t>(i))
+      return error() << "the body reads " << quoted(name) << " of shape "
+                     << graph.describeShape(outer)
+                     << ", accepted: fixed sizes; make it an input of the loop, or give the "
+                        "dimension a size with --bind=NAME=NUMBER";
+  if (rowAxis)
+    return captureRows(outer, *rowAxis);
   OpBuilder &builder = graph.builder;
   OpBuilder::InsertionGuard guard(builder);
   if (outer.value && matchPattern(outer.value, m_Constant())) {

@@ -23,6 +23,8 @@ LogicalResult bppsa::importSequenceEmpty(Node &node) { return node.setOutput(0, 
 
 LogicalResult bppsa::importSequenceConstruct(Node &node) {
   TensorList list;
+  if (failed(node.requireOneElementType(llvm::to_vector(llvm::seq<size_t>(0, node.inputs.size())))))
+    return failure();
   for (const std::optional<Tensor> &input : node.inputs)
     list.parts.push_back(ListPart::getElement(*input));
   return node.setOutput(0, makeList(std::move(list)));
@@ -254,6 +256,11 @@ static size_t splitPart(GraphBuilder &graph, TensorList &list, const ListPositio
 
 LogicalResult bppsa::importSequenceInsert(Node &node) {
   TensorList list = getList(node);
+  for (const ListPart &other : list.parts)
+    if (other.kind != ListPart::Hidden && other.tensor.elementType != node.input(1).elementType)
+      return node.emitError() << "the list has elements of type " << other.tensor.elementType
+                              << ", the tensor " << node.input(1).elementType
+                              << ", accepted: one type";
   ListPart part = ListPart::getElement(node.input(1));
   if (!node.hasInput(2)) {
     list.parts.push_back(std::move(part));
