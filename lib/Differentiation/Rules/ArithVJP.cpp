@@ -103,12 +103,13 @@ static Value mulVJP(MulFOp op, unsigned operand, Value g, OpBuilder &b) {
 static Value divVJP(DivFOp op, unsigned operand, Value g, OpBuilder &b) {
   Value quotient = DivFOp::create(b, op.getLoc(), g, op.getRhs());
   APFloat divisor(0.0f);
-  bool hasPole = !isConstantFloat(op.getRhs(), divisor) || divisor.isZero();
+  bool isFinite = bitEnumContainsAll(op.getFastmath(), FastMathFlags::ninf);
+  bool hasPole = !isFinite && (!isConstantFloat(op.getRhs(), divisor) || divisor.isZero());
   if (operand == 0)
     return hasPole ? zeroAtPole(b, op.getLoc(), op.getRhs(), 0, quotient) : quotient;
   Value scaled = MulFOp::create(b, op.getLoc(), quotient, op.getResult());
   Value negated = NegFOp::create(b, op.getLoc(), scaled);
-  return zeroUnlessFinite(b, op.getLoc(), op.getResult(), negated);
+  return isFinite ? negated : zeroUnlessFinite(b, op.getLoc(), op.getResult(), negated);
 }
 
 /// `a mod b = a - b trunc(a / b)`.

@@ -50,9 +50,16 @@ static Value tanhVJP(TanhOp op, unsigned, Value g, OpBuilder &b) {
   return a.mul(g, a.sub(a.constant(1), a.mul(op.getResult(), op.getResult())));
 }
 
+/// Zero where the result overflows. Exponents of formulas for one element that are differences are
+/// shifted by the largest one, as in losses, and do not overflow.
 static Value expVJP(ExpOp op, unsigned, Value g, OpBuilder &b) {
-  Value product = arithmetic(op, b).mul(g, op.getResult());
-  return zeroUnlessFinite(b, op.getLoc(), op.getResult(), product);
+  Arithmetic a = arithmetic(op, b);
+  Value product = a.mul(g, op.getResult());
+  if (!isa<VectorType>(g.getType()) && op.getOperand().getDefiningOp<arith::SubFOp>())
+    return product;
+  Value infinity = a.constant(std::numeric_limits<double>::infinity());
+  Value isFinite = a.compare(arith::CmpFPredicate::OLT, op.getResult(), infinity);
+  return a.select(isFinite, product, a.constant(0));
 }
 
 static Value expm1VJP(ExpM1Op op, unsigned, Value g, OpBuilder &b) {

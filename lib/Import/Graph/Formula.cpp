@@ -27,6 +27,10 @@ Value Formula::mul(Value x, Value y) const { return arith::MulFOp::create(b, loc
 
 Value Formula::div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
 
+Value Formula::divFinite(Value x, Value y) const {
+  return arith::DivFOp::create(b, loc, x, y, arith::FastMathFlags::ninf);
+}
+
 Value Formula::max(Value x, double y) const {
   return arith::MaximumFOp::create(b, loc, x, constant(y));
 }

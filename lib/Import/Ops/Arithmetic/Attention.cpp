@@ -352,7 +352,7 @@ Tensor AttentionImporter::normalize(const Tensor &scores) {
   Tensor sum = graph.makeSum(weights, 3);
   return makeFormula(graph, {weights, sum}, [](const Formula &f, ValueRange in) {
     Value isZero = f.compare(arith::CmpFPredicate::OEQ, in[1], 0);
-    return f.div(in[0], f.select(isZero, f.constant(1), in[1]));
+    return f.divFinite(in[0], f.select(isZero, f.constant(1), in[1]));
   });
 }
 
