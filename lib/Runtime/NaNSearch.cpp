@@ -21,9 +21,9 @@ void bppsa::runtime::requireNaNSearch(const Model &model) {
 }
 
 static std::string describe(const TracedNode &node, int64_t position) {
-  std::string name = node.name.empty()
-                         ? "the computation of the loss"
-                         : text("node ", quote(node.name), node.op == node.name ? "" : " (" + node.op + ")");
+  std::string name = node.name.empty() ? "the computation of the loss"
+                                       : text("node ", quote(node.name),
+                                              node.op == node.name ? "" : " (" + node.op + ")");
   std::string step = node.isInLoop ? text(" at step ", std::abs(position)) : "";
   return text("the first NaN comes from ", node.isBackward ? "the backward pass of " : "", name,
               step);
@@ -47,15 +47,16 @@ std::string bppsa::runtime::describeFirstNaN(Session &session, const std::string
   const std::vector<TracedNode> &nodes = session.program.model.tracedNodes.at(function);
   std::vector<int64_t> found(nodes.size());
   ViewTable views;
-  views["output:first_nans"] = {found.data(), {static_cast<int64_t>(found.size())},
-                                sizeof found[0], Access::Write};
+  views["output:first_nans"] = {
+      found.data(), {static_cast<int64_t>(found.size())}, sizeof found[0], Access::Write};
   float loss = session.loss;
   session.prepare("nans." + function, &batch, views)();
   session.loss = loss;
   auto key = [&](size_t i) { return std::tuple(nodes[i].group, found[i], i); };
   size_t first = nodes.size();
   for (size_t i = 0; i < nodes.size(); ++i)
-    if (found[i] != std::numeric_limits<int64_t>::max() && (first == nodes.size() || key(i) < key(first)))
+    if (found[i] != std::numeric_limits<int64_t>::max() &&
+        (first == nodes.size() || key(i) < key(first)))
       first = i;
   return first < nodes.size() ? describe(nodes[first], found[first])
                               : "no node makes a NaN: values are infinite";

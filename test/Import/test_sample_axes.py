@@ -8,6 +8,8 @@ import numpy as np
 import onnx_cases
 import pytest
 import test_forward
+from loop_models import body, node, scan
+from onnx import TensorProto, helper, numpy_helper
 
 ALL = {case.name: case for case in onnx_cases.all_cases() if case.model.graph.input}
 ARRAY = re.compile(r'\{([^{}]*bppsa\.(?:input|output) = "([^"]*)"[^{}]*)\}')
@@ -108,3 +110,47 @@ LAYOUTS = {
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_layouts_are_found(name, tmp_path):
     assert list(layouts(ALL[name], tmp_path)) == [(axes, False) for axes in LAYOUTS[name]]
+
+
+# --- axes that data flow leaves open ----------------------------------------------------------------
+
+
+def states_first():
+    """The loop of an sLSTM, shortened, whose states [2, B, H] stand in front and begin as zeros."""
+    cell = [node("Gather", "s zero", "h", axis=0), node("Gather", "s one", "m", axis=0),
+            node("MatMul", "h R", "a"), node("Add", "a xt", "g"), node("Max", "g m", "mo"),
+            node("Sub", "g mo", "d"), node("Exp", "d", "ho"), node("Unsqueeze", "ho axis", "hu"),
+            node("Unsqueeze", "mo axis", "mu"), node("Concat", "hu mu", "so", axis=0),
+            node("Identity", "so", "yt")]  # fmt: skip
+    nodes = [node("Shape", "x", "size", start=1, end=2), node("Concat", "two size width", "dims", axis=0),
+             helper.make_node("ConstantOfShape", ["dims"], ["s0"]),
+             scan(body(cell, "s xt", "so yt"), "s0 x", "last states", 1),
+             node("Gather", "states zero", "y", axis=1)]  # fmt: skip
+    arrays = dict(zero=np.int64(0), one=np.int64(1), axis=np.array([0]), two=np.array([2]), width=np.array([3]))
+    arrays["R"] = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
+    infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["T", "B", 3])]
+    outputs = [
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, ["T", "B", 3]),
+        helper.make_tensor_value_info("states", TensorProto.FLOAT, ["T", 2, "B", 3]),
+    ]
+    tensors = [numpy_helper.from_array(np.asarray(a), n) for n, a in arrays.items()]
+    graph = helper.make_graph(nodes, "graph", infos, outputs, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_open_axes_are_named(tmp_path):
+    source, program = tmp_path / "model.onnx", tmp_path / "program"
+    source.write_bytes(states_first().SerializeToString())
+    done = harness.run(
+        harness.require_tool("bppsa-compile"), source, "-o", program, "--loss=mse", "--mcpu=native", "-O0"
+    )
+    harness.check_succeeded(done)
+    assert "note" in done.stderr and "`train` and `eval` need --batch-axis=x:1" in done.stderr
+    rng = np.random.default_rng(2)
+    data = tmp_path / "data.npz"
+    np.savez(data, **{n: rng.normal(size=(4, 6, 3)).astype(np.float32) for n in ("x", "target")})
+    train = [program, "train", "--data", data, "--batch", "2", "--quiet"]
+    refused = harness.run(*train)
+    assert refused.returncode == 1
+    assert "--batch-axis=x:1 (axis 1 of input 'x', [T, B, 3])" in refused.stderr
+    harness.check_succeeded(harness.run(*train, "--batch-axis=x:1"))

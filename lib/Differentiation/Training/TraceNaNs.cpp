@@ -78,8 +78,8 @@ static std::pair<StringRef, StringRef> getNode(Location loc) {
 // Searches
 //===----------------------------------------------------------------------===//
 
-/// The position of the first NaN of `array`, a `tensor<i64>`: the step, negated in descending order,
-/// or 0 where the array is visited at once. Without a NaN it is the largest number.
+/// The position of the first NaN of `array`, a `tensor<i64>`: the step, negated in descending
+/// order, or 0 where the array is visited at once. Without a NaN it is the largest number.
 static Value createSearch(OpBuilder &builder, Location loc, Value array, Order order) {
   int64_t rank = cast<RankedTensorType>(array.getType()).getRank();
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
@@ -99,8 +99,7 @@ static Value createSearch(OpBuilder &builder, Location loc, Value array, Order o
                                                 linalg::IndexOp::create(b, nested, 0));
         if (order == Order::Descending)
           position = arith::SubIOp::create(b, nested, number(0), position);
-        Value isNaN =
-            arith::CmpFOp::create(b, nested, arith::CmpFPredicate::UNO, in[0], in[0]);
+        Value isNaN = arith::CmpFOp::create(b, nested, arith::CmpFPredicate::UNO, in[0], in[0]);
         Value found = arith::SelectOp::create(b, nested, isNaN, position, number(none));
         Value first = arith::MinSIOp::create(b, nested, found, in[1]);
         linalg::YieldOp::create(b, nested, first);
@@ -125,8 +124,7 @@ void Tracer::trace(Value array, Location loc, Order order) {
   auto [node, op] = getNode(loc);
   auto text = [&](StringRef value) -> Attribute { return builder.getStringAttr(value); };
   NamedAttribute fields[] = {
-      builder.getNamedAttr("node", text(node)),
-      builder.getNamedAttr("op", text(op)),
+      builder.getNamedAttr("node", text(node)), builder.getNamedAttr("op", text(op)),
       builder.getNamedAttr("backward", builder.getBoolAttr(isBackward)),
       builder.getNamedAttr("in_loop", builder.getBoolAttr(order != Order::Whole)),
       builder.getNamedAttr("group", builder.getI64IntegerAttr(group))};
@@ -158,8 +156,7 @@ static Type getArrayType(Value value, ArrayRef<int64_t> like) {
 /// The first two sizes of the arrays of a loop with these sequences and initial states.
 static SmallVector<int64_t> getLoopSizes(ValueRange sequences, ValueRange states) {
   if (!sequences.empty())
-    return llvm::to_vector(
-        cast<RankedTensorType>(sequences[0].getType()).getShape().take_front(2));
+    return llvm::to_vector(cast<RankedTensorType>(sequences[0].getType()).getShape().take_front(2));
   return {ShapedType::kDynamic, cast<RankedTensorType>(states[0].getType()).getDimSize(0)};
 }
 
@@ -177,9 +174,10 @@ void Tracer::traceLoop(RecurrenceOp op) {
   for (Value value : values)
     types.push_back(getArrayType(value, sizes));
   builder.setInsertionPointAfter(op);
-  auto traced = RecurrenceOp::create(builder, op.getLoc(), op.getTrajectories().getTypes(), types,
-                                     op.getSequences(), op.getInitial(), op.getCaptures(),
-                                     op.getSteps(), ValueRange(), op.getReverse(), op.getLanesAttr());
+  auto traced =
+      RecurrenceOp::create(builder, op.getLoc(), op.getTrajectories().getTypes(), types,
+                           op.getSequences(), op.getInitial(), op.getCaptures(), op.getSteps(),
+                           ValueRange(), op.getReverse(), op.getLanesAttr());
   traced->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   unsigned count = op.getNumResults();
   moveBody(op.getBody(), traced.getBody(), values, count);
@@ -206,8 +204,7 @@ void Tracer::traceLoop(ChainOp op) {
   size_t before = op.getCotangents().size() + op.getEmitted().size();
   moveBody(op.getBody(), traced.getBody(), values, before);
   for (size_t i = 0, e = op->getNumResults(); i < e; ++i)
-    op->getResult(i).replaceAllUsesWith(
-        traced->getResult(i < before ? i : i + values.size()));
+    op->getResult(i).replaceAllUsesWith(traced->getResult(i < before ? i : i + values.size()));
   op.erase();
   // A chain undoes a recurrence, so it runs the other way.
   for (auto [i, value] : llvm::enumerate(values))
@@ -250,8 +247,8 @@ void Tracer::finish() {
   Value all = tensor::FromElementsOp::create(builder, loc, type, found);
   terminator->setOperands(all);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), type));
-  DictionaryAttr role = builder.getDictionaryAttr(
-      attrs::Output::make(builder.getStringAttr(kFirstNaNs)));
+  DictionaryAttr role =
+      builder.getDictionaryAttr(attrs::Output::make(builder.getStringAttr(kFirstNaNs)));
   function.setAllResultAttrs(ArrayRef(role));
   function->setDiscardableAttr(kTracedNodes, builder.getArrayAttr(entries));
 }

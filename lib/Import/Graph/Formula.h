@@ -27,8 +27,8 @@ struct Formula {
   mlir::Value sub(mlir::Value x, mlir::Value y) const;
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
-  /// The same of numbers that are never infinite, by one that is never zero. Its derivative needs no
-  /// guards.
+  /// The same of numbers that are never infinite, by one that is never zero. Its derivative needs
+  /// no guards.
   mlir::Value divFinite(mlir::Value x, mlir::Value y) const;
   mlir::Value max(mlir::Value x, double y) const;
   mlir::Value min(mlir::Value x, double y) const;

@@ -31,9 +31,8 @@ LogicalResult bppsa::importSoftmax(Node &node) {
   Tensor sum = graph.makeSum(exponentials, axes);
   if (node.getOp() == "Softmax")
     return node.setOutput(
-        0, makeFormula(graph, {exponentials, sum}, [](const Formula &f, ValueRange in) {
-          return f.divFinite(in[0], in[1]);
-        }));
+        0, makeFormula(graph, {exponentials, sum},
+                       [](const Formula &f, ValueRange in) { return f.divFinite(in[0], in[1]); }));
   return node.setOutput(0, combine<arith::SubFOp>(graph, shifted, apply<math::LogOp>(graph, sum)));
 }
 
