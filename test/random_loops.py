@@ -317,7 +317,7 @@ class Part:
         current = dict.fromkeys(arrays)
         for name in current:
             current[name] = name
-        for _ in range(int(self.rng.integers(1, 4))):
+        for _ in range(int(self.rng.integers(1, 3))):
             for name, buffer in arrays.items():
                 if self.chance(0.6):
                     read = self.read(current[name], buffer)

@@ -86,6 +86,8 @@ std::string BugCollector::getMessage() const {
 
 std::string BugCollector::describe(StringRef reproducer) const {
   std::lock_guard lock(mutex);
-  std::string line = node + "bppsa cannot compile the model, which is a bug in bppsa; please report it with ";
-  return line + (reproducer.empty() ? std::string("the model") : "the model and " + reproducer.str());
+  std::string line =
+      node + "bppsa cannot compile the model, which is a bug in bppsa; please report it with ";
+  return line +
+         (reproducer.empty() ? std::string("the model") : "the model and " + reproducer.str());
 }

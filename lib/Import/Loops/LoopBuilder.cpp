@@ -68,9 +68,11 @@ Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const Loop
   SmallVector<int64_t> kept = getKeptAxes(rank, layout, leading);
   Tensor result = kept.empty() ? array : graph.makeSqueeze(array, kept);
   if (!layout.rowAxis) {
-    // All rows hold the same.
-    if (!result.dims[leading - 1].isOne())
+    // All rows hold the same, so that taking one does not cut the axis of samples.
+    if (Dim &rows = result.dims[leading - 1]; !rows.isOne()) {
+      rows = Dim{rows.size, {Factor{rows.size, -1}}};
       result = graph.makeSlice(result, leading - 1, graph.getExpr(0), graph.getExpr(1));
+    }
     result = graph.makeSqueeze(result, {leading - 1});
     --rank;
   }

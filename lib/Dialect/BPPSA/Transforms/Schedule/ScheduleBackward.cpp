@@ -175,8 +175,8 @@ static LogicalResult verifyStages(func::FuncOp function) {
   for (Operation &op : function.front())
     if (BackwardPartAttr part = getPart(&op); part && part.getStage() > most)
       return refuseOp(&op) << "must have a stage of at most " << most
-                          << ", the number of operations, found " << part.getStage()
-                          << "; number stages without gaps";
+                           << ", the number of operations, found " << part.getStage()
+                           << "; number stages without gaps";
   return success();
 }
 
