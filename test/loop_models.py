@@ -200,19 +200,17 @@ def loop_cases():
         counted = [*sizes, loop(graph, "steps _ h0", "hn y")]
         yield case(name + "-size", counted, rnn_arrays(), "hn y", weights[1:], SYMBOLIC)
 
-    # The body needs the number as a constant: unrolled.
-    nodes = [
-        node("Add", "i one", "next"),
-        node("Unsqueeze", "i zero", "start"),
-        node("Unsqueeze", "next zero", "end"),
-        node("Slice", "x start end", "piece"),
-        node("Add", "h piece", "h_next"),
-        node("Identity", "h_next", "out"),
-        go_on,
-    ]
-    graph = loop_body(nodes, "h", "go_on h_next out")
+    # The step takes a slice that begins at its number.
+    numbers = [node("Add", "i one", "next"), node("Unsqueeze", "i zero", "start"), node("Unsqueeze", "next zero", "end")]
+    rest = [node("Add", "h piece", "h_next"), node("Identity", "h_next", "out"), go_on]
+    graph = loop_body([*numbers, node("Slice", "x start end", "piece"), *rest], "h", "go_on h_next out")
     weights = [count, ("zero", np.array([0])), ("one", np.array(1)), ("yes", np.array(True))]
     arrays = {"h0": floats(1), "x": floats(7)}
+    yield case("loop-slice", [loop(graph, "count yes h0", "hn y")], arrays, "hn y", weights)
+
+    # The body needs the number as a constant: unrolled.
+    nodes = [*numbers, node("Slice", "x zero end", "pieces"), node("ReduceSum", "pieces", "piece"), *rest]
+    graph = loop_body(nodes, "h", "go_on h_next out")
     yield case("loop-unrolled", [loop(graph, "count yes h0", "hn y")], arrays, "hn y", weights)
 
     # No step at all.

@@ -138,9 +138,11 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .attr("ends", Kind::Ints, {oldestOpset, 9})
           .required()
           .attr("axes", Kind::Ints, {oldestOpset, 9})
-          .note("Bounds must be constant or computed from sizes. Where one lies inside a dynamic "
-                "dimension only if that is large enough (`x[:5]`, `x[-5:]`), a program demands "
-                "it: the model needs T >= 5."));
+          .note("Bounds must be constant or computed from sizes. If they depend on data, the end "
+                "must "
+                "be the start plus a constant; the slice has that size and begins at the nearest "
+                "place inside. Where one lies inside a dynamic dimension only if that is large "
+                "enough (`x[:5]`, `x[-5:]`), a program demands it: the model needs T >= 5."));
   add(Row("Gather", importGather)
           .in("data", AnyElement)
           .in("indices", Integers)
