@@ -15,10 +15,9 @@ namespace {
 /// An op at the location that the importer gives to what a node of the model becomes.
 struct RefusalTest : testing::Test {
   RefusalTest()
-      : location(NameLoc::get(
-            StringAttr::get(&context, "loop"),
-            NameLoc::get(StringAttr::get(&context, "Loop"),
-                         FileLineColLoc::get(&context, "model.onnx", 0, 0)))),
+      : location(NameLoc::get(StringAttr::get(&context, "loop"),
+                              NameLoc::get(StringAttr::get(&context, "Loop"),
+                                           FileLineColLoc::get(&context, "model.onnx", 0, 0)))),
         module(ModuleOp::create(location)) {}
 
   MLIRContext context;
