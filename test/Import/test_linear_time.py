@@ -1,5 +1,6 @@
 """Import and differentiation of long graphs: work that grows as the graph does, and no deep recursion."""
 
+import random
 import resource
 
 import harness
@@ -25,7 +26,18 @@ def parts(count):
     return [split, *nodes, helper.make_node("Concat", names[1], ["y"], axis=1)], [], count
 
 
-def measure(make, count, directory):
+def unlike_steps(count):
+    """Products with the same few matrices, and an activation that differs from step to step."""
+    weights = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [4, 4], [0.1] * 16) for i in range(40)]
+    nodes, rng = [], random.Random(3)
+    for i in range(count // 2):
+        nodes.append(helper.make_node("MatMul", [f"v{i}" if i else "x", f"w{i % 40}"], [f"p{i}"]))
+        kind = "Sigmoid" if rng.random() < 0.05 else "Tanh"
+        nodes.append(helper.make_node(kind, [f"p{i}"], [f"v{i + 1}" if i < count // 2 - 1 else "y"]))
+    return nodes, weights, 4
+
+
+def measure(make, count, phase, directory):
     """Seconds that the compiler works."""
     nodes, weights, size = make(count)
     arrays = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", size]) for name in "xy"]
@@ -33,13 +45,16 @@ def measure(make, count, directory):
     path = directory / "model.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), path)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [harness.require_tool("bppsa-compile"), path, "--loss=mse", "--compile-to=differentiate"]
+    command = [harness.require_tool("bppsa-compile"), path, "--loss=mse", f"--compile-to={phase}"]
     harness.check_succeeded(harness.run(*command, "-o", directory / "out.mlir"))
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
-@pytest.mark.parametrize("make, count", [(chain, 10000), (parts, 4000)])
-def test_linear_time(make, count, tmp_path):
-    short, long = measure(make, count // 8, tmp_path), measure(make, count, tmp_path)
+@pytest.mark.parametrize(
+    "make, count, phase",
+    [(chain, 10000, "differentiate"), (parts, 4000, "differentiate"), (unlike_steps, 20000, "import")],
+)
+def test_linear_time(make, count, phase, tmp_path):
+    short, long = (measure(make, number, phase, tmp_path) for number in (count // 8, count))
     # Eight times as much where it is linear, 64 times where it is quadratic.
     assert long < 25 * max(short, 0.1)

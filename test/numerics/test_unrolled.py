@@ -2,7 +2,7 @@
 
 import pathlib
 import re
-import time
+import resource
 
 import harness
 import numpy as np
@@ -160,7 +160,7 @@ def test_compile_time(make, tmp_path):
     """Decoders that took minutes as straight-line code."""
     (tmp_path / "model.onnx").write_bytes(make().SerializeToString())
     compiler = harness.require_tool("bppsa-compile")
-    begin = time.monotonic()
+    begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = [compiler, tmp_path / "model.onnx", "--loss=mse", "-o", tmp_path / "program"]
     harness.check_succeeded(harness.run(*command))
-    assert time.monotonic() - begin < 30
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin < 30

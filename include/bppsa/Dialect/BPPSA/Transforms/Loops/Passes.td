@@ -360,15 +360,18 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
   let summary = "make equal steps in straight-line code a recurrence";
   let description = [{
     A cell in a loop of Python is exported as a copy of it for each step. Operations
-    that use the same array are taken for the same place of consecutive steps; where all
-    that they follow from is equal from step to step, down to slices of sequences that
-    lie equally far apart, to what all steps share and to values of the step before, the
-    copies become one `bppsa.recurrence` in graph form over dimension 0, that of samples.
-    So do steps without such an array, in which equal operations follow from one another and
-    from slices of sequences and nothing else.
-    What a step makes of its own values alone belongs to it as well, and a `tensor.concat`
-    of the values of all steps becomes one array. Steps that are not equal, and fewer than
-    `min-steps`, stay as they are.
+    that use the same array are candidates for the same place of consecutive steps. The copies
+    become one `bppsa.recurrence` in graph form over dimension 0, the samples, if everything they
+    follow from is equal from step to step. Steps may read slices of sequences that are equally far
+    apart, arrays that all steps share, arrays and constants of their own, and values of the
+    step before. Steps without a shared array become a loop if equal operations follow from one
+    another and read only slices of sequences.
+
+    What follows from a step and from other slices belongs to it as well. A `tensor.concat` of the
+    values of all steps, in order or in reverse order, becomes one array. Slices of a reversed array
+    are read from the array itself, by a loop that runs backwards. Steps that are not equal, and
+    fewer than `min-steps`, stay as they are. Failed attempts compare a number of operations that is
+    linear in the size of the function.
 
     ```mlir
     %x0 = tensor.extract_slice %x[0, 0] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>

@@ -54,12 +54,22 @@ void StepMatcher::truncate(size_t size) {
   }
 }
 
-/// Whether the tuples from `size` on are known at all steps and belong to this recurrence.
+/// Whether the tuples from `size` on are known at all steps and belong to this recurrence. Another
+/// state belongs to another one. What a step computes is not computed by its neighbour as well.
 bool StepMatcher::isExtension(size_t size, bool readSequences) const {
+  auto isStepValue = [&](Value value) { return value && isStepOp(value.getDefiningOp()); };
   return llvm::all_of(llvm::drop_begin(tuples, size), [&](const StepTuple &tuple) {
     return countKnown(tuple) >= numSteps && tuple.kind != StepTuple::State &&
-           (readSequences || tuple.kind == StepTuple::Capture || tuple.isDependent);
+           (readSequences || tuple.kind == StepTuple::Capture || tuple.isDependent) &&
+           (!tuple.isDependent || llvm::none_of(tuple.values, isStepValue));
   });
+}
+
+void StepMatcher::markStepOps(size_t size) {
+  for (const StepTuple &tuple : llvm::drop_begin(tuples, size))
+    if (tuple.kind == StepTuple::Op && tuple.isDependent)
+      for (unsigned step = 0; step < numSteps; ++step)
+        stepOps.insert(tuple.getOp(step));
 }
 
 bool StepMatcher::extendTo(Operation *user, bool readSequences) {
@@ -69,17 +79,20 @@ bool StepMatcher::extendTo(Operation *user, bool readSequences) {
   values.resize(anchors.size());
   size_t size = tuples.size();
   FailureOr<unsigned> added = visit(std::move(values));
-  if (succeeded(added) && tuples[*added].kind == StepTuple::Op && isExtension(size, readSequences))
-    return true;
-  truncate(size);
-  return false;
+  bool isAdded =
+      succeeded(added) && tuples[*added].kind == StepTuple::Op && isExtension(size, readSequences);
+  if (isAdded)
+    markStepOps(size);
+  else
+    truncate(size);
+  return isAdded;
 }
 
 void StepMatcher::extend(bool readSequences) {
   auto isWanted = [&](Operation *user) {
     return user->getBlock() == &block && user->getNumResults() == 1 &&
            isa<linalg::GenericOp, tensor::ExtractSliceOp, tensor::ConcatOp>(user) &&
-           !atFirstStep.contains(user->getResult(0));
+           !isStepOp(user);
   };
   // One may complete what another reads.
   for (bool isChanged = true; isChanged;) {

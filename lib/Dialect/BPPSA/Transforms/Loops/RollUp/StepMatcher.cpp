@@ -312,10 +312,7 @@ LogicalResult StepMatcher::match(unsigned minSteps, bool readSequences) {
   }
   if (numSteps < minSteps || !hasStates)
     return failure();
+  markStepOps(0);
   extend(readSequences);
-  for (const StepTuple &tuple : tuples)
-    if (tuple.kind == StepTuple::Op && tuple.isDependent)
-      for (unsigned step = 0; step < numSteps; ++step)
-        stepOps.insert(tuple.getOp(step));
   return success();
 }

@@ -90,6 +90,8 @@ private:
   llvm::SmallVector<mlir::Value> findEqualUsers(mlir::Operation *user);
   bool isExtension(size_t size, bool readSequences) const;
   void truncate(size_t size);
+  /// Marks the operations of the tuples from `size` on.
+  void markStepOps(size_t size);
   unsigned countKnown(const StepTuple &tuple) const;
 
   mlir::Block &block;

@@ -22,8 +22,10 @@ private:
   bool replaceConcat(mlir::Operation *user);
   /// The number of the first operand of `concat` that is a value of a step, or has one with a unit
   /// dimension, if all of the steps follow in order, or in reverse order.
-  std::optional<size_t> findSteps(mlir::tensor::ConcatOp concat, bool &isUnit, bool &isReverse) const;
-  bool isOperandOf(mlir::tensor::ConcatOp concat, mlir::Value operand, unsigned step, bool isUnit) const;
+  std::optional<size_t> findSteps(mlir::tensor::ConcatOp concat, bool &isUnit,
+                                  bool &isReverse) const;
+  bool isOperandOf(mlir::tensor::ConcatOp concat, mlir::Value operand, unsigned step,
+                   bool isUnit) const;
   mlir::Value createStep(unsigned step);
   /// The array with its steps before dimension `axis` of a value, as one dimension with it where
   /// the values have it; in reverse order if it `isFlipped`.
