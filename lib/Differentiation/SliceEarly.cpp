@@ -20,6 +20,26 @@ namespace bppsa {
 using namespace mlir;
 
 namespace {
+/// Applies a pattern on slices, except to slices of operations that read their own indices: the
+/// upstream pattern computes a part of such an operation without an offset to the indices.
+class SliceWithoutIndices : public RewritePattern {
+public:
+  explicit SliceWithoutIndices(std::unique_ptr<RewritePattern> pattern)
+      : RewritePattern(tensor::ExtractSliceOp::getOperationName(), pattern->getBenefit(),
+                       pattern->getContext()),
+        pattern(std::move(pattern)) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    auto source = cast<tensor::ExtractSliceOp>(op).getSource().getDefiningOp<linalg::LinalgOp>();
+    if (source && source.hasIndexSemantics())
+      return failure();
+    return pattern->matchAndRewrite(op, rewriter);
+  }
+
+private:
+  std::unique_ptr<RewritePattern> pattern;
+};
+
 struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
   void runOnOperation() override {
     // To simplify graphs is the canonicalizer's work: those without slices stay as they are.
@@ -30,7 +50,10 @@ struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
     if (!getOperation()->walk(isSlice).wasInterrupted())
       return;
     RewritePatternSet patterns(&getContext());
-    linalg::populateBubbleUpExtractSliceOpPatterns(patterns);
+    RewritePatternSet ofLinalg(&getContext());
+    linalg::populateBubbleUpExtractSliceOpPatterns(ofLinalg);
+    for (std::unique_ptr<RewritePattern> &pattern : ofLinalg.getNativePatterns())
+      patterns.add(std::make_unique<SliceWithoutIndices>(std::move(pattern)));
     tensor::populateBubbleUpExtractSliceOpPatterns(patterns);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
     // Offsets through reshapes of dimensions of size 1 must become plain again.

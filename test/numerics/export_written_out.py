@@ -127,7 +127,7 @@ NETWORKS = {
     "translator": (Translator(), 1),
 }
 # Exported for one number of samples: what follows from a state of zeros is folded away.
-STATIC = {"fixed_batch": (Layer("all", num_layers=2), 1)}
+STATIC = {"fixed_batch": (Layer("all", bidirectional=True), 1)}
 # Exported with optimize=False.
 UNOPTIMIZED = {"unoptimized": (Layer("all", nonlinearity="relu", bidirectional=True, batch_first=True), 0)}
 

@@ -26,7 +26,7 @@ LOOPS = {
     "unoptimized": 2,
 }
 # The exporter computes what the first step adds to a state of zeros, and writes it as an initializer of its own.
-FOLDED = {"fixed_batch": {"linear_1": "rnn.bias_hh_l0", "linear_14": "rnn.bias_hh_l1"}}
+FOLDED = {"fixed_batch": {"linear_1": "rnn.bias_hh_l0", "linear_14": "rnn.bias_hh_l0_reverse"}}
 
 
 def import_model(path):
