@@ -41,6 +41,8 @@ std::string Compilation::describe() {
   llvm::json::Value model = describeModel(*module, image, llvm::sys::path::filename(source.path),
                                           options.training, functions, rolledUp);
   (*model.getAsObject())["classification"] = llvm::json::Object(classification);
+  if (!constantWeights.empty())
+    (*model.getAsObject())["constant_weights"] = llvm::json::Array(constantWeights);
   std::string json;
   llvm::raw_string_ostream(json) << model;
   return json;

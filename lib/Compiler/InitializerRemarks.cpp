@@ -115,9 +115,13 @@ std::string InitializerRemarks::describeConstants(ArrayRef<std::string> constant
   return "not trained, as buffers or constants: " + listSome(constants) + offerTrain("trains them");
 }
 
-std::string InitializerRemarks::describePathless(ArrayRef<std::string> names) const {
-  return "not trained, because no differentiable path leads from them to the loss: " +
-         quoteSome(names) + "; comparisons, roundings, integers and indices pass no gradient on";
+std::string InitializerRemarks::describePathless(ArrayRef<std::string> names,
+                                                 ArrayRef<std::string> endNodes) const {
+  std::string text = "not trained, because no differentiable path leads from them to the loss: " +
+                     quoteSome(names);
+  if (endNodes.empty())
+    return text + "; they lead only to outputs without a loss";
+  return text + "; the paths end at " + listSome(endNodes, /*maxShown=*/3);
 }
 
 std::string InitializerRemarks::describeConstantWeights(ArrayRef<std::string> names) const {
@@ -125,15 +129,17 @@ std::string InitializerRemarks::describeConstantWeights(ArrayRef<std::string> na
          offerTrain("trains those whose names match, as initializers");
 }
 
-std::string
-InitializerRemarks::describeNothingTrained(ArrayRef<std::string> initializers,
-                                           ArrayRef<std::string> constantWeights) const {
+std::string InitializerRemarks::describeNothingTrained(ArrayRef<std::string> initializers,
+                                                       ArrayRef<std::string> constantWeights,
+                                                       bool hasConstants) const {
   std::string text = "the model has nothing to train: ";
   if (!initializers.empty())
     text += listSome(initializers, /*maxShown=*/4);
   if (!constantWeights.empty())
     text += (initializers.empty() ? "" : "; ") + std::string("weights in Constant nodes: ") +
             quoteSome(constantWeights);
-  return text + offerTrain("trains those whose names match") +
+  if (hasConstants || !constantWeights.empty())
+    text += offerTrain("trains those whose names match");
+  return text +
          (options.training.freeze.empty() ? "; --freeze=. compiles it without training" : "");
 }

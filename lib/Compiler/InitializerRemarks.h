@@ -43,13 +43,17 @@ public:
   std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
   /// Buffers and constants, each with the reason.
   std::string describeConstants(llvm::ArrayRef<std::string> constants) const;
-  /// Initializers without a differentiable path to the loss.
-  std::string describePathless(llvm::ArrayRef<std::string> names) const;
+  /// Initializers without a differentiable path to the loss, and the nodes at which paths end, if
+  /// there are any.
+  std::string describePathless(llvm::ArrayRef<std::string> names,
+                               llvm::ArrayRef<std::string> endNodes) const;
   /// Weights in Constant nodes.
   std::string describeConstantWeights(llvm::ArrayRef<std::string> names) const;
-  /// The error that nothing is trained. Either list may be empty.
+  /// The error that nothing is trained. Either list may be empty; `hasConstants` tells whether the
+  /// initializers include some that `--train` could train.
   std::string describeNothingTrained(llvm::ArrayRef<std::string> initializers,
-                                     llvm::ArrayRef<std::string> constantWeights) const;
+                                     llvm::ArrayRef<std::string> constantWeights,
+                                     bool hasConstants) const;
 
 private:
   std::string offerUntie(llvm::StringRef effect) const;

@@ -27,9 +27,12 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
                                              const CompileOptions &options,
                                              ArrayRef<std::string> lifted)
     : forward(forward), findings(findings), options(options), words(options), train(options.train),
-      freeze(options.training.freeze),
-      differentiable(findDifferentiablePaths(findLossValues(forward, options.training))),
-      isTrainMatched(options.train.empty() || !lifted.empty()) {
+      freeze(options.training.freeze), isTrainMatched(options.train.empty() || !lifted.empty()) {
+  SmallVector<Value> losses = findLossValues(forward, options.training);
+  hasPaths = llvm::all_of(losses, [](Value loss) {
+    return isa<FloatType>(cast<RankedTensorType>(loss.getType()).getElementType());
+  });
+  differentiable = findDifferentiablePaths(losses);
   for (const ClassifiedInitializer &found : findings.constants)
     constants[found.name] = found.reason;
   for (const ClassifiedInitializer &found : findings.parameters)
@@ -72,7 +75,7 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
     return {"constant", constant->second};
   if (isFrozenByUser(name))
     return {"frozen", "--freeze"};
-  if (!differentiable.contains(forward.getArgument(argument)))
+  if (hasPaths && !differentiable.contains(forward.getArgument(argument)))
     return {"frozen", "no differentiable path to the loss"};
   if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
     return {"trained", "--train"};
@@ -117,14 +120,38 @@ bool InitializerSettlement::hasNothingToTrain() const {
 }
 
 std::string InitializerSettlement::describeNothingTrained() const {
-  return words.describeNothingTrained(untrainedReasons, constantWeights);
+  return words.describeNothingTrained(untrainedReasons, constantWeights,
+                                      /*hasConstants=*/!constantReasons.empty());
+}
+
+/// "'greater' (Greater)", the node of `op`; empty if that is not known.
+static std::string describeNode(Operation *op) {
+  auto node = op->getLoc()->findInstanceOf<NameLoc>();
+  if (!node)
+    return "";
+  auto type = dyn_cast<NameLoc>(node.getChildLoc());
+  return "'" + node.getName().str() + "'" + (type ? " (" + type.getName().str() + ")" : "");
+}
+
+/// The nodes at which the paths from the initializers without a path to the loss end.
+std::vector<std::string> InitializerSettlement::findEndNodes() {
+  SmallVector<Value> values;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
+    if (auto name = attrs::Parameter::ofArgument(forward, i);
+        name && llvm::is_contained(pathless, name.getValue()))
+      values.push_back(forward.getArgument(i));
+  std::vector<std::string> nodes;
+  for (Operation *op : findPathEnds(values, differentiable))
+    if (std::string node = describeNode(op); !node.empty() && !llvm::is_contained(nodes, node))
+      nodes.push_back(std::move(node));
+  return nodes;
 }
 
 void InitializerSettlement::warnOfUntrained() {
   if (!constantReasons.empty())
     note(words.describeConstants(constantReasons));
   if (!pathless.empty())
-    warn(words.describePathless(pathless));
+    warn(words.describePathless(pathless, findEndNodes()));
   if (!constantWeights.empty())
     warn(words.describeConstantWeights(constantWeights));
   if (!findings.removedBiases.empty())

@@ -32,6 +32,8 @@ public:
   /// Whether training was meant, and there is nothing to train.
   bool hasNothingToTrain() const;
   std::string describeNothingTrained() const;
+  /// Weights in Constant nodes that neither `--train` nor `--freeze` names.
+  const std::vector<std::string> &getConstantWeights() const { return constantWeights; }
   /// Adds the warnings and notes on all initializers to `remarks`.
   void addRemarks();
 
@@ -50,6 +52,7 @@ private:
     return !options.training.freeze.empty() && freeze.match(name);
   }
   bool isTrained(llvm::StringRef name) const { return llvm::is_contained(trained, name); }
+  std::vector<std::string> findEndNodes();
   void warnOfUntrained();
   void warnOfMerged();
   void warnOfGuessed();
@@ -66,6 +69,8 @@ private:
   InitializerRemarks words;
   llvm::Regex train, freeze;
   llvm::DenseSet<mlir::Value> differentiable;
+  /// False if an output with a loss is no float, which a later pass refuses.
+  bool hasPaths = true;
   llvm::StringMap<std::string> constants, parameters;
   llvm::StringSet<> trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false;

@@ -75,6 +75,7 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   settlement.addRemarks();
   llvm::append_range(remarks, settlement.remarks);
   classification = std::move(settlement.classification);
+  constantWeights = settlement.getConstantWeights();
   return freezeParameters(*module, options.training.freeze, findings->constantWeights);
 }
 

@@ -142,6 +142,73 @@ void PathFinder::visitArgument(BlockArgument argument) {
     add(argument.getOwner()->getTerminator()->getOperand(number - numSequences));
 }
 
+//===----------------------------------------------------------------------===//
+// Where paths end
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Goes forward from a value until an operation passes no gradient on.
+class EndFinder {
+public:
+  explicit EndFinder(const llvm::DenseSet<Value> &reached) : reached(reached) {}
+
+  void add(Value value) {
+    if (visited.insert(value).second)
+      worklist.push_back(value);
+  }
+  void run() {
+    while (!worklist.empty())
+      for (OpOperand &use : worklist.pop_back_val().getUses())
+        visit(use);
+  }
+
+  SetVector<Operation *> ends;
+
+private:
+  void visit(OpOperand &use);
+  void visitYield(Operation *parent, unsigned number);
+
+  const llvm::DenseSet<Value> &reached;
+  llvm::DenseSet<Value> visited;
+  SmallVector<Value> worklist;
+};
+} // namespace
+
+/// Goes on with what `parent` makes of the value number `number` that its body yields.
+void EndFinder::visitYield(Operation *parent, unsigned number) {
+  if (number < parent->getNumResults())
+    add(parent->getResult(number));
+  if (auto loop = dyn_cast<RecurrenceOp>(parent); loop && number < loop.getInitial().size())
+    add(loop->getRegion(0).getArgument(loop.getSequences().size() + number));
+}
+
+void EndFinder::visit(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned number = use.getOperandNumber();
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return visitYield(op->getParentOp(), number);
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return add(structured.getMatchingBlockArgument(&use));
+  if (isa<RecurrenceOp>(op))
+    return add(op->getRegion(0).getArgument(number));
+  if (readsSizeOnly(op))
+    return;
+  for (Value result : op->getResults())
+    if (reached.contains(result) || !isa<FloatType>(getElementTypeOrSelf(result.getType())))
+      ends.insert(op);
+    else
+      add(result);
+}
+
+SmallVector<Operation *> bppsa::findPathEnds(ValueRange values,
+                                             const llvm::DenseSet<Value> &reached) {
+  EndFinder finder(reached);
+  for (Value value : values)
+    finder.add(value);
+  finder.run();
+  return llvm::to_vector(finder.ends);
+}
+
 llvm::DenseSet<Value> bppsa::findDifferentiablePaths(ValueRange targets) {
   PathFinder finder;
   for (Value target : targets)

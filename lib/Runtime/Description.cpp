@@ -86,6 +86,21 @@ static void addLosses(ordered_json &object, const Model &model) {
   object.update(losses[0]);
 }
 
+std::string bppsa::runtime::describeConstantWeights(const Program &program) {
+  ordered_json weights =
+      ordered_json::parse(program.description).value("constant_weights", ordered_json::array());
+  constexpr size_t maxShown = 6;
+  std::string names;
+  for (size_t i = 0; i < std::min(weights.size(), maxShown); ++i)
+    names += (i == 0 ? "" : ", ") + quote(weights[i].get<std::string>());
+  if (names.empty())
+    return "";
+  if (weights.size() > maxShown)
+    names += " and " + std::to_string(weights.size() - maxShown) + " others";
+  return "note: " + program.model.source + ": weights in Constant nodes are not trained: " + names +
+         "; bppsa-compile --train=REGEX makes initializers of them";
+}
+
 ordered_json bppsa::runtime::describeProgram(const Program &program) {
   const Model &model = program.model;
   // Holds what no other command asks for, too.
@@ -111,6 +126,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   ordered_json classification = description.value("classification", ordered_json::object());
   for (const ParameterInfo &info : model.parameters)
     object["initializers"].push_back(describeInitializer(info, classification));
+  if (auto weights = description.find("constant_weights"); weights != description.end())
+    object["constant_weights"] = *weights;
   object["variants"] = ordered_json::array();
   for (size_t i = 0; i < model.variants.size(); ++i) {
     const VariantInfo &variant = model.variants[i];

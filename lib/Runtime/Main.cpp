@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Distributed/Launch.h"
 #include "bppsa/Runtime/Error.h"
@@ -12,6 +13,7 @@
 #include "bppsa/Runtime/Training/Trainer.h"
 
 #include <csignal>
+#include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -31,6 +33,14 @@ static int runCommand(const Program &program, const Options &options, Ranks &ran
   if (options.command == "info")
     infoCommand(program, options);
   return 0;
+}
+
+/// Says what is not trained though it looks like a weight.
+static void noteConstantWeights(const Program &program, const Options &options) {
+  if ((options.command != "train" && options.command != "grad") || options.quiet)
+    return;
+  if (std::string line = describeConstantWeights(program); !line.empty())
+    fprintf(stderr, "%s\n", line.c_str());
 }
 
 /// The threads that the options ask for; 0: none in particular.
@@ -56,6 +66,8 @@ static int run(int argc, char **argv) {
   setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
   flushDenormals();
   std::unique_ptr<Ranks> ranks = joinRanks(launch, options);
+  if (launch.rank == 0)
+    noteConstantWeights(program, options);
   // An error ends all ranks, while what messages write to is still there.
   return ranks->isAlone() ? runCommand(program, options, *ranks)
                           : orExit([&] { return runCommand(program, options, *ranks); });

@@ -26,9 +26,10 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
 /// training run may go on in a program for another target.
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
-  for (const char *key : {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline",
-                          "stages", "modules", "split_backward", "flops_per_position",
-                          "device_chains", "host_chains", "classification", "traced_nodes"})
+  for (const char *key :
+       {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline", "stages", "modules",
+        "split_backward", "flops_per_position", "device_chains", "host_chains", "classification",
+        "constant_weights", "traced_nodes"})
     object.erase(key);
   return object.dump();
 }

@@ -60,7 +60,7 @@ def test_an_output(samples):
 def test_a_loss_needs_elements(tmp_path, loss):
     assert refusal(build([SCALE, cut("y")]), tmp_path, f"--loss={loss}").endswith(
         f"m.onnx: loss {loss} needs an output with elements, found \"y\" of 'tensor<?x0xf32>'; "
-        "choose another output with --loss-on\n"
+        "choose another output\n"
     )
 
 

@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace bppsa {
 
@@ -21,6 +22,11 @@ namespace bppsa {
 /// themselves. Follows the states of loops to a fixed point. The differentiation rules decide
 /// whether an elementwise operation passes a gradient on.
 llvm::DenseSet<mlir::Value> findDifferentiablePaths(mlir::ValueRange targets);
+
+/// The operations that pass no gradient on at the ends of the paths from `values`. None of these
+/// are among `reached`, the result of `findDifferentiablePaths`.
+llvm::SmallVector<mlir::Operation *> findPathEnds(mlir::ValueRange values,
+                                                  const llvm::DenseSet<mlir::Value> &reached);
 
 } // namespace bppsa
 

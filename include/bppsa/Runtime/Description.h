@@ -16,6 +16,10 @@ namespace bppsa::runtime {
 /// What the command `info` prints (docs/CommandLine.md).
 nlohmann::ordered_json describeProgram(const Program &program);
 
+/// A line that names the weights that the model keeps in Constant nodes, which are not trained;
+/// empty for none.
+std::string describeConstantWeights(const Program &program);
+
 } // namespace bppsa::runtime
 
 #endif // BPPSA_RUNTIME_DESCRIPTION_H

@@ -57,7 +57,7 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   if (llvm::is_contained(tensor.getShape(), 0))
     return refuse(forward) << "loss " << lossName << " needs an output with elements, found "
                            << attrs::Output::ofResult(forward, number) << " of " << type
-                           << "; choose another output with --loss-on";
+                           << "; choose another output";
   return success();
 }
 

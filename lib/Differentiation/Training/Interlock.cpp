@@ -307,7 +307,7 @@ private:
       return refuse(function)
              << "loss " << empty + 1 << " of " << losses.size()
              << " cuts no module off: no activation leads to it and to a later loss but to none "
-                "before it; name the heads from the first to the last in --loss-on";
+                "before it; name the heads from the first to the last";
     cuts.markParameters(function);
     SmallVector<Value> values;
     SmallVector<double> scales;

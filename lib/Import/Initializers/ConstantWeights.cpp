@@ -64,7 +64,8 @@ class WeightFinder {
 public:
   explicit WeightFinder(const onnx::ModelProto &model);
 
-  std::vector<std::string> found;
+  /// In the order of the nodes.
+  std::vector<std::string> getFound() const;
 
 private:
   using Values = llvm::StringMap<Sources>;
@@ -95,6 +96,8 @@ private:
 
   std::map<Key, const onnx::FunctionProto *> functions;
   std::map<Key, Summary> summaries;
+  std::vector<std::string> candidates;
+  Sources found;
 };
 } // namespace
 
@@ -125,8 +128,10 @@ void WeightFinder::define(const onnx::NodeProto &node, State &state) {
     for (const std::string &input : node.input())
       if (auto found = state.values.find(input); found != state.values.end())
         held.insert(found->second.begin(), found->second.end());
-  if (auto constant = getFloatConstant(node); constant && constant->dims_size() >= 2)
+  if (auto constant = getFloatConstant(node); constant && constant->dims_size() >= 2) {
     held.insert(node.output(0));
+    candidates.push_back(node.output(0));
+  }
   bool isComputed =
       llvm::any_of(node.input(),
                    [&](const std::string &input) { return state.computed.contains(input); }) ||
@@ -157,8 +162,8 @@ void WeightFinder::visit(const Nodes &nodes, State &state) {
     visitCall(node, state);
   }
   for (const std::string &source : state.weights)
-    if (!getInputSource(source) && !llvm::is_contained(found, source))
-      found.push_back(source);
+    if (!getInputSource(source))
+      found.insert(source);
 }
 
 void WeightFinder::visitGraphs(const onnx::NodeProto &node, State &state) {
@@ -177,6 +182,14 @@ void WeightFinder::visitGraphs(const onnx::NodeProto &node, State &state) {
     }
     visit(graph.node(), state);
   }
+}
+
+std::vector<std::string> WeightFinder::getFound() const {
+  std::vector<std::string> ordered;
+  for (const std::string &name : candidates)
+    if (found.count(name) && !llvm::is_contained(ordered, name))
+      ordered.push_back(name);
+  return ordered;
 }
 
 const WeightFinder::Summary &WeightFinder::summarize(const Key &key,
@@ -223,5 +236,5 @@ void WeightFinder::visitCall(const onnx::NodeProto &node, State &state) {
 }
 
 std::vector<std::string> bppsa::findConstantWeights(const onnx::ModelProto &model) {
-  return WeightFinder(model).found;
+  return WeightFinder(model).getFound();
 }

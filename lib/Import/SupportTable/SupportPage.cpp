@@ -118,10 +118,11 @@ void bppsa::printSupport(raw_ostream &os) {
         "casts\n"
      << "to them round nothing. Float initializers, inside the file or as external "
         "data, are\n"
-     << "the parameters that are trained, those of graphs inside of nodes among them; constants "
+     << "the parameters that are trained, those of graphs inside of nodes among them. Constants "
         "of\n"
-     << "`Constant` nodes and what `--bind` makes constant are not. Model-local functions are "
-        "inlined.\n\n"
+     << "`Constant` nodes are trained only if `--train` matches their names, and values that "
+        "`--bind`\n"
+     << "makes constant are not. Model-local functions are inlined.\n\n"
      << "| op | since opset | inputs | outputs | attributes | remarks |\n"
      << "|---|---|---|---|---|---|\n";
   for (const OpRule &rule : getSupportTable()) {

@@ -21,6 +21,8 @@ Trainer::Trainer(Session &session, const Options &options, Ranks &ranks, Trainin
       ranks(ranks), data(std::move(given)), settings(std::move(defaults)), log(options.log),
       epochs(options.epochs.value_or(1)) {
   auto isTrained = [](const ParameterInfo &info) { return info.trained; };
+  if (model.parameters.empty())
+    fail("there is nothing to train: ", quote(model.source), " has no float initializers");
   if (std::none_of(model.parameters.begin(), model.parameters.end(), isTrained))
     fail("there is nothing to train: every initializer of ", quote(model.source),
          " is frozen; compile the model with another --freeze");
