@@ -95,8 +95,12 @@ std::string InitializerRemarks::describeDoubtful(ArrayRef<std::string> names) co
   std::string pattern = "'^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
   return "initializers that may be buffers or constants are trained, as the file does not record "
          "their kinds: " +
-         quoteSome(names) + "; --freeze=" + pattern +
-         " keeps them as they are, --train=" + pattern + " confirms that they are parameters";
+         quoteSome(names) +
+         (options.training.freeze.empty()
+              ? "; --freeze=" + pattern + " keeps them as they are"
+              : "; they do not match --freeze=" + quoteName(options.training.freeze)) +
+         (options.train.empty() ? "; --train=" + pattern + " confirms that they are parameters"
+                                : "; they do not match --train=" + quoteName(options.train));
 }
 
 std::string InitializerRemarks::describeGuessed(ArrayRef<std::string> names) const {
