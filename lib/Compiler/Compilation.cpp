@@ -314,6 +314,8 @@ LogicalResult Compilation::runFrontend() {
     auto buildStage = [&, build = build](OpPassManager &pm) { build(pm, options.training); };
     if (failed(beginPart(name)) || failed(runPhase(name, buildStage, *module)))
       return failure();
+    if (phase == Phase::Loss && !nothingToTrain.empty())
+      return fail(nothingToTrain);
   }
   return success();
 }

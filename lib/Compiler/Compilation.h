@@ -164,6 +164,8 @@ private:
   std::vector<RolledUpLoop> rolledUp;
   /// Initializers that `--train` has made of Constant nodes.
   std::vector<std::string> trainedConstants;
+  /// The error that nothing is trained; empty otherwise. Outputs that can have no loss come first.
+  std::string nothingToTrain;
   /// Weights in Constant nodes, which are not trained.
   std::vector<std::string> constantWeights;
   /// Why initializers are trained or not, by name; for `info`.

@@ -135,7 +135,7 @@ std::string InitializerRemarks::describeConstantWeights(ArrayRef<std::string> na
 
 std::string InitializerRemarks::describeNothingTrained(ArrayRef<std::string> initializers,
                                                        ArrayRef<std::string> constantWeights,
-                                                       bool hasConstants) const {
+                                                       bool hasConstants, bool isMerged) const {
   std::string text = "the model has nothing to train: ";
   if (!initializers.empty())
     text += listSome(initializers, /*maxShown=*/4);
@@ -144,6 +144,8 @@ std::string InitializerRemarks::describeNothingTrained(ArrayRef<std::string> ini
             quoteSome(constantWeights);
   if (hasConstants || !constantWeights.empty())
     text += offerTrain("trains those whose names match");
+  if (isMerged && !options.untie)
+    text += offerUntie("separates those that are merged");
   return text +
          (options.training.freeze.empty() ? "; --freeze=. compiles it without training" : "");
 }

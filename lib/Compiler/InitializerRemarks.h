@@ -49,11 +49,11 @@ public:
                                llvm::ArrayRef<std::string> endNodes) const;
   /// Weights in Constant nodes.
   std::string describeConstantWeights(llvm::ArrayRef<std::string> names) const;
-  /// The error that nothing is trained. Either list may be empty; `hasConstants` tells whether the
-  /// initializers include some that `--train` could train.
+  /// The error that nothing is trained. Either list may be empty. `hasConstants`: the initializers
+  /// include some that `--train` could train; `isMerged`: some that `--untie` could separate.
   std::string describeNothingTrained(llvm::ArrayRef<std::string> initializers,
-                                     llvm::ArrayRef<std::string> constantWeights,
-                                     bool hasConstants) const;
+                                     llvm::ArrayRef<std::string> constantWeights, bool hasConstants,
+                                     bool isMerged) const;
 
 private:
   std::string offerUntie(llvm::StringRef effect) const;

@@ -27,12 +27,9 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
                                              const CompileOptions &options,
                                              ArrayRef<std::string> lifted)
     : forward(forward), findings(findings), options(options), words(options), train(options.train),
-      freeze(options.training.freeze), isTrainMatched(options.train.empty() || !lifted.empty()) {
-  SmallVector<Value> losses = findLossValues(forward, options.training);
-  hasPaths = llvm::all_of(losses, [](Value loss) {
-    return isa<FloatType>(cast<RankedTensorType>(loss.getType()).getElementType());
-  });
-  differentiable = findDifferentiablePaths(losses);
+      freeze(options.training.freeze),
+      differentiable(findDifferentiablePaths(findLossValues(forward, options.training))),
+      isTrainMatched(options.train.empty() || !lifted.empty()) {
   for (const ClassifiedInitializer &found : findings.constants)
     constants[found.name] = found.reason;
   for (const ClassifiedInitializer &found : findings.parameters)
@@ -75,7 +72,7 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
     return {"constant", constant->second};
   if (isFrozenByUser(name))
     return {"frozen", "--freeze"};
-  if (hasPaths && !differentiable.contains(forward.getArgument(argument)))
+  if (!differentiable.contains(forward.getArgument(argument)))
     return {"frozen", "no differentiable path to the loss"};
   if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
     return {"trained", "--train"};
@@ -120,8 +117,10 @@ bool InitializerSettlement::hasNothingToTrain() const {
 }
 
 std::string InitializerSettlement::describeNothingTrained() const {
+  auto holdsConstant = [](const MergedInitializer &merged) { return merged.holdsConstant; };
   return words.describeNothingTrained(untrainedReasons, constantWeights,
-                                      /*hasConstants=*/!constantReasons.empty());
+                                      /*hasConstants=*/!constantReasons.empty(),
+                                      llvm::any_of(findings.merged, holdsConstant));
 }
 
 /// "'greater' (Greater)", the node of `op`; empty if that is not known.

@@ -69,8 +69,6 @@ private:
   InitializerRemarks words;
   llvm::Regex train, freeze;
   llvm::DenseSet<mlir::Value> differentiable;
-  /// False if an output with a loss is no float, which a later pass refuses.
-  bool hasPaths = true;
   llvm::StringMap<std::string> constants, parameters;
   llvm::StringSet<> trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false;

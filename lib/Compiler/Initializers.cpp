@@ -70,8 +70,8 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
     return fail("--train='" + options.train +
                 "' matches no initializer that looks like a constant and no output of a float "
                 "Constant node of rank 1 or more; other initializers are trained anyway");
-  if (settlement.hasNothingToTrain() && options.stopAfter != Phase::Import)
-    return fail(settlement.describeNothingTrained());
+  if (settlement.hasNothingToTrain())
+    nothingToTrain = settlement.describeNothingTrained();
   settlement.addRemarks();
   llvm::append_range(remarks, settlement.remarks);
   classification = std::move(settlement.classification);

@@ -112,6 +112,19 @@ def test_fresh_norms(name, tmp_path):
     np.testing.assert_allclose(saved["b.bias"], -arrays["trained.b.bias"], rtol=1e-4, atol=1e-5)
 
 
+def test_merged_alone(tmp_path):
+    """A model of one untrained BatchNormalization has nothing to train until it is separated."""
+    make = onnx.helper.make_tensor_value_info
+    arrays = {"one": np.ones(3, np.float32), "zero": np.zeros(3, np.float32)}
+    node = onnx.helper.make_node("BatchNormalization", ["x", "one", "zero", "zero", "one"], ["y"])
+    ends = [make(name, onnx.TensorProto.FLOAT, ["N", 3]) for name in "xy"]
+    initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = onnx.helper.make_graph([node], "graph", ends[:1], ends[1:], initializers)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    harness.check_refused(model, tmp_path, ["--loss=mse"], 1, "--untie separates those that are merged")
+    compile_said(tmp_path, tmp_path / "model.onnx", "--untie", "--compile-to=loss")
+
+
 def test_given_remedies(tmp_path):
     """A remedy does not recommend an option that has been given."""
     model = INPUTS / "fresh_norms.onnx"
