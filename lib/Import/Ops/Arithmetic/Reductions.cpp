@@ -111,9 +111,11 @@ static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor 
 }
 
 static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes) {
-  // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one.
+  // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one. The
+  // gradient passes through the maximum, too: it returns what the rounded weights lack to a sum of
+  // one, so that a term that all others share has the exact gradient.
   Tensor shift =
-      makeFormula(graph, graph.makeMaximum(data, axes), [](const Formula &f, ValueRange arguments) {
+      makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity), [](const Formula &f, ValueRange arguments) {
         Value magnitude = f.abs(arguments[0]);
         Value isFinite = f.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
         return f.select(isFinite, arguments[0], f.constant(0));
