@@ -106,9 +106,13 @@ def test_losses_on_an_emulated_gpu(name, exporter, tmp_path):
 
 @pytest.mark.parametrize("name, exporter", CASES)
 def test_warnings(name, exporter, tmp_path):
-    """None where nothing is wrong."""
+    """None where nothing is wrong, but for a parameter that the older exporter does not record."""
     command = [harness.require_tool("bppsa-compile"), INPUTS / f"{name}_{exporter}.onnx"]
     command += ["-o", tmp_path / "out", "--compile-to=import", *options_of(name, exporter)]
+    if (name, exporter) == ("causal_transformer", "torchscript"):
+        said = harness.check_succeeded(harness.run(*command)).stderr
+        assert said.count("warning: ") == 1 and "'positions'; --freeze='^(positions)$' keeps" in said
+        command.append("--train=^positions$")
     result = harness.check_succeeded(harness.run(*command))
     assert "warning" not in result.stderr
     if exporter in ZOO[name].untied:

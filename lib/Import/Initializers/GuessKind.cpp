@@ -98,17 +98,56 @@ static bool movesElements(StringRef op) {
   return operators.contains(op);
 }
 
+namespace {
+/// Finds scales and biases that a graph applies by Mul and Add: the bias of a linear layer after its
+/// product, scale and bias of a GroupNorm after an InstanceNormalization.
+class AffineParts {
+public:
+  explicit AffineParts(const onnx::GraphProto &graph) {
+    for (const onnx::NodeProto &node : graph.node())
+      for (const std::string &output : node.output())
+        producers[output] = &node;
+  }
+
+  /// Returns the operator of the layer that input `i` of `node` belongs to; empty for none.
+  StringRef findLayer(const onnx::NodeProto &node, int i) const;
+
+private:
+  /// Returns the node that computes the elements of `value`, or null.
+  const onnx::NodeProto *findSource(StringRef value) const;
+
+  llvm::StringMap<const onnx::NodeProto *> producers;
+};
+} // namespace
+
+const onnx::NodeProto *AffineParts::findSource(StringRef value) const {
+  const onnx::NodeProto *node = producers.lookup(value);
+  while (node && movesElements(node->op_type()) && node->input_size() > 0)
+    node = producers.lookup(node->input(0));
+  return node;
+}
+
+StringRef AffineParts::findLayer(const onnx::NodeProto &node, int i) const {
+  bool isAdd = node.op_type() == "Add";
+  if ((!isAdd && node.op_type() != "Mul") || node.input_size() != 2)
+    return "";
+  const onnx::NodeProto *source = findSource(node.input(1 - i));
+  if (!source)
+    return "";
+  StringRef op = source->op_type();
+  if (!isAdd)
+    return op == "InstanceNormalization" ? op : "";
+  if (op == "Mul")
+    return llvm::any_of(ArrayRef<int>{0, 1},
+                        [&](int factor) { return !findLayer(*source, factor).empty(); })
+               ? "InstanceNormalization"
+               : "";
+  return op == "MatMul" || op == "Einsum" || op == "Conv" ? op : "";
+}
+
 /// Marks the weights of a graph whose nodes are in topological order.
 void KindGuesser::addWeights(const onnx::GraphProto &graph) {
-  llvm::StringMap<StringRef> producers;
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &output : node.output())
-      producers[output] = node.op_type();
-  // The bias of a linear layer is added to its product.
-  auto isBias = [&](const onnx::NodeProto &node, int i) {
-    StringRef other = producers.lookup(node.input(1 - i));
-    return other == "MatMul" || other == "Einsum" || other == "Conv";
-  };
+  AffineParts affine(graph);
   for (const onnx::NodeProto &node : llvm::reverse(graph.node())) {
     for (const onnx::AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
@@ -117,8 +156,8 @@ void KindGuesser::addWeights(const onnx::GraphProto &graph) {
       if (i < node.input_size())
         weights.try_emplace(node.input(i), node.op_type());
     for (int i : {0, 1})
-      if (node.op_type() == "Add" && node.input_size() == 2 && isBias(node, i))
-        weights.try_emplace(node.input(i), producers.lookup(node.input(1 - i)).str());
+      if (StringRef layer = affine.findLayer(node, i); !layer.empty())
+        weights.try_emplace(node.input(i), layer.str());
     if (!movesElements(node.op_type()) || node.input_size() == 0)
       continue;
     for (const std::string &output : node.output())
