@@ -82,11 +82,11 @@ InitializerRemarks::describeTransposed(ArrayRef<std::pair<std::string, std::stri
 }
 
 std::string InitializerRemarks::describeDerived(ArrayRef<std::string> derived,
-                                                bool isRecorded) const {
+                                                Evidence evidence) const {
   return "the exporter has computed initializers from parameters, and these are trained in place "
          "of the parameters: " +
          listSome(derived) + "; to train the parameters, export with " +
-         (isRecorded ? "optimize=False" : "do_constant_folding=False") +
+         (evidence == Evidence::Record ? "optimize=False" : "do_constant_folding=False") +
          (options.training.freeze.empty() ? ". --freeze=REGEX keeps initializers as they are" : "");
 }
 
@@ -103,10 +103,9 @@ std::string InitializerRemarks::describeDoubtful(ArrayRef<std::string> names) co
                                 : "; they do not match --train=" + quoteName(options.train));
 }
 
-std::string InitializerRemarks::describeGuessed(ArrayRef<std::string> names) const {
-  return "the file does not record which initializers are parameters; by names and uses, " +
-         std::to_string(names.size()) + (names.size() == 1 ? " is: " : " are: ") +
-         quoteSome(names) + ". `info` lists all with the reasons";
+std::string InitializerRemarks::describeNamed(ArrayRef<std::string> names) const {
+  return "trained as parameters by their names only, as the file does not record their kinds: " +
+         quoteSome(names) + "; `info` lists all initializers with the reasons";
 }
 
 std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) const {

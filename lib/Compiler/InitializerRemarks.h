@@ -34,11 +34,11 @@ public:
   std::string
   describeTransposed(llvm::ArrayRef<std::pair<std::string, std::string>> transposed) const;
   /// Initializers that the exporter has computed from parameters.
-  std::string describeDerived(llvm::ArrayRef<std::string> derived, bool isRecorded) const;
+  std::string describeDerived(llvm::ArrayRef<std::string> derived, Evidence evidence) const;
   /// Trained initializers that may be buffers or constants.
   std::string describeDoubtful(llvm::ArrayRef<std::string> names) const;
-  /// Initializers that are parameters by their names and uses.
-  std::string describeGuessed(llvm::ArrayRef<std::string> names) const;
+  /// Initializers that are parameters by their names only.
+  std::string describeNamed(llvm::ArrayRef<std::string> names) const;
   /// Nodes whose biases the exporter has removed.
   std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
   /// Buffers and constants, each with the reason.

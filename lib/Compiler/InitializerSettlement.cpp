@@ -178,18 +178,18 @@ void InitializerSettlement::warnOfMerged() {
 
 void InitializerSettlement::warnOfGuessed() {
   auto isConfirmed = [&](StringRef name) { return !options.train.empty() && train.match(name); };
-  std::vector<std::string> doubtful, guessed;
+  std::vector<std::string> doubtful, named;
   for (const std::string &name : findings.doubtful)
     if (isTrained(name) && !isConfirmed(name))
       doubtful.push_back(name);
   for (const ClassifiedInitializer &found : findings.parameters)
-    if (!found.isRecorded && isTrained(found.name) && !isConfirmed(found.name) &&
-        !llvm::is_contained(doubtful, found.name))
-      guessed.push_back(found.name);
+    if (found.evidence == Evidence::Name && isTrained(found.name) && !isConfirmed(found.name) &&
+        !llvm::is_contained(findings.doubtful, found.name))
+      named.push_back(found.name);
   if (!doubtful.empty())
     warn(words.describeDoubtful(doubtful));
-  if (!guessed.empty())
-    note(words.describeGuessed(guessed));
+  if (!named.empty())
+    note(words.describeNamed(named));
 }
 
 void InitializerSettlement::addRemarks() {
@@ -199,7 +199,7 @@ void InitializerSettlement::addRemarks() {
     if (isTrained(found.name))
       derived.push_back("'" + found.name + "' (" + found.reason + ")");
   if (!derived.empty())
-    warn(words.describeDerived(derived, findings.derived.front().isRecorded));
+    warn(words.describeDerived(derived, findings.derived.front().evidence));
   warnOfGuessed();
   std::vector<std::pair<std::string, std::string>> transposed;
   llvm::copy_if(findings.transposed, std::back_inserter(transposed),

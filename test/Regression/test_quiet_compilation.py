@@ -1,4 +1,4 @@
-"""Warnings of passes are for their authors: compilers say nothing but what the model calls for."""
+"""Warnings of passes are for their authors: a model without a remark compiles silently."""
 
 import harness
 
@@ -7,5 +7,4 @@ def test_nothing_on_stderr(tmp_path):
     compiler = harness.require_tool("bppsa-compile")
     model = harness.ROOT / "examples" / "bitstream_rnn.onnx"
     result = harness.run(compiler, model, "--mcpu=native", "--backward=sequential", "-o", tmp_path / "out")
-    (note,) = harness.check_succeeded(result).stderr.splitlines()
-    assert "by names and uses, 5 are: " in note
+    assert harness.check_succeeded(result).stderr == ""

@@ -33,11 +33,20 @@ struct MergedInitializer {
   bool areStatistics = false;
 };
 
+/// What decides the kind of an initializer.
+enum class Evidence {
+  /// What the file records.
+  Record,
+  /// Its values, or a layer that uses it.
+  Use,
+  /// Its name only.
+  Name
+};
+
 /// An initializer and why it is classified as it is.
 struct ClassifiedInitializer {
   std::string name, reason;
-  /// Whether the file records the kind. Otherwise values, name and uses decide.
-  bool isRecorded;
+  Evidence evidence;
 };
 
 struct InitializerFindings {

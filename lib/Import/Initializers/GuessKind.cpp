@@ -99,8 +99,8 @@ static bool movesElements(StringRef op) {
 }
 
 namespace {
-/// Finds scales and biases that a graph applies by Mul and Add: the bias of a linear layer after its
-/// product, scale and bias of a GroupNorm after an InstanceNormalization.
+/// Finds scales and biases that a graph applies by Mul and Add: the bias of a linear layer after
+/// its product, scale and bias of a GroupNorm after an InstanceNormalization.
 class AffineParts {
 public:
   explicit AffineParts(const onnx::GraphProto &graph) {
@@ -184,20 +184,21 @@ InitializerKind KindGuesser::guessParameter(StringRef name) const {
   bool isWeight = weight != weights.end();
   // Other tools may have renamed weights since.
   if (kinds.hasSignature() && !isWeight)
-    return {Role::Constant, "not recorded as a parameter"};
-  if (isParameterName(name))
-    return {Role::Parameter, "named as a parameter"};
+    return {Role::Constant, "not recorded as a parameter", Evidence::Use};
   bool isPyTorch = file.model.producer_name() == "pytorch";
   StringRef foldedFor = getFoldedFor(name);
   // These operators take weights in the layout of PyTorch's modules. A weight that is folded all
   // the same is computed, say, by fusing a BatchNormalization.
   static const llvm::StringSet<> inLayout = {"Conv", "ConvTranspose", "Gemm"};
   if (isWeight && inLayout.contains(foldedFor))
-    return {Role::Derived, "computed for " + foldedFor.str()};
+    return {Role::Derived, "computed for " + foldedFor.str(), Evidence::Name};
   // Buffers, too, are used as weights: a matrix of a transform. PyTorch keeps their names.
-  if (isWeight && (!isPyTorch || isInventedName(name)))
-    return {Role::Parameter, "used as a weight of " + weight->second};
-  return {Role::Doubtful, "not known to be a constant"};
+  bool isNamed = isParameterName(name);
+  if (isWeight && (!isPyTorch || isNamed || isInventedName(name)))
+    return {Role::Parameter, "used as a weight of " + weight->second, Evidence::Use};
+  if (isNamed)
+    return {Role::Parameter, "named as a parameter", Evidence::Name};
+  return {Role::Doubtful, "not known to be a constant", Evidence::Name};
 }
 
 FailureOr<InitializerKind> KindGuesser::guess(const onnx::TensorProto &tensor) const {
@@ -205,12 +206,14 @@ FailureOr<InitializerKind> KindGuesser::guess(const onnx::TensorProto &tensor) c
   if (failed(facts))
     return failure();
   if (!facts->isFinite)
-    return InitializerKind{Role::Constant, "not finite"};
+    return InitializerKind{Role::Constant, "not finite", Evidence::Use};
   StringRef name = tensor.name();
   bool isScalar = tensor.dims_size() == 0;
   bool isWeight = !isScalar && (name.starts_with("onnx::") || kinds.isFoldedFromName(name));
   if (isInventedName(name) && facts->isUniform && !isWeight)
-    return InitializerKind{Role::Constant, std::string(isScalar ? "a scalar" : "of one value") +
-                                               " with a name of the exporter"};
+    return InitializerKind{Role::Constant,
+                           std::string(isScalar ? "a scalar" : "of one value") +
+                               " with a name of the exporter",
+                           Evidence::Name};
   return guessParameter(name);
 }

@@ -20,14 +20,13 @@ static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedK
                                 const KindGuesser &guesser, InitializerFindings &findings) {
   using Role = InitializerKind::Role;
   std::optional<InitializerKind> kind = kinds.find(tensor.name());
-  bool isRecorded = kind.has_value();
-  if (!isRecorded) {
+  if (!kind) {
     FailureOr<InitializerKind> guessed = guesser.guess(tensor);
     if (failed(guessed))
       return failure();
     kind = std::move(*guessed);
   }
-  ClassifiedInitializer classified = {tensor.name(), kind->reason, isRecorded};
+  ClassifiedInitializer classified = {tensor.name(), kind->reason, kind->evidence};
   if (kind->role == Role::Doubtful)
     findings.doubtful.push_back(tensor.name());
   if (kind->role == Role::Derived)

@@ -15,6 +15,7 @@
 #define BPPSA_LIB_IMPORT_INITIALIZERS_RECORDEDKINDS_H
 
 #include "../Model/OnnxFile.h"
+#include "bppsa/Import/Initializers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <optional>
@@ -38,6 +39,7 @@ struct InitializerKind {
   Role role;
   /// "recorded as BUFFER", "folded from 'A_log' by exp"
   std::string reason;
+  Evidence evidence = Evidence::Record;
 };
 
 class RecordedKinds {

@@ -114,12 +114,13 @@ static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<in
   // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one. The
   // gradient passes through the maximum, too: it returns what the rounded weights lack to a sum of
   // one, so that a term that all others share has the exact gradient.
-  Tensor shift =
-      makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity), [](const Formula &f, ValueRange arguments) {
-        Value magnitude = f.abs(arguments[0]);
-        Value isFinite = f.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
-        return f.select(isFinite, arguments[0], f.constant(0));
-      });
+  Tensor shift = makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity),
+                             [](const Formula &f, ValueRange arguments) {
+                               Value magnitude = f.abs(arguments[0]);
+                               Value isFinite =
+                                   f.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
+                               return f.select(isFinite, arguments[0], f.constant(0));
+                             });
   Tensor shifted = combine<arith::SubFOp>(graph, data, shift);
   Tensor sum = graph.makeSum(apply<math::ExpOp>(graph, shifted), axes);
   return combine<arith::AddFOp>(graph, apply<math::LogOp>(graph, sum), shift);
