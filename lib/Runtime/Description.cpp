@@ -65,7 +65,8 @@ static ordered_json describeInitializer(const ParameterInfo &info,
                             {"shape", info.shape},
                             {"elements", info.elements},
                             {"trained", info.trained}};
-  described.update(classification.at(info.name));
+  // Programs that no compiler has made lack it.
+  described.update(classification.value(info.name, ordered_json::object()));
   return described;
 }
 

@@ -99,7 +99,9 @@ def test_accepted_axes_are_named():
     nodes = [helper.make_node("Split", ["x"], ["y", "z"], axis=0)]
     model = build(nodes, {"x": [2, 4]}, {"y": [1, 4], "z": [1, 4]})
     found = harness.compile_model(model, "--loss=mse").run("bench", "--batch=4")
-    assert found.returncode == 1 and found.stderr.endswith("accepted: [--batch-axis=x:1]\n")
+    assert found.returncode == 1 and found.stderr.endswith(
+        "accepted: [--batch-axis=x:1 (axis 1 of input 'x', [2, 4])]\n"
+    )
 
 
 def gemm(c):
