@@ -14,6 +14,7 @@
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -40,7 +41,8 @@ Compilation::Compilation(MLIRContext &context, const ModelSource &source, Compil
 }
 
 InFlightDiagnostic Compilation::fail(const Twine &message) {
-  return emitError(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
+  // Other threads may run passes, whose errors are taken for bugs.
+  return refuse(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
 }
 
 LogicalResult Compilation::selectTargets() {

@@ -95,6 +95,8 @@ void InitializerSettlement::run() {
         trained.push_back(name.str());
       else
         untrainedReasons.push_back(text);
+      // Sizes of a Resize and leftovers of constant folding are not meant to be trained.
+      isTrainingMeant |= decision.kind != "frozen" || !attrs::Frozen::in(attributes);
       if (decision.kind == "constant")
         constantReasons.push_back(text);
       bool isPathless = decision.kind == "frozen" && !attrs::Frozen::in(attributes) &&
@@ -112,8 +114,8 @@ void InitializerSettlement::run() {
 }
 
 bool InitializerSettlement::hasNothingToTrain() const {
-  bool isEmpty = untrainedReasons.empty() && constantWeights.empty();
-  return trained.empty() && !isEmpty && !isFreezeMatched && !options.training.hasPullbacks();
+  return trained.empty() && (isTrainingMeant || !constantWeights.empty()) && !isFreezeMatched &&
+         !options.training.hasPullbacks();
 }
 
 std::string InitializerSettlement::describeNothingTrained() const {
@@ -178,13 +180,17 @@ void InitializerSettlement::warnOfMerged() {
 
 void InitializerSettlement::warnOfGuessed() {
   auto isConfirmed = [&](StringRef name) { return !options.train.empty() && train.match(name); };
+  auto isDerived = [&](StringRef name) {
+    return llvm::any_of(findings.derived,
+                        [&](const ClassifiedInitializer &found) { return found.name == name; });
+  };
   std::vector<std::string> doubtful, named;
   for (const std::string &name : findings.doubtful)
     if (isTrained(name) && !isConfirmed(name))
       doubtful.push_back(name);
   for (const ClassifiedInitializer &found : findings.parameters)
-    if (found.evidence == Evidence::Name && isTrained(found.name) && !isConfirmed(found.name) &&
-        !llvm::is_contained(findings.doubtful, found.name))
+    if (found.evidence == Evidence::Name && !isDerived(found.name) && isTrained(found.name) &&
+        !isConfirmed(found.name) && !llvm::is_contained(findings.doubtful, found.name))
       named.push_back(found.name);
   if (!doubtful.empty())
     warn(words.describeDoubtful(doubtful));

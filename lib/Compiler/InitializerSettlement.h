@@ -71,7 +71,7 @@ private:
   llvm::DenseSet<mlir::Value> differentiable;
   llvm::StringMap<std::string> constants, parameters;
   llvm::StringSet<> trainedConstants, updatedStatistics;
-  bool isTrainMatched, isFreezeMatched = false;
+  bool isTrainMatched, isFreezeMatched = false, isTrainingMeant = false;
   /// Names; those with a reason are quoted.
   std::vector<std::string> trained, pathless, constantReasons, untrainedReasons, constantWeights;
 };

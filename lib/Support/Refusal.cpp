@@ -23,6 +23,8 @@ static InFlightDiagnostic mark(InFlightDiagnostic diagnostic) {
 
 InFlightDiagnostic bppsa::refuse(Operation *op) { return mark(op->emitError()); }
 
+InFlightDiagnostic bppsa::refuse(Location loc) { return mark(emitError(loc)); }
+
 InFlightDiagnostic bppsa::refuseOp(Operation *op, const Twine &message) {
   return mark(op->emitOpError(message));
 }

@@ -239,7 +239,9 @@ def constants():
 def test_constants_of_exporters_are_not_trained(tmp_path):
     text, names = compile_text(constants(), tmp_path)
     assert names == {"val_2", "val_3", "onnx::Mul_5", "val_7", "bias"}
-    assert text.count("\n") == 1
+    assert text.count("\n") == 3
+    assert "their kinds: 'val_2', 'val_3', 'onnx::Mul_5'; --freeze=" in text
+    assert "by their names only, as the file does not record their kinds: 'bias'; " in text
     start = "note: " + str(tmp_path / "model.onnx") + ": not trained, as buffers or constants: "
     assert start in text
     for name in ("val_1", "onnx::Mul_4", "/a/Constant_1_output_0", "pe", "mask"):

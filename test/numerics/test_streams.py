@@ -245,12 +245,10 @@ def test_refused_plans_and_targets():
     message = refused(graph, "--scan=blelloch")
     assert "132" in message and "256" not in message
     assert "--memory-limit" in refused(graph, "--target=cuda", "--memory-limit=1M")
-    scattered = stream_models.ALL["scattered_caches"]
-    assert "depends on elements of an array" in refused(scattered, "--target=cuda")
 
 
 @pytest.mark.parametrize("steps, samples", [(1, 1), (7, 17)])
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "scattered_caches"])
+@pytest.mark.parametrize("name", NAMES)
 def test_emulated_gpu(name, steps, samples):
     graph = stream_models.ALL[name]
     arrays = stream_models.random_arrays(graph, steps, samples)

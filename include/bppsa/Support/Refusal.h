@@ -24,6 +24,7 @@ namespace bppsa {
 
 /// An error for users at `op`; `refuseOp` names the operation where IR is shown.
 mlir::InFlightDiagnostic refuse(mlir::Operation *op);
+mlir::InFlightDiagnostic refuse(mlir::Location loc);
 mlir::InFlightDiagnostic refuseOp(mlir::Operation *op, const llvm::Twine &message = {});
 
 bool isRefusal(const mlir::Diagnostic &diagnostic);

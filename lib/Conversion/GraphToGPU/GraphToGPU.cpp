@@ -6,6 +6,7 @@
 
 #include "GraphToGPU.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -107,8 +108,8 @@ static LogicalResult verifyHost(func::FuncOp function) {
       return WalkResult::skip();
     if (!accessesElements(op))
       return WalkResult::advance();
-    op->emitOpError("depends on elements of an array outside of any kernel, which a program for "
-                    "GPUs cannot do; use --target=cpu");
+    refuseOp(op, "depends on elements of an array outside of any kernel, which a program for GPUs "
+                 "cannot do; use --target=cpu");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

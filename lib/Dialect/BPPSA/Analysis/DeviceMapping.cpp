@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
+#include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -61,7 +62,7 @@ static FailureOr<MappingChoice> chooseBlock(const LoopBody &loop, GPUKernel kern
   }
   int64_t threads = cost::roundUpToWarps(needs.rows);
   if (needs.rows > cost::mostThreads)
-    return loop.op->emitOpError("has a vector of ")
+    return refuseOp(loop.op, "has a vector of ")
            << needs.rows << " rows, and a block of a GPU has at most " << cost::mostThreads
            << " threads; use --target=cpu";
   int64_t parts = 8;
