@@ -37,7 +37,7 @@ SANITIZED = bool(
     and re.search(r"^BPPSA_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
 )
 needs_true_memory = pytest.mark.skipif(SANITIZED, reason="sanitizers need memory of their own")
-# The verifier runs after every pass of the compiler, which leaves it out where that takes long.
+# The verifier runs after every pass of the compiler, but see `choose_verifier`.
 os.environ.setdefault("BPPSA_VERIFY_EACH", "1")
 TIME_LIMIT = 300  # seconds, for one run of anything on a machine with other work
 
@@ -45,6 +45,9 @@ TIME_LIMIT = 300  # seconds, for one run of anything on a machine with other wor
 def run(*command, **kwargs):
     """Runs a command with its output captured as text; never raises on a non-zero exit status."""
     command = [str(word) for word in command]
+    if command[0] == str(COMPILER) and "env" not in kwargs:
+        options = " ".join(word for word in command[1:] if "/" not in word)
+        kwargs["env"] = choose_verifier(hashlib.sha256(options.encode()).hexdigest())
     return subprocess.run(
         command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False, **kwargs
     )
@@ -189,7 +192,7 @@ def record_for_gpu(program, command, arguments, data, result):
 
 
 def choose_verifier(key):
-    """The environment of the compilation of a program: one of eight has the verifier after every pass.
+    """The environment of a compilation: one of eight has the verifier after every pass.
 
     It takes as long as half of a compilation; what the pipelines make is verified in any case.
     With BPPSA_VERIFY_PROGRAMS=all every program has it.

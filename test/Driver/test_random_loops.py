@@ -29,7 +29,8 @@ def compile_group(seeds, directory, *options):
     onnx.save(random_loops.make(seeds).model, source)
     compiler = harness.require_tool("bppsa-compile")
     command = [compiler, source, "--loss=mse", "--mcpu=native", "-O0", "--compile-to=lower"]
-    return harness.run(*command, "-o", directory / "out", *options)
+    verifier = harness.choose_verifier(f"{seeds[0]:x}")
+    return harness.run(*command, "-o", directory / "out", *options, env=verifier)
 
 
 def check_group(seeds, directory):
