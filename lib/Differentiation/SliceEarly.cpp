@@ -61,9 +61,9 @@ struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
     affine::AffineDelinearizeIndexOp::getCanonicalizationPatterns(patterns, &getContext());
     RewritePatternSet expansion(&getContext());
     affine::populateAffineExpandIndexOpsPatterns(expansion);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) ||
-        failed(applyPatternsGreedily(getOperation(), std::move(expansion))))
-      signalPassFailure();
+    // Some patterns undo others, so rewriting may end without a fixed point. The IR is valid then.
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    (void)applyPatternsGreedily(getOperation(), std::move(expansion));
   }
 };
 } // namespace

@@ -75,6 +75,10 @@ def make_module(case):
     return module, inputs
 
 
+def find_batch_axis(case):
+    return 1 if case.name == "lstm_both" else 0
+
+
 def export(case, directory):
     """Writes the model, its parameters and data for it."""
     module, inputs = make_module(case)
@@ -85,9 +89,11 @@ def export(case, directory):
             module, arguments, path, dynamo=False, do_constant_folding=case.optimized, opset_version=17, **names
         )
     else:
+        batch = torch.export.Dim("N", min=2)
         torch.onnx.export(
-            module, arguments, path, dynamo=True, optimize=case.optimized, external_data=False, verbose=False, **names
-        )
+            module, arguments, path, dynamo=True, optimize=case.optimized, external_data=False, verbose=False,
+            dynamic_shapes=tuple({find_batch_axis(case): batch} for _ in arguments), **names,
+        )  # fmt: skip
     with torch.no_grad():
         out = module(*arguments)
     parameters = {key: value.detach().numpy() for key, value in module.named_parameters()}
@@ -178,11 +184,11 @@ def compare(parameters, trained, said):
 
 
 def data_options(case, directory):
-    """All samples in one batch, as most models have been exported for a fixed number of them."""
+    """All samples in one batch, as the older exporter fixes their number."""
     data = directory / f"{case}.data.npz"
     with np.load(data) as arrays:
         name = "x" if "x" in arrays else arrays.files[0]
-        samples = arrays[name].shape[1 if case.name == "lstm_both" else 0]
+        samples = arrays[name].shape[find_batch_axis(case)]
     return ["--data", data, "--batch", samples, "--threads", 1]
 
 
@@ -217,7 +223,10 @@ def check(case, directory, binaries, options=()):
     if unknown and not options:
         return "different", "trained, but no initializers of the file: " + ", ".join(unknown)
     if unknown:  # --untie gives names that the file has not.
-        trained = {name: array for name, array in read_saved(program, case, directory).items() if name in trained}
+        saved, problem = read_saved(program, case, directory)
+        if problem:
+            return "refused", problem
+        trained = {name: array for name, array in saved.items() if name in trained}
     # The warning lists a few; `info` has all of them, with the parameters.
     if "computed initializers from parameters" in said:
         computed = ("fused with", "computed for", "folded from")
@@ -232,10 +241,13 @@ def check(case, directory, binaries, options=()):
 
 
 def read_saved(program, case, directory):
-    """The initializers before training, under the names that the program has for them."""
+    """The initializers before training, under the names that the program has for them; or an error."""
     saved = directory / f"{case}.start.onnx"
-    run(program, "train", *data_options(case, directory), "--epochs", 1, "--lr", 0, "--save", saved)
-    return read_initializers(saved)
+    words = [*data_options(case, directory), "--epochs", 1, "--lr", 0]
+    completed = run(program, "train", *words, "--save", saved)
+    if completed.returncode != 0:
+        return {}, "train: " + completed.stderr.strip().splitlines()[-1]
+    return read_initializers(saved), ""
 
 
 def main():
