@@ -114,6 +114,12 @@ std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) con
          listSome(nodes) + "; export with optimize=False to keep them";
 }
 
+std::string InitializerRemarks::describeLost(ArrayRef<std::string> names) const {
+  return "the file lacks parameters of the module, which are not trained: " + quoteSome(names) +
+         "; if the exporter has left them out because they change nothing yet, export with "
+         "optimize=False";
+}
+
 std::string InitializerRemarks::describeConstants(ArrayRef<std::string> constants) const {
   return "not trained, as buffers or constants: " + listSome(constants) + offerTrain("trains them");
 }

@@ -41,6 +41,8 @@ public:
   std::string describeNamed(llvm::ArrayRef<std::string> names) const;
   /// Nodes whose biases the exporter has removed.
   std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
+  /// Parameters that the file lacks.
+  std::string describeLost(llvm::ArrayRef<std::string> names) const;
   /// Buffers and constants, each with the reason.
   std::string describeConstants(llvm::ArrayRef<std::string> constants) const;
   /// Initializers without a differentiable path to the loss, and the nodes at which paths end, if

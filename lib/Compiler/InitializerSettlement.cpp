@@ -157,6 +157,8 @@ void InitializerSettlement::warnOfUntrained() {
     warn(words.describeConstantWeights(constantWeights));
   if (!findings.removedBiases.empty())
     warn(words.describeRemoved(findings.removedBiases));
+  if (!findings.lost.empty() && !options.untie)
+    warn(words.describeLost(findings.lost));
 }
 
 void InitializerSettlement::warnOfMerged() {

@@ -66,6 +66,8 @@ struct InitializerFindings {
   std::vector<std::string> removedBiases;
   /// Trained initializers that may be buffers or constants, as nothing in the file tells.
   std::vector<std::string> doubtful;
+  /// Parameters of the exported program that the file lacks for none of these reasons.
+  std::vector<std::string> lost;
   /// Running statistics of BatchNormalization nodes.
   std::vector<std::string> statistics;
   /// Outputs of Constant nodes that look like weights.

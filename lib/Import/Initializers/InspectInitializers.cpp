@@ -160,6 +160,18 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     if (getMetadata(node, "pkg.onnxscript.rewriter.rule_name").starts_with("RemoveOptionalBias"))
       findings.removedBiases.push_back(getNodeName(node).str());
   findings.constantWeights = findConstantWeights(file->model);
+  llvm::StringSet<> names;
+  collectNames(file->model.graph(), names);
+  // The file names neither the biases that have been removed nor the parameters that were merged.
+  // One of its initializers without a record may be a parameter by another name.
+  auto isRecorded = [](const ClassifiedInitializer &found) {
+    return found.evidence == Evidence::Record;
+  };
+  if (findings.merged.empty() && llvm::all_of(findings.parameters, isRecorded)) {
+    findings.lost = kinds.findLost(names);
+    if (!findings.removedBiases.empty())
+      llvm::erase_if(findings.lost, [](StringRef name) { return name.ends_with("bias"); });
+  }
   auto transposed = findTransposed(*file, parameters);
   if (failed(transposed))
     return failure();

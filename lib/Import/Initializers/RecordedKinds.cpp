@@ -173,6 +173,24 @@ std::optional<InitializerKind> RecordedKinds::find(StringRef name) const {
   return classifyFolded(name, found->second.foldedFrom);
 }
 
+std::vector<std::string> RecordedKinds::findLost(const llvm::StringSet<> &initializers) const {
+  llvm::StringSet<> found;
+  for (const auto &record : records)
+    if (initializers.contains(record.getKey()))
+      found.insert_range(record.getValue().foldedFrom);
+  std::vector<std::string> lost;
+  for (const auto &entry : signature) {
+    auto isFused = [&](const auto &layer) {
+      return StringRef(layer.getValue()).contains("'" + entry.getKey().str() + "'");
+    };
+    if (entry.getValue() == "PARAMETER" && !initializers.contains(entry.getKey()) &&
+        !found.contains(entry.getKey()) && llvm::none_of(fused, isFused))
+      lost.push_back(entry.getKey().str());
+  }
+  llvm::sort(lost);
+  return lost;
+}
+
 bool RecordedKinds::isFoldedFromName(StringRef name) const {
   auto found = records.find(name);
   return found != records.end() && llvm::any_of(found->second.foldedFrom, [](StringRef source) {

@@ -52,6 +52,9 @@ public:
   bool isParameter(llvm::StringRef name) const { return signature.lookup(name) == "PARAMETER"; }
   /// Whether the file lists all parameters of the exported program.
   bool hasSignature() const { return !signature.empty(); }
+  /// The parameters of the exported program that are neither among `initializers` nor folded into
+  /// one of them, such as a scale of ones that the exporter has left out. In alphabetical order.
+  std::vector<std::string> findLost(const llvm::StringSet<> &initializers) const;
   /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of
   /// a submodule. For files without a signature.
   bool isFoldedFromName(llvm::StringRef initializer) const;
