@@ -63,69 +63,55 @@ MaybeExpr LoopLists::getGrowingLength(StringRef name) {
 // Before a step
 //===----------------------------------------------------------------------===//
 
-/// Elements at the start of `parts`; where some are hidden, the loop around is asked for them.
-static FailureOr<SmallVector<Tensor>> takeFirst(GraphBuilder &graph, ArrayRef<ListPart> parts,
-                                                int64_t count) {
-  SmallVector<Tensor> elements;
-  for (const ListPart &part : parts) {
-    int64_t missing = count - elements.size();
-    if (missing == 0)
-      break;
-    if (part.kind == ListPart::Hidden && part.reads)
-      part.reads->first = std::max(part.reads->first, missing);
-    if (part.kind == ListPart::Hidden)
-      return failure();
-    if (part.kind == ListPart::Element) {
-      elements.push_back(part.tensor);
-      continue;
+/// Adds elements of `part`, from its start or its end, until there are `count`. If the part is
+/// hidden, the loop around is asked for them.
+static LogicalResult takeElements(GraphBuilder &graph, const ListPart &part, int64_t count,
+                                  bool fromEnd, SmallVectorImpl<Tensor> &elements) {
+  int64_t missing = count - elements.size();
+  if (part.kind == ListPart::Hidden) {
+    if (part.reads) {
+      int64_t &number = fromEnd ? part.reads->last : part.reads->first;
+      number = std::max(number, missing);
     }
-    AffineExpr size = part.tensor.dims.front().size;
-    std::optional<int64_t> constant = getConstant(size);
-    if (!constant && failed(graph.requireAtLeast(size, graph.getExpr(missing))))
-      return failure();
-    for (int64_t i = 0; i < std::min(missing, constant.value_or(missing)); ++i)
-      elements.push_back(makeListElement(graph, part.tensor, graph.getExpr(i)));
-  }
-  if (static_cast<int64_t>(elements.size()) != count)
     return failure();
-  return elements;
+  }
+  if (part.kind == ListPart::Element) {
+    elements.push_back(part.tensor);
+    return success();
+  }
+  AffineExpr size = part.tensor.dims.front().size;
+  std::optional<int64_t> constant = getConstant(size);
+  if (!constant && failed(graph.requireAtLeast(size, graph.getExpr(missing))))
+    return failure();
+  for (int64_t i = 0, e = std::min(missing, constant.value_or(missing)); i < e; ++i) {
+    AffineExpr position = fromEnd ? *subtractExprs(size, graph.getExpr(i + 1)) : graph.getExpr(i);
+    elements.push_back(makeListElement(graph, part.tensor, position));
+  }
+  return success();
 }
 
-/// The same at the end; in the order of the list.
-static FailureOr<SmallVector<Tensor>> takeLast(GraphBuilder &graph, ArrayRef<ListPart> parts,
-                                               int64_t count) {
+/// The first or last `count` elements of `parts`, in the order of the list.
+static FailureOr<SmallVector<Tensor>> takeElements(GraphBuilder &graph, ArrayRef<ListPart> parts,
+                                                   int64_t count, bool fromEnd) {
   SmallVector<Tensor> elements;
-  for (const ListPart &part : llvm::reverse(parts)) {
-    int64_t missing = count - elements.size();
-    if (missing == 0)
-      break;
-    if (part.kind == ListPart::Hidden && part.reads)
-      part.reads->last = std::max(part.reads->last, missing);
-    if (part.kind == ListPart::Hidden)
+  for (size_t i = 0; i < parts.size() && static_cast<int64_t>(elements.size()) != count; ++i)
+    if (failed(takeElements(graph, parts[fromEnd ? parts.size() - 1 - i : i], count, fromEnd,
+                            elements)))
       return failure();
-    if (part.kind == ListPart::Element) {
-      elements.push_back(part.tensor);
-      continue;
-    }
-    AffineExpr size = part.tensor.dims.front().size;
-    std::optional<int64_t> constant = getConstant(size);
-    if (!constant && failed(graph.requireAtLeast(size, graph.getExpr(missing))))
-      return failure();
-    for (int64_t i = 1; i <= std::min(missing, constant.value_or(missing)); ++i)
-      elements.push_back(
-          makeListElement(graph, part.tensor, *subtractExprs(size, graph.getExpr(i))));
-  }
   if (static_cast<int64_t>(elements.size()) != count)
     return failure();
-  std::reverse(elements.begin(), elements.end());
+  if (fromEnd)
+    std::reverse(elements.begin(), elements.end());
   return elements;
 }
 
 FailureOr<SmallVector<Tensor>> LoopLists::getInitialStates(const List &list) {
   if (list.isFixed)
     return list.elements;
-  FailureOr<SmallVector<Tensor>> first = takeFirst(graph, list.initial->parts, list.known.first);
-  FailureOr<SmallVector<Tensor>> last = takeLast(graph, list.initial->parts, list.known.last);
+  FailureOr<SmallVector<Tensor>> first =
+      takeElements(graph, list.initial->parts, list.known.first, /*fromEnd=*/false);
+  FailureOr<SmallVector<Tensor>> last =
+      takeElements(graph, list.initial->parts, list.known.last, /*fromEnd=*/true);
   if (failed(first) || failed(last)) {
     int64_t count = std::max(list.known.first, list.known.last);
     return emitListError(list) << "has no element " << (failed(first) ? count - 1 : -count)
@@ -231,8 +217,8 @@ FailureOr<SmallVector<Tensor>> LoopLists::getGrowingStates(List &list, const Ten
   if (list.growsByOne && (list.front.isAny || !list.back.isAny || list.back.isStack))
     return emitListError(list) << "is read at the iteration number, accepted: a list to which each "
                                   "step appends one element at the end";
-  FailureOr<SmallVector<Tensor>> first = takeFirst(graph, before, numFirst);
-  FailureOr<SmallVector<Tensor>> last = takeLast(graph, behind, numLast);
+  FailureOr<SmallVector<Tensor>> first = takeElements(graph, before, numFirst, /*fromEnd=*/false);
+  FailureOr<SmallVector<Tensor>> last = takeElements(graph, behind, numLast, /*fromEnd=*/true);
   if (failed(first) || failed(last))
     return emitListError(list) << "has no known number of elements in a step";
   first->append(*last);
