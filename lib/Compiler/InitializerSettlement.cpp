@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace bppsa;
+using Role = InitializerKind::Role;
 
 /// The results of `forward` that have a loss.
 static SmallVector<Value> findLossValues(func::FuncOp forward, const TrainingOptions &training) {
@@ -31,9 +32,9 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
       differentiable(findDifferentiablePaths(findLossValues(forward, options.training))),
       isTrainMatched(options.train.empty() || !lifted.empty()) {
   for (const ClassifiedInitializer &found : findings.constants)
-    constants[found.name] = found.reason;
+    constants[found.name] = found.kind.reason;
   for (const ClassifiedInitializer &found : findings.parameters)
-    parameters[found.name] = found.reason;
+    parameters[found.name] = found.kind;
   trainedConstants.insert(lifted.begin(), lifted.end());
   for (const std::string &name : findings.constantWeights)
     if (isFrozenByUser(name))
@@ -59,8 +60,9 @@ InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned arg
 InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument, StringRef name) {
   bool isChosen = !options.train.empty() && train.match(name);
   auto constant = constants.find(name);
-  isTrainMatched |=
-      isChosen && (constant != constants.end() || llvm::is_contained(findings.doubtful, name));
+  auto parameter = parameters.find(name);
+  bool isDoubtful = parameter != parameters.end() && parameter->second.role == Role::Doubtful;
+  isTrainMatched |= isChosen && (constant != constants.end() || isDoubtful);
   isFreezeMatched |= isFrozenByUser(name);
   if (attrs::Statistic::ofArgument(forward, argument))
     return isFrozenByUser(name) ? Decision{"frozen", "--freeze"}
@@ -76,9 +78,8 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
     return {"frozen", "no differentiable path to the loss"};
   if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
     return {"trained", "--train"};
-  auto parameter = parameters.find(name);
-  return {"trained",
-          parameter == parameters.end() ? "the file does not record its kind" : parameter->second};
+  return {"trained", parameter == parameters.end() ? "the file does not record its kind"
+                                                   : parameter->second.reason};
 }
 
 void InitializerSettlement::run() {
@@ -92,7 +93,7 @@ void InitializerSettlement::run() {
           llvm::json::Object{{"kind", decision.kind.str()}, {"reason", decision.reason}};
       std::string text = "'" + name.str() + "' (" + decision.reason + ")";
       if (decision.kind == "trained")
-        trained.push_back(name.str());
+        trained.insert(name);
       else
         untrainedReasons.push_back(text);
       // Sizes of a Resize and leftovers of constant folding are not meant to be trained.
@@ -180,20 +181,32 @@ void InitializerSettlement::warnOfMerged() {
     warn(words.describeMergedStatistics(statistics));
 }
 
+void InitializerSettlement::warnOfDerived() {
+  std::vector<std::string> derived;
+  std::optional<Evidence> evidence;
+  for (const auto &[name, kind] : findings.parameters) {
+    if (kind.role != Role::Derived)
+      continue;
+    if (!evidence)
+      evidence = kind.evidence;
+    if (isTrained(name))
+      derived.push_back("'" + name + "' (" + kind.reason + ")");
+  }
+  if (!derived.empty())
+    warn(words.describeDerived(derived, *evidence));
+}
+
 void InitializerSettlement::warnOfGuessed() {
   auto isConfirmed = [&](StringRef name) { return !options.train.empty() && train.match(name); };
-  auto isDerived = [&](StringRef name) {
-    return llvm::any_of(findings.derived,
-                        [&](const ClassifiedInitializer &found) { return found.name == name; });
-  };
   std::vector<std::string> doubtful, named;
-  for (const std::string &name : findings.doubtful)
-    if (isTrained(name) && !isConfirmed(name))
+  for (const auto &[name, kind] : findings.parameters) {
+    if (!isTrained(name) || isConfirmed(name))
+      continue;
+    if (kind.role == Role::Doubtful)
       doubtful.push_back(name);
-  for (const ClassifiedInitializer &found : findings.parameters)
-    if (found.evidence == Evidence::Name && !isDerived(found.name) && isTrained(found.name) &&
-        !isConfirmed(found.name) && !llvm::is_contained(findings.doubtful, found.name))
-      named.push_back(found.name);
+    else if (kind.role == Role::Parameter && kind.evidence == Evidence::Name)
+      named.push_back(name);
+  }
   if (!doubtful.empty())
     warn(words.describeDoubtful(doubtful));
   if (!named.empty())
@@ -202,12 +215,7 @@ void InitializerSettlement::warnOfGuessed() {
 
 void InitializerSettlement::addRemarks() {
   warnOfUntrained();
-  std::vector<std::string> derived;
-  for (const ClassifiedInitializer &found : findings.derived)
-    if (isTrained(found.name))
-      derived.push_back("'" + found.name + "' (" + found.reason + ")");
-  if (!derived.empty())
-    warn(words.describeDerived(derived, findings.derived.front().evidence));
+  warnOfDerived();
   warnOfGuessed();
   std::vector<std::pair<std::string, std::string>> transposed;
   llvm::copy_if(findings.transposed, std::back_inserter(transposed),

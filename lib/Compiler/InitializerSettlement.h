@@ -51,10 +51,11 @@ private:
   bool isFrozenByUser(llvm::StringRef name) const {
     return !options.training.freeze.empty() && freeze.match(name);
   }
-  bool isTrained(llvm::StringRef name) const { return llvm::is_contained(trained, name); }
+  bool isTrained(llvm::StringRef name) const { return trained.contains(name); }
   std::vector<std::string> findEndNodes();
   void warnOfUntrained();
   void warnOfMerged();
+  void warnOfDerived();
   void warnOfGuessed();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
@@ -69,11 +70,12 @@ private:
   InitializerRemarks words;
   llvm::Regex train, freeze;
   llvm::DenseSet<mlir::Value> differentiable;
-  llvm::StringMap<std::string> constants, parameters;
-  llvm::StringSet<> trainedConstants, updatedStatistics;
+  llvm::StringMap<std::string> constants;
+  llvm::StringMap<InitializerKind> parameters;
+  llvm::StringSet<> trained, trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false, isTrainingMeant = false;
   /// Names; those with a reason are quoted.
-  std::vector<std::string> trained, pathless, constantReasons, untrainedReasons, constantWeights;
+  std::vector<std::string> pathless, constantReasons, untrainedReasons, constantWeights;
 };
 
 } // namespace bppsa

@@ -43,10 +43,28 @@ enum class Evidence {
   Name
 };
 
+/// The kind of an initializer and the reason for it.
+struct InitializerKind {
+  enum class Role {
+    /// Trained: a parameter, or parameters in another layout.
+    Parameter,
+    /// A buffer or a constant, or folded from such.
+    Constant,
+    /// Folded from parameters by arithmetic: to train it is not to train the parameters.
+    Derived,
+    /// Trained, though nothing tells whether it is a parameter.
+    Doubtful,
+  };
+  Role role;
+  /// "recorded as BUFFER", "folded from 'A_log' by exp"
+  std::string reason;
+  Evidence evidence = Evidence::Record;
+};
+
 /// An initializer and why it is classified as it is.
 struct ClassifiedInitializer {
-  std::string name, reason;
-  Evidence evidence;
+  std::string name;
+  InitializerKind kind;
 };
 
 struct InitializerFindings {
@@ -57,15 +75,10 @@ struct InitializerFindings {
   std::vector<ClassifiedInitializer> constants;
   /// Initializers that are trained.
   std::vector<ClassifiedInitializer> parameters;
-  /// Those of them that the exporter has computed from parameters: to train them is not to train
-  /// the parameters.
-  std::vector<ClassifiedInitializer> derived;
   /// Matrices of which the second is the first one transposed.
   std::vector<std::pair<std::string, std::string>> transposed;
   /// Nodes without the bias of their module, which the exporter has removed because it is zero.
   std::vector<std::string> removedBiases;
-  /// Trained initializers that may be buffers or constants, as nothing in the file tells.
-  std::vector<std::string> doubtful;
   /// Parameters of the exported program that the file lacks for none of these reasons.
   std::vector<std::string> lost;
   /// Running statistics of BatchNormalization nodes.

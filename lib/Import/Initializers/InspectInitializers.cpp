@@ -18,7 +18,6 @@ using namespace bppsa;
 /// its values cannot be read.
 static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedKinds &kinds,
                                 const KindGuesser &guesser, InitializerFindings &findings) {
-  using Role = InitializerKind::Role;
   std::optional<InitializerKind> kind = kinds.find(tensor.name());
   if (!kind) {
     FailureOr<InitializerKind> guessed = guesser.guess(tensor);
@@ -26,13 +25,9 @@ static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedK
       return failure();
     kind = std::move(*guessed);
   }
-  ClassifiedInitializer classified = {tensor.name(), kind->reason, kind->evidence};
-  if (kind->role == Role::Doubtful)
-    findings.doubtful.push_back(tensor.name());
-  if (kind->role == Role::Derived)
-    findings.derived.push_back(classified);
-  bool isTrained = kind->role != Role::Constant;
-  (isTrained ? findings.parameters : findings.constants).push_back(std::move(classified));
+  bool isTrained = kind->role != InitializerKind::Role::Constant;
+  (isTrained ? findings.parameters : findings.constants)
+      .push_back({tensor.name(), std::move(*kind)});
   return isTrained;
 }
 
@@ -165,7 +160,7 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
   // The file names neither the biases that have been removed nor the parameters that were merged.
   // One of its initializers without a record may be a parameter by another name.
   auto isRecorded = [](const ClassifiedInitializer &found) {
-    return found.evidence == Evidence::Record;
+    return found.kind.evidence == Evidence::Record;
   };
   if (findings.merged.empty() && llvm::all_of(findings.parameters, isRecorded)) {
     findings.lost = kinds.findLost(names);

@@ -24,24 +24,6 @@
 
 namespace bppsa {
 
-/// The kind of an initializer and the reason for it.
-struct InitializerKind {
-  enum class Role {
-    /// Trained: a parameter, or parameters in another layout.
-    Parameter,
-    /// A buffer or a constant, or folded from such.
-    Constant,
-    /// Folded from parameters by arithmetic: to train it is not to train the parameters.
-    Derived,
-    /// Trained, though nothing tells whether it is a parameter.
-    Doubtful,
-  };
-  Role role;
-  /// "recorded as BUFFER", "folded from 'A_log' by exp"
-  std::string reason;
-  Evidence evidence = Evidence::Record;
-};
-
 class RecordedKinds {
 public:
   explicit RecordedKinds(const onnx::GraphProto &graph);
