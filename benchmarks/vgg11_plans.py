@@ -82,16 +82,16 @@ def links(kept, of_sample):
 
 
 def write_chain(path, chain):
-    """The links as a list of bppsa.apply ops; what leaves the last one, the image's, is not wanted."""
+    """The links as a list of jacobian.apply ops; what leaves the last one, the image's, is not wanted."""
     types, body, entering = [], [], None
     for k, (rows, cols_of, shared) in enumerate(chain):
         size = len(rows)
         text = ", ".join(f"[{', '.join(map(str, sorted(row)))}]" for row in rows)
-        pattern = f"#bppsa.pattern<{size}x{cols_of}, [{text}], [0 to {size - 1}]>"
+        pattern = f"#jacobian.pattern<{size}x{cols_of}, [{text}], [0 to {size - 1}]>"
         batch = "" if shared else ", batch = 1"
-        types.append(f"!j{k} = !bppsa.jacobian<{size}x{cols_of}xf32, csr({pattern}){batch}>")
+        types.append(f"!j{k} = !jacobian.matrix<{size}x{cols_of}xf32, csr({pattern}){batch}>")
         body.append(
-            f"  %{k + 1} = bppsa.apply %j{k}, %{k} : !j{k}, tensor<1x{cols_of}xf32> "
+            f"  %{k + 1} = jacobian.apply %j{k}, %{k} : !j{k}, tensor<1x{cols_of}xf32> "
             f"-> tensor<1x{size}xf32>"
         )
         entering = cols_of

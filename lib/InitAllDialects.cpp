@@ -10,6 +10,10 @@
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
+#include "bppsa/Dialect/Dist/Transforms/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
+#include "bppsa/Dialect/Jacobian/Transforms/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/InitAll.h"
 #include "mlir/InitAllExtensions.h"
@@ -19,7 +23,9 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<BPPSADialect, bgpu::BGPUDialect>();
+  registry.insert<BPPSADialect, bgpu::BGPUDialect, dist::DistDialect, jacobian::JacobianDialect>();
   registerVJPExternalModels(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
+  dist::registerBufferizableOpInterfaceExternalModels(registry);
+  jacobian::registerBufferizableOpInterfaceExternalModels(registry);
 }

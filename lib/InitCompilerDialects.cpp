@@ -9,6 +9,10 @@
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
+#include "bppsa/Dialect/Dist/Transforms/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
+#include "bppsa/Dialect/Jacobian/Transforms/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/InitAll.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -137,7 +141,7 @@ static void registerLowering(DialectRegistry &registry) {
 }
 
 void bppsa::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<BPPSADialect, bgpu::BGPUDialect, affine::AffineDialect, arith::ArithDialect,
+  registry.insert<BPPSADialect, bgpu::BGPUDialect, dist::DistDialect, jacobian::JacobianDialect, affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect, DLTIDialect,
                   func::FuncDialect, gpu::GPUDialect, index::IndexDialect, linalg::LinalgDialect,
                   LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect,
@@ -147,4 +151,6 @@ void bppsa::registerCompilerDialects(DialectRegistry &registry) {
   registerLowering(registry);
   registerVJPExternalModels(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
+  dist::registerBufferizableOpInterfaceExternalModels(registry);
+  jacobian::registerBufferizableOpInterfaceExternalModels(registry);
 }

@@ -8,7 +8,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "bppsa/Import/ImportONNX.h"
@@ -102,7 +102,7 @@ FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
 }
 
 static bool holdsRankMeans(ModuleOp module) {
-  return module.walk([](RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return module.walk([](dist::RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 /// Passes warnings and remarks of the importer on. Those of passes are for their authors.

@@ -8,6 +8,7 @@
 #include "TensorBuilders.h"
 #include "Training/Objective.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -149,7 +150,7 @@ void BackwardBuilder::appendGradients() {
     Value gradient = gradients.lookup(argument);
     auto nonzeros = attrs::Nonzeros::ofArgument(function, argument.getArgNumber());
     // What is zero stays so; the gradient that a link gives has these zeros already.
-    if (gradient && nonzeros && !gradient.getDefiningOp<LinkOp>())
+    if (gradient && nonzeros && !gradient.getDefiningOp<jacobian::LinkOp>())
       gradient = createMasked(builder, argument.getLoc(), gradient, nonzeros);
     results.push_back(gradient ? gradient
                                : createZerosLike(builder, terminator.getLoc(), argument));

@@ -7,7 +7,7 @@
 #include "Rules/ElementwiseVJP.h"
 #include "SliceSums.h"
 #include "TensorBuilders.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -27,7 +27,7 @@ SmallVector<Value> bppsa::getDifferentiatedOperands(Operation *op) {
 void Activity::propagate(Block &block) {
   for (Operation &op : block) {
     // What another rank sends depends on the parameters.
-    if (isa<ShardEnterOp>(op))
+    if (isa<dist::ShardEnterOp>(op))
       add(op.getOperand(0));
     if (isa<StopGradientOp>(op) ||
         llvm::none_of(getDifferentiatedOperands(&op), [&](Value value) { return contains(value); }))
@@ -113,6 +113,7 @@ void bppsa::eraseDeadOps(Block &block) {
 void bppsa::registerVJPExternalModels(DialectRegistry &registry) {
   registerArithVJP(registry);
   registerBPPSAVJP(registry);
+  registerDistVJP(registry);
   registerLinalgVJP(registry);
   registerMathVJP(registry);
   registerTensorVJP(registry);

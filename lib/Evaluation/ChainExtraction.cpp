@@ -83,17 +83,17 @@ static int64_t getBatch(int64_t known, const DynamicSizes &sizes) {
   return ShapedType::isDynamic(known) ? std::max<int64_t>(sizes.batch, 1) : known;
 }
 
-static MatrixStructure getStructure(JacobianType type) {
+static MatrixStructure getStructure(jacobian::MatrixType type) {
   return MatrixStructure(type.getStructure(), type.getRows(), type.getCols(), !type.getBatch());
 }
 
 /// The structure in which lowerings keep maps of links of `loop`: diagonals are
 /// vectors, anything else is a whole matrix.
 static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
-  JacobianType type = inferStepJacobian(loop);
-  StructureKind kind =
-      type && type.getStructure().isDiagonal() ? StructureKind::Diagonal : StructureKind::Dense;
-  return MatrixStructure(StructureAttr::get(loop->getContext(), kind), size, size);
+  jacobian::MatrixType type = inferStepJacobian(loop);
+  jacobian::StructureKind kind =
+      type && type.getStructure().isDiagonal() ? jacobian::StructureKind::Diagonal : jacobian::StructureKind::Dense;
+  return MatrixStructure(jacobian::StructureAttr::get(loop->getContext(), kind), size, size);
 }
 
 FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes) {
@@ -125,10 +125,10 @@ FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes
 }
 
 /// The chain of a list with the Jacobians `types`, from the cotangent `seed` to `initial`.
-static LinkChain getListChain(ArrayRef<JacobianType> types, Value seed, Value initial,
+static LinkChain getListChain(ArrayRef<jacobian::MatrixType> types, Value seed, Value initial,
                               const DynamicSizes &sizes) {
   LinkChain chain;
-  for (JacobianType type : types)
+  for (jacobian::MatrixType type : types)
     chain.links.push_back(getStructure(type));
   auto shaped = cast<ShapedType>(seed.getType());
   chain.withInitial = !initial.use_empty();
@@ -137,19 +137,19 @@ static LinkChain getListChain(ArrayRef<JacobianType> types, Value seed, Value in
   return chain;
 }
 
-LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {
-  SmallVector<JacobianType> types;
-  for (ApplyOp apply : applies)
-    types.push_back(cast<JacobianType>(apply.getJacobian().getType()));
-  return getListChain(types, ApplyOp(applies.front()).getCotangent(),
-                      ApplyOp(applies.back()).getResult(), sizes);
+LinkChain bppsa::getLinkChain(ArrayRef<jacobian::ApplyOp> applies, const DynamicSizes &sizes) {
+  SmallVector<jacobian::MatrixType> types;
+  for (jacobian::ApplyOp apply : applies)
+    types.push_back(cast<jacobian::MatrixType>(apply.getJacobian().getType()));
+  return getListChain(types, jacobian::ApplyOp(applies.front()).getCotangent(),
+                      jacobian::ApplyOp(applies.back()).getResult(), sizes);
 }
 
-LinkChain bppsa::getLinkChain(ArrayRef<LinkOp> links, const DynamicSizes &sizes) {
-  SmallVector<JacobianType> types;
-  for (LinkOp link : links)
+LinkChain bppsa::getLinkChain(ArrayRef<jacobian::LinkOp> links, const DynamicSizes &sizes) {
+  SmallVector<jacobian::MatrixType> types;
+  for (jacobian::LinkOp link : links)
     types.push_back(link.getJacobianType());
-  return getListChain(types, LinkOp(links.front()).getCotangent(), LinkOp(links.back()).getResult(),
+  return getListChain(types, jacobian::LinkOp(links.front()).getCotangent(), jacobian::LinkOp(links.back()).getResult(),
                       sizes);
 }
 
@@ -170,11 +170,11 @@ template <typename OpTy> std::vector<SmallVector<OpTy>> bppsa::findLinkLists(Ope
     SmallVector<OpTy> list;
     for (OpTy next = op; next; next = getNext(next))
       list.push_back(next);
-    if (list.size() > 1 || std::is_same_v<OpTy, LinkOp>)
+    if (list.size() > 1 || std::is_same_v<OpTy, jacobian::LinkOp>)
       lists.push_back(std::move(list));
   });
   return lists;
 }
 
-template std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *);
-template std::vector<SmallVector<LinkOp>> bppsa::findLinkLists(Operation *);
+template std::vector<SmallVector<jacobian::ApplyOp>> bppsa::findLinkLists(Operation *);
+template std::vector<SmallVector<jacobian::LinkOp>> bppsa::findLinkLists(Operation *);

@@ -337,7 +337,7 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
   OperandRange yielded = body.getTerminator()->getOperands();
   TypeRange arguments = body.getArgumentTypes();
-  JacobianType jacobian = inferStepJacobian(loop);
+  jacobian::MatrixType jacobian = inferStepJacobian(loop);
   bool isDiagonal = jacobian && jacobian.getStructure().isDiagonal();
   RegionCost region = getRegionCost(loop);
 

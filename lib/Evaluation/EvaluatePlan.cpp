@@ -68,7 +68,7 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    if (failed(evaluateLists<ApplyOp>()) || failed(evaluateLists<LinkOp>()))
+    if (failed(evaluateLists<jacobian::ApplyOp>()) || failed(evaluateLists<jacobian::LinkOp>()))
       return signalPassFailure();
     result = getOperation().walk([&](FunctionOpInterface function) {
       bool isKnown = function.isExternal() || succeeded(evaluateLayers(function));

@@ -76,7 +76,7 @@ static cost::HostChain getCost(ChainOp loop) {
   llvm::SetVector<Operation *> next = getNeeded(yielded.take_front(numStates)),
                                all = getNeeded(yielded);
   RegionCost region = getRegionCost(loop);
-  JacobianType jacobian = inferStepJacobian(loop);
+  jacobian::MatrixType jacobian = inferStepJacobian(loop);
   cost::HostChain chain;
   chain.rows = 0;
   for (BlockArgument state : states)

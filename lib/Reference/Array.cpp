@@ -108,7 +108,7 @@ Array Array::slice(int64_t first, ArrayRef<int64_t> sliceShape) const {
 }
 
 SmallVector<int64_t, 4> bppsa::getValueShape(Type type) {
-  if (auto jacobian = dyn_cast<JacobianType>(type))
+  if (auto jacobian = dyn_cast<jacobian::MatrixType>(type))
     type = jacobian.getDenseType();
   if (auto shaped = dyn_cast<ShapedType>(type))
     return SmallVector<int64_t, 4>(shaped.getShape());
@@ -116,7 +116,7 @@ SmallVector<int64_t, 4> bppsa::getValueShape(Type type) {
 }
 
 bool bppsa::isFloatValue(Type type) {
-  return isa<JacobianType>(type) || isa<FloatType>(getElementTypeOrSelf(type));
+  return isa<jacobian::MatrixType>(type) || isa<FloatType>(getElementTypeOrSelf(type));
 }
 
 void bppsa::forEachElementIndex(ArrayRef<int64_t> shape,

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Reference/Interpreter.h"
 
 using namespace mlir;
@@ -36,34 +36,34 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
     return success();
   });
   // One process has the whole batch.
-  table.add<RankMeanOp>([](RankMeanOp op, Interpreter &interpreter) {
+  table.add<dist::RankMeanOp>([](dist::RankMeanOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();
   });
-  table.add<RankWeightOp>([](RankWeightOp op, Interpreter &interpreter) {
+  table.add<dist::RankWeightOp>([](dist::RankWeightOp op, Interpreter &interpreter) {
     interpreter.set(op.getWeight(), Array::makeScalar(1));
     return success();
   });
   // And all steps.
-  table.add<ShardEnterOp>([](ShardEnterOp op, Interpreter &interpreter) {
+  table.add<dist::ShardEnterOp>([](dist::ShardEnterOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();
   });
-  table.add<ShardLeaveOp>([](ShardLeaveOp op, Interpreter &interpreter) {
+  table.add<dist::ShardLeaveOp>([](dist::ShardLeaveOp op, Interpreter &interpreter) {
     interpreter.set(op.getResult(), op.getTransposed()
                                         ? Array::makeZeros(interpreter.get(op.getOperand()).shape)
                                         : Array::makeScalar(0));
     return success();
   });
-  table.add<ShardScanOp>([](ShardScanOp op, Interpreter &interpreter) {
+  table.add<dist::ShardScanOp>([](dist::ShardScanOp op, Interpreter &interpreter) {
     interpreter.set(op.getResult(), Array::makeZeros(interpreter.get(op.getOwn()).shape));
     return success();
   });
-  table.add<ShardFirstStepOp>([](ShardFirstStepOp op, Interpreter &interpreter) {
+  table.add<dist::ShardFirstStepOp>([](dist::ShardFirstStepOp op, Interpreter &interpreter) {
     interpreter.set(op.getFirst(), Array::makeIndex(0));
     return success();
   });
-  table.add<ShardAllStepsOp>([](ShardAllStepsOp op, Interpreter &interpreter) {
+  table.add<dist::ShardAllStepsOp>([](dist::ShardAllStepsOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOwn(), op.getAll());
     return success();
   });

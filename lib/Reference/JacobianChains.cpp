@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/JacobianChains.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
 
@@ -40,10 +40,10 @@ static Array getData(const Array &jacobian, const SparsityPattern &pattern) {
 NamedArrays bppsa::getJacobianChain(Operation *function, const Interpreter &interpreter) {
   NamedArrays arrays;
   int64_t number = 0;
-  function->walk([&](AssembleOp link) {
-    if (link->getParentOfType<LinkOp>())
+  function->walk([&](jacobian::AssembleOp link) {
+    if (link->getParentOfType<jacobian::LinkOp>())
       return;
-    auto type = cast<JacobianType>(link.getType());
+    auto type = cast<jacobian::MatrixType>(link.getType());
     SparsityPattern pattern = type.computePattern();
     std::vector<int64_t> starts = {0}, columns;
     for (int64_t row = 0; row < pattern.getNumRows(); ++row) {
@@ -74,7 +74,7 @@ public:
   }
 
   /// The types of all links; on failure `error` says why.
-  LogicalResult read(SmallVectorImpl<JacobianType> &types);
+  LogicalResult read(SmallVectorImpl<jacobian::MatrixType> &types);
   std::string error;
 
 private:
@@ -83,7 +83,7 @@ private:
     return failure();
   }
   const Array *find(const std::string &name, bool isFloat);
-  LogicalResult readLink(const std::string &name, SmallVectorImpl<JacobianType> &types);
+  LogicalResult readLink(const std::string &name, SmallVectorImpl<jacobian::MatrixType> &types);
   LogicalResult checkPattern(const std::string &name, const Array &shape, const Array &starts,
                              const Array &columns, const Array &data);
   bool isEntry(const Array &data, int64_t entry) const;
@@ -132,7 +132,7 @@ bool ChainReader::isEntry(const Array &data, int64_t entry) const {
   return !dropZeros;
 }
 
-LogicalResult ChainReader::readLink(const std::string &name, SmallVectorImpl<JacobianType> &types) {
+LogicalResult ChainReader::readLink(const std::string &name, SmallVectorImpl<jacobian::MatrixType> &types) {
   const Array *shape = find(name + ".shape", /*isFloat=*/false);
   const Array *starts = shape ? find(name + ".indptr", /*isFloat=*/false) : nullptr;
   const Array *columns = starts ? find(name + ".indices", /*isFloat=*/false) : nullptr;
@@ -152,13 +152,13 @@ LogicalResult ChainReader::readLink(const std::string &name, SmallVectorImpl<Jac
   if (!types.empty() && types.back().getRows() != cols)
     return fail("array '" + name + ".shape' has " + Twine(cols) +
                 " columns, but the link before it " + Twine(types.back().getRows()) + " rows");
-  types.push_back(JacobianType::get(context, rows, cols, Float32Type::get(context),
-                                    StructureAttr::fromPattern(context, std::move(pattern)),
+  types.push_back(jacobian::MatrixType::get(context, rows, cols, Float32Type::get(context),
+                                    jacobian::StructureAttr::fromPattern(context, std::move(pattern)),
                                     batch));
   return success();
 }
 
-LogicalResult ChainReader::read(SmallVectorImpl<JacobianType> &types) {
+LogicalResult ChainReader::read(SmallVectorImpl<jacobian::MatrixType> &types) {
   for (size_t number = 1; byName.count("link_" + std::to_string(number) + ".shape"); ++number)
     if (failed(readLink("link_" + std::to_string(number), types)))
       return failure();
@@ -171,8 +171,8 @@ LogicalResult ChainReader::read(SmallVectorImpl<JacobianType> &types) {
 }
 
 /// The samples of the links; 1 where all are shared.
-static int64_t getSamples(ArrayRef<JacobianType> types) {
-  for (JacobianType type : types)
+static int64_t getSamples(ArrayRef<jacobian::MatrixType> types) {
+  for (jacobian::MatrixType type : types)
     if (type.getBatch())
       return *type.getBatch();
   return 1;
@@ -182,7 +182,7 @@ OwningOpRef<ModuleOp> bppsa::makeJacobianChain(MLIRContext *context, const Named
                                                bool dropZeros, std::string &error) {
   context->loadDialect<BPPSADialect, func::FuncDialect>();
   ChainReader reader(context, arrays, dropZeros);
-  SmallVector<JacobianType> links;
+  SmallVector<jacobian::MatrixType> links;
   if (failed(reader.read(links))) {
     error = reader.error;
     return {};
@@ -214,7 +214,7 @@ OwningOpRef<ModuleOp> bppsa::makeJacobianChain(MLIRContext *context, const Named
   for (auto [link, argument] : llvm::zip(links, body.getArguments())) {
     result = cotangent;
     cotangent =
-        ApplyOp::create(builder, loc, getCotangentType(link.getRows()), argument, cotangent);
+        jacobian::ApplyOp::create(builder, loc, getCotangentType(link.getRows()), argument, cotangent);
   }
   func::ReturnOp::create(builder, loc, result);
   return module;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleLayout.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Reference/Interpreter.h"
 
 using namespace mlir;
@@ -23,20 +23,20 @@ static double getEntry(const Array &jacobian, int64_t b, int64_t row, int64_t co
 
 /// The number of matrices in a Jacobian of `type`: its own batch or that of the
 /// given array; nothing where there is one for all samples.
-static std::optional<int64_t> getJacobianBatch(JacobianType type, const Array *array) {
+static std::optional<int64_t> getJacobianBatch(jacobian::MatrixType type, const Array *array) {
   if (!type.getBatch())
     return std::nullopt;
   return ShapedType::isDynamic(*type.getBatch()) && array ? array->shape[0] : *type.getBatch();
 }
 
-static SmallVector<int64_t> getJacobianShape(JacobianType type, std::optional<int64_t> batch) {
+static SmallVector<int64_t> getJacobianShape(jacobian::MatrixType type, std::optional<int64_t> batch) {
   if (!batch)
     return {type.getRows(), type.getCols()};
   return {*batch, type.getRows(), type.getCols()};
 }
 
 /// Applies the link of `op` to every unit cotangent of sample `b`.
-static LogicalResult linearizeSample(LinearizeOp op, Interpreter &interpreter, int64_t b,
+static LogicalResult linearizeSample(jacobian::LinearizeOp op, Interpreter &interpreter, int64_t b,
                                      Array &result) {
   Block &body = op.getBody().front();
   size_t numSaved = op.getSaved().size();
@@ -64,8 +64,8 @@ static LogicalResult linearizeSample(LinearizeOp op, Interpreter &interpreter, i
   return success();
 }
 
-static LogicalResult evaluateLinearize(LinearizeOp op, Interpreter &interpreter) {
-  auto type = cast<JacobianType>(op.getResult().getType());
+static LogicalResult evaluateLinearize(jacobian::LinearizeOp op, Interpreter &interpreter) {
+  auto type = cast<jacobian::MatrixType>(op.getResult().getType());
   const Array *saved = op.getSaved().empty() ? nullptr : &interpreter.get(op.getSaved().front());
   std::optional<int64_t> batch = getJacobianBatch(type, saved);
   if (batch && ShapedType::isDynamic(*batch))
@@ -81,8 +81,8 @@ static LogicalResult evaluateLinearize(LinearizeOp op, Interpreter &interpreter)
   return success();
 }
 
-static LogicalResult evaluateAssemble(AssembleOp op, Interpreter &interpreter) {
-  auto type = cast<JacobianType>(op.getType());
+static LogicalResult evaluateAssemble(jacobian::AssembleOp op, Interpreter &interpreter) {
+  auto type = cast<jacobian::MatrixType>(op.getType());
   const Array &source = interpreter.get(op.getSource());
   std::optional<int64_t> batch = getJacobianBatch(type, &source);
   SparsityPattern pattern = type.computePattern();
@@ -100,9 +100,9 @@ static LogicalResult evaluateAssemble(AssembleOp op, Interpreter &interpreter) {
   return success();
 }
 
-static LogicalResult evaluateCompose(ComposeOp op, Interpreter &interpreter) {
+static LogicalResult evaluateCompose(jacobian::ComposeOp op, Interpreter &interpreter) {
   const Array &first = interpreter.get(op.getFirst()), &second = interpreter.get(op.getSecond());
-  auto type = cast<JacobianType>(op.getType());
+  auto type = cast<jacobian::MatrixType>(op.getType());
   std::optional<int64_t> batch = getJacobianBatch(type, first.getRank() == 3 ? &first : &second);
   Array result = Array::makeZeros(getJacobianShape(type, batch));
   int64_t position = 0;
@@ -115,7 +115,7 @@ static LogicalResult evaluateCompose(ComposeOp op, Interpreter &interpreter) {
   return success();
 }
 
-static LogicalResult evaluateApply(ApplyOp op, Interpreter &interpreter) {
+static LogicalResult evaluateApply(jacobian::ApplyOp op, Interpreter &interpreter) {
   const Array &jacobian = interpreter.get(op.getJacobian());
   const Array &cotangent = interpreter.get(op.getCotangent());
   int64_t samples = cotangent.shape[0];
@@ -326,7 +326,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
 }
 
 /// By its rule; the Jacobian is for plans.
-static LogicalResult evaluateLink(LinkOp op, Interpreter &interpreter) {
+static LogicalResult evaluateLink(jacobian::LinkOp op, Interpreter &interpreter) {
   Block &rule = op.getRule().front();
   interpreter.copy(op.getCotangent(), rule.getArgument(0));
   if (failed(interpreter.run(rule)))
@@ -336,11 +336,11 @@ static LogicalResult evaluateLink(LinkOp op, Interpreter &interpreter) {
 }
 
 void bppsa::addJacobianEvaluators(EvaluatorTable &table) {
-  table.add<AssembleOp>(evaluateAssemble);
-  table.add<LinearizeOp>(evaluateLinearize);
-  table.add<ComposeOp>(evaluateCompose);
-  table.add<ApplyOp>(evaluateApply);
-  table.add<LinkOp>(evaluateLink);
+  table.add<jacobian::AssembleOp>(evaluateAssemble);
+  table.add<jacobian::LinearizeOp>(evaluateLinearize);
+  table.add<jacobian::ComposeOp>(evaluateCompose);
+  table.add<jacobian::ApplyOp>(evaluateApply);
+  table.add<jacobian::LinkOp>(evaluateLink);
   table.add<TransitionOp>(evaluateTransition);
   table.add<FactoredTransitionOp>(evaluateFactoredTransition);
   table.add<ComposeTransitionsOp>(evaluateComposeTransitions);

@@ -171,7 +171,7 @@ static void dropModelAttributes(ModuleOp module) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
       NamedAttrList kept;
       for (NamedAttribute attribute : function_interface_impl::getArgAttrs(function, i))
-        if (!isa_and_nonnull<BPPSADialect>(attribute.getNameDialect()))
+        if (!isa_and_nonnull<BPPSADialect, jacobian::JacobianDialect>(attribute.getNameDialect()))
           kept.push_back(attribute);
       function_interface_impl::setArgAttrs(function, i, kept.getDictionary(module.getContext()));
     }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
@@ -116,7 +116,7 @@ SmallVector<int64_t> bppsa::getShardScans(ModuleOp module) {
   SmallVector<int64_t> sizes;
   // All functions that scan at all have the same scans.
   for (auto function : module.getOps<func::FuncOp>()) {
-    for (auto scan : function.getOps<ShardScanOp>())
+    for (auto scan : function.getOps<dist::ShardScanOp>())
       sizes.push_back(cast<ShapedType>(scan.getOwn().getType()).getDimSize(1));
     if (!sizes.empty())
       break;
@@ -174,7 +174,7 @@ void bppsa::addFirstUses(ModuleOp kernels, MutableArrayRef<ExportedFunction> fun
     auto function = kernels.lookupSymbol<func::FuncOp>(exported.symbol);
     if (!function)
       continue;
-    for (auto await : function.getOps<AwaitParameterOp>()) {
+    for (auto await : function.getOps<dist::AwaitParameterOp>()) {
       unsigned argument = cast<BlockArgument>(await.getParameter()).getArgNumber();
       exported.firstUses.push_back(attrs::Parameter::ofArgument(function, argument).str());
     }

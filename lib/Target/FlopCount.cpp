@@ -64,7 +64,7 @@ static std::vector<int64_t> readIndices(Value indices) {
 }
 
 /// Multiply-adds of `second * first`: for each entry of `second` the row of `first` that it meets.
-static int64_t countMultiplyAdds(SparseComposeOp op) {
+static int64_t countMultiplyAdds(jacobian::SparseComposeOp op) {
   std::vector<int64_t> starts = readIndices(op.getFirstStarts());
   std::vector<int64_t> columns = readIndices(op.getSecondColumns());
   auto countRow = [&](int64_t row) {
@@ -88,16 +88,16 @@ static int64_t countOfGraphOp(Operation *op) {
   auto isShared = [](Value value) { return cast<ShapedType>(value.getType()).getRank() == 1; };
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([](linalg::LinalgOp nest) { return countOfNest(nest); })
-      .Case([](SparseApplyOp apply) {
+      .Case([](jacobian::SparseApplyOp apply) {
         auto rows = cast<ShapedType>(apply.getResult().getType()).getDimSize(0);
         auto cols = cast<ShapedType>(apply.getCotangent().getType()).getDimSize(0);
         return 2 * (apply.getColumns() ? getNumElements(apply.getColumns()) : rows * cols);
       })
-      .Case([&](SparseComposeOp compose) {
+      .Case([&](jacobian::SparseComposeOp compose) {
         // A product of shared matrices is formed once for the batch.
         return isShared(compose.getResult()) ? int64_t(0) : 2 * countMultiplyAdds(compose);
       })
-      .Case([](SparseOuterSumOp sum) { return 2 * getNumElements(sum.getLhsRows()); })
+      .Case([](jacobian::SparseOuterSumOp sum) { return 2 * getNumElements(sum.getLhsRows()); })
       .Default([](Operation *) -> int64_t { return 0; });
 }
 

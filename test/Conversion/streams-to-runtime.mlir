@@ -14,9 +14,9 @@
 // CHECK:         call @bppsa_rt_select_stream(%[[MAIN]])
 // CHECK-NOT:     bppsa.
 func.func @f() {
-  bppsa.record_event 3
-  bppsa.select_stream 1
-  bppsa.wait_event 3
-  bppsa.select_stream 0
+  bgpu.record_event 3
+  bgpu.select_stream 1
+  bgpu.wait_event 3
+  bgpu.select_stream 0
   return
 }

@@ -18,10 +18,10 @@
 // CHECK:         %[[SLOPES:.*]] = linalg.generic {{.*}} ins(%[[ONES]], %{{.*}} :
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      math.tanh
-// CHECK:         %[[TANH:.*]] = bppsa.assemble %[[SLOPES]] : tensor<?x3xf32> -> <3x3xf32, diagonal, batch = ?>
-// CHECK-NEXT:    %[[CONV:.*]] = bppsa.assemble %[[K]] at [0, 1, 0, 1, 0, 1] : tensor<2xf32> -> <4x3xf32, csr(#bppsa.pattern<4x3, {{\[\[}}0], [0, 1], [1, 2], [2]], [0 to 3]>)>
-// CHECK-NEXT:    %[[H:.*]] = bppsa.apply %[[TANH]], %[[G]]
-// CHECK-NEXT:    %[[DX:.*]] = bppsa.apply %[[CONV]], %[[H]]
+// CHECK:         %[[TANH:.*]] = jacobian.assemble %[[SLOPES]] : tensor<?x3xf32> -> <3x3xf32, diagonal, batch = ?>
+// CHECK-NEXT:    %[[CONV:.*]] = jacobian.assemble %[[K]] at [0, 1, 0, 1, 0, 1] : tensor<2xf32> -> <4x3xf32, csr(#jacobian.pattern<4x3, {{\[\[}}0], [0, 1], [1, 2], [2]], [0 to 3]>)>
+// CHECK-NEXT:    %[[H:.*]] = jacobian.apply %[[TANH]], %[[G]]
+// CHECK-NEXT:    %[[DX:.*]] = jacobian.apply %[[CONV]], %[[H]]
 // CHECK:         %[[DK:.*]] = linalg.generic {{.*}} ins(%[[H]], %[[X]] :
 // CHECK:         return %{{.*}}, %[[DX]], %[[DK]]
 
@@ -77,10 +77,10 @@ func.func @loss(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 // CHECK:           %[[OWN:.*]] = arith.extsi %[[ROW]] : i32 to i64
 // CHECK:           %[[SAME:.*]] = arith.cmpi eq, %[[PLACE]], %[[OWN]] : i64
 // CHECK:           arith.select %[[SAME]], %cst{{.*}}, %cst{{.*}} : f32
-// CHECK:         %[[POOL:.*]] = bppsa.assemble %[[CHOICE]] : tensor<?x3xf32> -> <3x2xf32, csr(#bppsa.pattern<3x2, {{\[\[}}0], [1]], [0, 1, 1]>), batch = ?>
-// CHECK:         %[[G:.*]] = bppsa.apply {{.*}} diagonal
-// CHECK:         bppsa.apply %[[POOL]], %[[G]]
-// CHECK-NOT:     bppsa.apply
+// CHECK:         %[[POOL:.*]] = jacobian.assemble %[[CHOICE]] : tensor<?x3xf32> -> <3x2xf32, csr(#jacobian.pattern<3x2, {{\[\[}}0], [1]], [0, 1, 1]>), batch = ?>
+// CHECK:         %[[G:.*]] = jacobian.apply {{.*}} diagonal
+// CHECK:         jacobian.apply %[[POOL]], %[[G]]
+// CHECK-NOT:     jacobian.apply
 func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %zeros: tensor<?x4xf32>, %lowest: tensor<?x2xf32>,
     %places: tensor<?x2xi64>, %taps: tensor<2xf32>, %zero: tensor<f32>) -> (tensor<f32> {bppsa.loss}) {
   %c0 = arith.constant 0 : index
@@ -138,10 +138,10 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 
 // CHECK-LABEL: func.func @step(
 // CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<1xf32>
-// CHECK:         %[[TANH:.*]] = bppsa.assemble {{.*}} -> <4x4xf32, diagonal, batch = ?>
-// CHECK:         %[[BORDER:.*]] = bppsa.assemble %[[ONE]] at [0, 0] : tensor<1xf32> -> <2x4xf32, csr(#bppsa.pattern<2x4, {{\[\[}}1], [2]], [0, 1]>)>
-// CHECK:         %[[H:.*]] = bppsa.apply %[[TANH]], %{{.*}}
-// CHECK:         bppsa.apply %[[BORDER]], %[[H]]
+// CHECK:         %[[TANH:.*]] = jacobian.assemble {{.*}} -> <4x4xf32, diagonal, batch = ?>
+// CHECK:         %[[BORDER:.*]] = jacobian.assemble %[[ONE]] at [0, 0] : tensor<1xf32> -> <2x4xf32, csr(#jacobian.pattern<2x4, {{\[\[}}1], [2]], [0, 1]>)>
+// CHECK:         %[[H:.*]] = jacobian.apply %[[TANH]], %{{.*}}
+// CHECK:         jacobian.apply %[[BORDER]], %[[H]]
 func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %zeros: tensor<?x4xf32>, %zero: tensor<f32>)
     -> (tensor<f32> {bppsa.loss}) {
   %c0 = arith.constant 0 : index
@@ -172,11 +172,11 @@ func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 
 // CHECK-LABEL: func.func @step(
 // CHECK:         bppsa.mark_phase 1
-// CHECK-COUNT-2: bppsa.assemble
-// CHECK-NOT:     bppsa.assemble
-// CHECK:         bppsa.apply
-// CHECK-NEXT:    %[[SUM:.*]] = bppsa.apply
-// CHECK-NOT:     bppsa.apply
+// CHECK-COUNT-2: jacobian.assemble
+// CHECK-NOT:     jacobian.assemble
+// CHECK:         jacobian.apply
+// CHECK-NEXT:    %[[SUM:.*]] = jacobian.apply
+// CHECK-NOT:     jacobian.apply
 // CHECK:         %[[TANH:.*]] = linalg.generic {{.*}} ins(%[[SUM]], %{{.*}} : tensor<?x3xf32>, tensor<?x3xf32>)
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      math.tanh
@@ -229,7 +229,7 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 // One matrix has nothing to be composed with: its rule stays.
 
 // CHECK-LABEL: func.func @step(
-// CHECK-NOT:     bppsa.assemble
+// CHECK-NOT:     jacobian.assemble
 // CHECK:         return
 func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %out: tensor<?x3xf32>, %zero: tensor<f32>)
     -> (tensor<f32> {bppsa.loss}) {
@@ -264,9 +264,9 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 // layers after it through their rules.
 
 // CHECK-LABEL: func.func @step(
-// CHECK-NOT:     bppsa.assemble
+// CHECK-NOT:     jacobian.assemble
 // CHECK:         bppsa.chain
-// CHECK-NOT:     bppsa.assemble
+// CHECK-NOT:     jacobian.assemble
 // CHECK:         return
 func.func @loss(%x: tensor<4x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1}, %h: tensor<?x3xf32>, %out: tensor<?x3xf32>,
     %zero: tensor<f32>) -> (tensor<f32> {bppsa.loss}) {
@@ -307,7 +307,7 @@ func.func @loss(%x: tensor<4x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1},
 // Cotangents of a list are [B, N]: samples along another dimension would have to be moved.
 
 // CHECK-LABEL: func.func @step(
-// CHECK-NOT:     bppsa.assemble
+// CHECK-NOT:     jacobian.assemble
 // CHECK:         return
 
 // REMARK-COUNT-2: [Missed] LayerLinks | Category:links | Function=step | Remark="linalg.generic is no link of a chain: its first dimension is not that of samples, or its only one"

@@ -8,7 +8,7 @@
 //   CHECK-NOT:   bppsa.rank
 //       CHECK:   return
 func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (tensor<f32> {bppsa.loss}) {
-  %unused = bppsa.rank_mean %x : tensor<f32> -> tensor<f32>
+  %unused = dist.rank_mean %x : tensor<f32> -> tensor<f32>
   %empty = tensor.empty() : tensor<f32>
   %0 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = []}
       ins(%w, %x : tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
@@ -16,7 +16,7 @@ func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (te
     %product = arith.mulf %a, %b : f32
     linalg.yield %product : f32
   } -> tensor<f32>
-  %1 = bppsa.rank_mean %0 : tensor<f32> -> tensor<f32>
+  %1 = dist.rank_mean %0 : tensor<f32> -> tensor<f32>
   %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []}
       ins(%1 : tensor<f32>) outs(%empty : tensor<f32>) {
   ^bb0(%a: f32, %out: f32):
@@ -30,17 +30,17 @@ func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (te
 // CHECK-LABEL: func.func private @training_loss
 //  CHECK-SAME:   -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
 //       CHECK:   %[[OWN:.*]] = linalg.generic
-//       CHECK:   %[[ALL:.*]] = bppsa.rank_mean %[[OWN]] : tensor<f32> -> tensor<f32>
+//       CHECK:   %[[ALL:.*]] = dist.rank_mean %[[OWN]] : tensor<f32> -> tensor<f32>
 //       CHECK:   %[[LOSS:.*]] = linalg.generic {{.*}} ins(%[[ALL]] :
-//       CHECK:   %[[WEIGHT:.*]] = bppsa.rank_weight : f32
+//       CHECK:   %[[WEIGHT:.*]] = dist.rank_weight : f32
 //       CHECK:   %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%[[LOSS]] :
 //       CHECK:     arith.mulf %{{.*}}, %[[WEIGHT]]
 //       CHECK:   return %[[LOSS]], %[[OBJECTIVE]]
 
 // Cotangents of means of all ranks meet, too.
 // STEP-LABEL: func.func @step
-//       STEP:   %[[ALL:.*]] = bppsa.rank_mean %{{.*}} : tensor<f32>
+//       STEP:   %[[ALL:.*]] = dist.rank_mean %{{.*}} : tensor<f32>
 //       STEP:   bppsa.mark_phase 1
-//       STEP:   %[[COTANGENT:.*]] = bppsa.rank_mean transposed %{{.*}} : tensor<f32>
-//   STEP-NOT:   bppsa.rank_mean
+//       STEP:   %[[COTANGENT:.*]] = dist.rank_mean transposed %{{.*}} : tensor<f32>
+//   STEP-NOT:   dist.rank_mean
 //       STEP:   ins(%[[COTANGENT]],

@@ -6,27 +6,27 @@
 // What goes forward stays as it is, as does what no loop makes.
 // CHECK-LABEL: func.func @shard(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<?x?x4xf32>
-// CHECK-COUNT-4: bppsa.shard_leave {{.*}} -> tensor<f32>
+// CHECK-COUNT-4: dist.shard_leave {{.*}} -> tensor<f32>
 // CHECK:         bppsa.mark_phase 1
-// CHECK:         bppsa.shard_leave transposed %{{.*}} channel 3
-// CHECK:         bppsa.shard_enter transposed %{{.*}} channel 3
-// CHECK:         bppsa.shard_leave transposed %{{.*}} channel 2
-// CHECK:         %[[OUTER:.*]] = bppsa.shard_enter transposed %{{.*}} channel 2
+// CHECK:         dist.shard_leave transposed %{{.*}} channel 3
+// CHECK:         dist.shard_enter transposed %{{.*}} channel 3
+// CHECK:         dist.shard_leave transposed %{{.*}} channel 2
+// CHECK:         %[[OUTER:.*]] = dist.shard_enter transposed %{{.*}} channel 2
 
 // The share's map: the matrix, and what becomes of the cotangents of its own losses.
 // CHECK:         %[[MAP:.*]] = bppsa.transition reverse states [4] saved(%[[X]] : tensor<?x?x4xf32>) inject_into []
 // CHECK-SAME:      -> tensor<?x4x4xf32>
 // CHECK:         %[[OWN:.*]] = bppsa.chain reverse saved(%[[X]] : tensor<?x?x4xf32>) seeds(%[[OUTER]] : tensor<?x4xf32>)
 // CHECK-SAME:      -> (tensor<?x4xf32>) {
-// CHECK:         %[[BEHIND:.*]] = bppsa.shard_scan reverse %[[MAP]], %[[OWN]] channel 1 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+// CHECK:         %[[BEHIND:.*]] = dist.shard_scan reverse %[[MAP]], %[[OWN]] channel 1 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
 // CHECK:         %[[SEED:.*]] = linalg.generic {{.*}} ins(%[[OUTER]], %[[BEHIND]] :
 // CHECK:         %[[FIRST:.*]], %{{.*}} = bppsa.chain reverse saved(%[[X]] : tensor<?x?x4xf32>) seeds(%[[SEED]] : tensor<?x4xf32>)
 // CHECK-SAME:      emitted(tensor<?x?x4xf32>)
 
 // The reversed loop begins on the rank with the last steps, which has the cotangent of the state that it begins with.
-// CHECK:         %[[BEGIN:.*]] = bppsa.shard_first_step
+// CHECK:         %[[BEGIN:.*]] = dist.shard_first_step
 // CHECK:         %[[STEPS:.*]] = tensor.dim %[[X]], %{{.*}}
-// CHECK:         %[[ALL:.*]] = bppsa.shard_all_steps %[[STEPS]]
+// CHECK:         %[[ALL:.*]] = dist.shard_all_steps %[[STEPS]]
 // CHECK:         %[[END:.*]] = arith.addi %[[BEGIN]], %[[STEPS]]
 // CHECK:         %[[IS_FIRST:.*]] = arith.cmpi eq, %[[END]], %[[ALL]]
 // CHECK:         linalg.generic {{.*}} ins(%[[FIRST]] : tensor<?x4xf32>)
@@ -36,17 +36,17 @@
 // CHECK:         %[[MAP:.*]] = bppsa.transition states [4]
 // CHECK:         %[[OWN:.*]] = bppsa.chain saved({{.*}}) seeds({{.*}}) injected({{.*}}) inject_into [0]
 // CHECK-SAME:      -> (tensor<?x4xf32>) {
-// CHECK:         bppsa.shard_scan %[[MAP]], %[[OWN]] channel 0
+// CHECK:         dist.shard_scan %[[MAP]], %[[OWN]] channel 0
 // CHECK:         bppsa.chain saved({{.*}}) seeds({{.*}}) injected({{.*}}) inject_into [0]
-// CHECK-NOT:     bppsa.shard_enter
+// CHECK-NOT:     dist.shard_enter
 // CHECK:         return
 
 // Ranks with late steps went forward with the reversed loop first, and meet the others in the same order.
 // LATE-LABEL: func.func @shard(
 // LATE:         bppsa.mark_phase 1
-// LATE:         bppsa.shard_enter transposed %{{.*}} channel 2
-// LATE:         bppsa.shard_scan reverse
-// LATE:         bppsa.shard_scan %
+// LATE:         dist.shard_enter transposed %{{.*}} channel 2
+// LATE:         dist.shard_scan reverse
+// LATE:         dist.shard_scan %
 // LATE:         bppsa.chain saved
 // LATE:         bppsa.chain reverse saved
 

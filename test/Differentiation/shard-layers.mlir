@@ -8,55 +8,55 @@
 // CHECK-LABEL: func.func @training_loss(
 // CHECK-NOT:     bppsa.shard
 // CHECK-LABEL: func.func private @sharded_loss(
-// CHECK:         %[[ENTER:.*]] = bppsa.shard_enter %[[H0:.*]] channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+// CHECK:         %[[ENTER:.*]] = dist.shard_enter %[[H0:.*]] channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
 // CHECK-NEXT:    %[[H:.*]] = bppsa.recurrence sequences(%[[X:.*]] : tensor<?x?x4xf32>) initial(%[[ENTER]] : tensor<?x4xf32>)
 // CHECK:         %[[T:.*]] = tensor.dim %[[X]]
 // CHECK:         %[[LAST:.*]] = tensor.extract_slice %[[H]][%[[T]], 0, 0] [1, %{{.*}}, 4]
-// CHECK-NEXT:    %[[REST:.*]] = bppsa.shard_leave %[[LAST]] channel 0 : tensor<?x4xf32> -> tensor<f32>
-// CHECK:         %[[BACK:.*]] = bppsa.shard_enter reverse %{{.*}} channel 1
+// CHECK-NEXT:    %[[REST:.*]] = dist.shard_leave %[[LAST]] channel 0 : tensor<?x4xf32> -> tensor<f32>
+// CHECK:         %[[BACK:.*]] = dist.shard_enter reverse %{{.*}} channel 1
 // CHECK-NEXT:    %[[R:.*]] = bppsa.recurrence reverse sequences(%[[X]] : tensor<?x?x4xf32>) initial(%[[BACK]]
 // CHECK:         tensor.extract_slice %[[R]][0, 0, 0] [1, %{{.*}}, 4]
-// CHECK-NEXT:    bppsa.shard_leave reverse %{{.*}} channel 1
+// CHECK-NEXT:    dist.shard_leave reverse %{{.*}} channel 1
 
 // What the reversed loop ends with is on the first rank, and goes to the last one.
 // CHECK:         %[[FINAL:.*]] = tensor.extract_slice %[[R]][0, 0, 0]
-// CHECK-NEXT:    %[[PASSED:.*]] = bppsa.shard_enter %[[FINAL]] channel 2
-// CHECK-NEXT:    bppsa.shard_leave %[[PASSED]] channel 2
+// CHECK-NEXT:    %[[PASSED:.*]] = dist.shard_enter %[[FINAL]] channel 2
+// CHECK-NEXT:    dist.shard_leave %[[PASSED]] channel 2
 
 // A sum over steps starts from that of the rank before.
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]
-// CHECK:         %[[BEFORE:.*]] = bppsa.shard_enter %{{.*}} channel 3
+// CHECK:         %[[BEFORE:.*]] = dist.shard_enter %{{.*}} channel 3
 // CHECK:         %[[TOTAL:.*]] = linalg.generic {{.*}} ins(%[[BEFORE]], %[[SUM]] :
-// CHECK:         bppsa.shard_leave %[[TOTAL]] channel 3
+// CHECK:         dist.shard_leave %[[TOTAL]] channel 3
 
 // The objective is the weighted loss and what the ranks behind add.
-// CHECK:         bppsa.rank_weight
+// CHECK:         dist.rank_weight
 // CHECK:         %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[REST]], %{{.*}}, %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
 // CHECK:         return %{{.*}}, %[[OBJECTIVE]]
 
 // Each loop goes back when the cotangent of its final state is there, and sends that of its first one.
 // GRADIENTS-LABEL: func.func @shard(
 // GRADIENTS:         bppsa.mark_phase 1
-// GRADIENTS:         bppsa.shard_leave transposed %{{.*}} channel 3
-// GRADIENTS:         bppsa.shard_enter transposed %{{.*}} channel 3
-// GRADIENTS:         bppsa.shard_leave transposed %{{.*}} channel 2
-// GRADIENTS:         bppsa.shard_enter transposed %{{.*}} channel 2
-// GRADIENTS:         bppsa.shard_leave reverse transposed %{{.*}} channel 1
+// GRADIENTS:         dist.shard_leave transposed %{{.*}} channel 3
+// GRADIENTS:         dist.shard_enter transposed %{{.*}} channel 3
+// GRADIENTS:         dist.shard_leave transposed %{{.*}} channel 2
+// GRADIENTS:         dist.shard_enter transposed %{{.*}} channel 2
+// GRADIENTS:         dist.shard_leave reverse transposed %{{.*}} channel 1
 // GRADIENTS:         bppsa.chain reverse
-// GRADIENTS:         bppsa.shard_enter reverse transposed %{{.*}} channel 1
-// GRADIENTS:         %[[G:.*]] = bppsa.shard_leave transposed %{{.*}} channel 0
+// GRADIENTS:         dist.shard_enter reverse transposed %{{.*}} channel 1
+// GRADIENTS:         %[[G:.*]] = dist.shard_leave transposed %{{.*}} channel 0
 // GRADIENTS:         bppsa.chain
-// GRADIENTS:         bppsa.shard_enter transposed %{{.*}} channel 0
+// GRADIENTS:         dist.shard_enter transposed %{{.*}} channel 0
 
 // Ranks with late steps begin with the reversed loop.
 // LATE-LABEL: func.func private @sharded_loss(
-// LATE:         bppsa.shard_enter reverse %{{.*}} channel 1
+// LATE:         dist.shard_enter reverse %{{.*}} channel 1
 // LATE-NEXT:    bppsa.recurrence reverse
-// LATE:         bppsa.shard_leave reverse %{{.*}} channel 1
-// LATE:         bppsa.shard_enter %{{.*}} channel 0
+// LATE:         dist.shard_leave reverse %{{.*}} channel 1
+// LATE:         dist.shard_enter %{{.*}} channel 0
 // LATE-NEXT:    bppsa.recurrence sequences
-// LATE:         bppsa.shard_leave %{{.*}} channel 0
-// LATE:         bppsa.shard_enter %{{.*}} channel 2
+// LATE:         dist.shard_leave %{{.*}} channel 0
+// LATE:         dist.shard_enter %{{.*}} channel 2
 
 #steps = affine_map<(t, b, i) -> (t, b, i)>
 #sample = affine_map<(t, b, i) -> (b, i)>

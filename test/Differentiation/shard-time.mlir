@@ -5,7 +5,7 @@
 
 // The function of a whole sequence stays as it is.
 // CHECK-LABEL: func.func @training_loss(
-// CHECK-NOT:     bppsa.rank_weight
+// CHECK-NOT:     dist.rank_weight
 
 // Only the state of floats has a cotangent.
 // CHECK-LABEL: func.func private @sharded_loss(
@@ -14,7 +14,7 @@
 // CHECK:         %[[LOSS:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "reduction"]
 // CHECK:         %[[NEXT:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
 // CHECK:         linalg.generic {{.*}} ins(%[[NEXT]], %[[COTANGENT]] :
-// CHECK:         %[[WEIGHT:.*]] = bppsa.rank_weight
+// CHECK:         %[[WEIGHT:.*]] = dist.rank_weight
 // CHECK:         %[[WEIGHTED:.*]] = linalg.generic {{.*}} ins(%[[LOSS]] : tensor<f32>)
 // CHECK:           arith.mulf %{{.*}}, %[[WEIGHT]]
 // CHECK:         %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%[[WEIGHTED]], %{{.*}} : tensor<f32>, tensor<f32>)

@@ -7,8 +7,8 @@ module {
 
 // -----
 
-// expected-error@+1 {{with bppsa.rank_mean, needs a first result of type tensor<f32>, the loss; run bppsa-add-loss}}
+// expected-error@+1 {{with dist.rank_mean, needs a first result of type tensor<f32>, the loss; run bppsa-add-loss}}
 func.func @loss(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = bppsa.rank_mean %x : tensor<4xf32> -> tensor<4xf32>
+  %0 = dist.rank_mean %x : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

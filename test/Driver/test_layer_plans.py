@@ -27,14 +27,14 @@ def compile_to_scan(directory, *options):
 def test_where_jacobians_are_explicit(tmp_path, options, applies, composes):
     result, ir = compile_to_scan(tmp_path, *options)
     harness.check_succeeded(result)
-    assert ("bppsa.sparse_apply" in ir) == applies
-    assert ("bppsa.sparse_compose" in ir) == composes
+    assert ("jacobian.sparse_apply" in ir) == applies
+    assert ("jacobian.sparse_compose" in ir) == composes
 
 
 def test_a_scan_without_a_plan_has_explicit_jacobians(tmp_path):
     result, ir = compile_to_scan(tmp_path, "--backward=scan")
     harness.check_succeeded(result)
-    assert "bppsa.sparse_apply" in ir
+    assert "jacobian.sparse_apply" in ir
 
 
 @pytest.mark.parametrize("limit, bytes_", [("1K", 1024), ("2000", 2000)])

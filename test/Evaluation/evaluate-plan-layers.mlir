@@ -63,29 +63,29 @@
 #par = ["parallel", "parallel"]
 #id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #par3 = ["parallel", "parallel", "parallel"]
-!dense = !bppsa.jacobian<6x6xf32, dense>
-!slope = !bppsa.jacobian<6x6xf32, diagonal, batch = ?>
-!same = !bppsa.jacobian<6x6xf32, identity>
-!chosen = !bppsa.jacobian<6x6xf32, csr(#bppsa.pattern<6x6, [[0, 1]], [0, 0, 0, 0, 0, 0]>), batch = ?>
+!dense = !jacobian.matrix<6x6xf32, dense>
+!slope = !jacobian.matrix<6x6xf32, diagonal, batch = ?>
+!same = !jacobian.matrix<6x6xf32, identity>
+!chosen = !jacobian.matrix<6x6xf32, csr(#jacobian.pattern<6x6, [[0, 1]], [0, 0, 0, 0, 0, 0]>), batch = ?>
 func.func @layers(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
-      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!dense, none>} {
+      outs(%out : tensor<?x6xf32>) attrs = {jacobian.operands = #jacobian.operands<!dense, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<?x6xf32>
   %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%0 : tensor<?x6xf32>)
-      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!dense, none>} {
+      outs(%out : tensor<?x6xf32>) attrs = {jacobian.operands = #jacobian.operands<!dense, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<?x6xf32> loc("/1/Gemm")
   %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%1 : tensor<?x6xf32>)
-      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!slope, none>} {
+      outs(%out : tensor<?x6xf32>) attrs = {jacobian.operands = #jacobian.operands<!slope, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<?x6xf32> loc(fused["a & <b>", "b"])
   %3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = #par}
       ins(%2, %0 : tensor<?x6xf32>, tensor<?x6xf32>) outs(%out : tensor<?x6xf32>)
-      attrs = {bppsa.jacobian = #bppsa.jacobians<!same, !same, none>} {
+      attrs = {jacobian.operands = #jacobian.operands<!same, !same, none>} {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %4 = arith.addf %a, %b : f32
     linalg.yield %4 : f32
@@ -124,12 +124,12 @@ func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4x
 // POOL: "structure": "csr",
 func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
-      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!slope, none>} {
+      outs(%out : tensor<?x6xf32>) attrs = {jacobian.operands = #jacobian.operands<!slope, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<?x6xf32>
   %1 = linalg.generic {indexing_maps = [#id], iterator_types = #par} outs(%out : tensor<?x6xf32>)
-      attrs = {bppsa.jacobian = #bppsa.jacobians<none, !chosen>} {
+      attrs = {jacobian.operands = #jacobian.operands<none, !chosen>} {
   ^bb0(%a: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
@@ -154,12 +154,12 @@ func.func @unknown(%x: tensor<2x?x3xf32>, %out: tensor<2x?x3xf32>) -> tensor<2x?
     linalg.yield %a : f32
   } -> tensor<2x?x3xf32>
   %1 = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = #par3} ins(%0 : tensor<2x?x3xf32>)
-      outs(%out : tensor<2x?x3xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!slope, none>} {
+      outs(%out : tensor<2x?x3xf32>) attrs = {jacobian.operands = #jacobian.operands<!slope, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<2x?x3xf32>
   %2 = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = #par3} ins(%1 : tensor<2x?x3xf32>)
-      outs(%out : tensor<2x?x3xf32>) attrs = {bppsa.jacobian = #bppsa.jacobians<!slope, none>} {
+      outs(%out : tensor<2x?x3xf32>) attrs = {jacobian.operands = #jacobian.operands<!slope, none>} {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   } -> tensor<2x?x3xf32>

@@ -118,12 +118,12 @@ func.func @scan(%a: tensor<8x2x4xf32>, %g: tensor<2x4xf32>) -> tensor<2x4xf32> {
 // JSON: "plan": "linear",
 // JSON: "flops": 136,
 // JSON: "link_bytes": 240,
-func.func @layers(%a: !bppsa.jacobian<4x3xf32, dense>,
-                  %b: !bppsa.jacobian<4x4xf32, diagonal, batch = 2>,
-                  %c: !bppsa.jacobian<5x4xf32, dense, batch = 2>,
+func.func @layers(%a: !jacobian.matrix<4x3xf32, dense>,
+                  %b: !jacobian.matrix<4x4xf32, diagonal, batch = 2>,
+                  %c: !jacobian.matrix<5x4xf32, dense, batch = 2>,
                   %g: tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x5xf32>) {
-  %0 = bppsa.apply %a, %g : !bppsa.jacobian<4x3xf32, dense>, tensor<2x3xf32> -> tensor<2x4xf32>
-  %1 = bppsa.apply %b, %0 : !bppsa.jacobian<4x4xf32, diagonal, batch = 2>, tensor<2x4xf32> -> tensor<2x4xf32>
-  %2 = bppsa.apply %c, %1 : !bppsa.jacobian<5x4xf32, dense, batch = 2>, tensor<2x4xf32> -> tensor<2x5xf32>
+  %0 = jacobian.apply %a, %g : !jacobian.matrix<4x3xf32, dense>, tensor<2x3xf32> -> tensor<2x4xf32>
+  %1 = jacobian.apply %b, %0 : !jacobian.matrix<4x4xf32, diagonal, batch = 2>, tensor<2x4xf32> -> tensor<2x4xf32>
+  %2 = jacobian.apply %c, %1 : !jacobian.matrix<5x4xf32, dense, batch = 2>, tensor<2x4xf32> -> tensor<2x5xf32>
   return %0, %2 : tensor<2x4xf32>, tensor<2x5xf32>
 }

@@ -156,9 +156,9 @@ def test_chain_as_ir(tmp_path):
     result = harness.check_succeeded(
         run("bppsa-translate", "--import-jacobians", tmp_path / "chain.npz")
     )
-    assert "<2x3xf32, csr(#bppsa.pattern<2x3, [[2], [0, 1]], [0, 1]>)>" in result.stdout
+    assert "<2x3xf32, csr(#jacobian.pattern<2x3, [[2], [0, 1]], [0, 1]>)>" in result.stdout
     assert ", batch = 5>" in result.stdout
-    assert result.stdout.count("bppsa.apply") == 2
+    assert result.stdout.count("jacobian.apply") == 2
 
 
 def test_function_without_jacobians(tmp_path):

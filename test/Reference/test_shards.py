@@ -7,10 +7,10 @@ from interpreting import run
 ALONE = """
 func.func @main(%map: tensor<?x3x3xf32>, %own: tensor<?x3xf32>)
     -> (tensor<?x3xf32>, tensor<?x3xf32>, tensor<f32>, tensor<?x3xf32>) {
-  %scan = bppsa.shard_scan %map, %own channel 0 : tensor<?x3x3xf32>, tensor<?x3xf32> -> tensor<?x3xf32>
-  %enter = bppsa.shard_enter %own channel 0 : tensor<?x3xf32> -> tensor<?x3xf32>
-  %rest = bppsa.shard_leave %own channel 0 : tensor<?x3xf32> -> tensor<f32>
-  %leave = bppsa.shard_leave transposed %own channel 0 : tensor<?x3xf32> -> tensor<?x3xf32>
+  %scan = dist.shard_scan %map, %own channel 0 : tensor<?x3x3xf32>, tensor<?x3xf32> -> tensor<?x3xf32>
+  %enter = dist.shard_enter %own channel 0 : tensor<?x3xf32> -> tensor<?x3xf32>
+  %rest = dist.shard_leave %own channel 0 : tensor<?x3xf32> -> tensor<f32>
+  %leave = dist.shard_leave transposed %own channel 0 : tensor<?x3xf32> -> tensor<?x3xf32>
   return %scan, %enter, %rest, %leave : tensor<?x3xf32>, tensor<?x3xf32>, tensor<f32>, tensor<?x3xf32>
 }
 """

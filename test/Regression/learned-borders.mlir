@@ -4,8 +4,8 @@
 // link of their own.
 
 // CHECK-LABEL: func.func @step(
-// CHECK-COUNT-3: bppsa.apply
-// CHECK-NOT:     bppsa.apply
+// CHECK-COUNT-3: jacobian.apply
+// CHECK-NOT:     jacobian.apply
 // CHECK:         %[[BORDER:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, 3] [%{{.*}}, 2] [1, 1]
 // CHECK:         %[[DP:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[BORDER]] : tensor<?x5xf32>) outs(%{{.*}} : tensor<5xf32>)
 // CHECK:         return %{{.*}}, %{{.*}}, %[[DP]], %{{.*}}

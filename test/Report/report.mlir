@@ -54,12 +54,12 @@
 // CHECK-SAME: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 0.00 % zero, 9 FLOP</title>
 // CHECK: <svg class="levels"
 // CHECK: </html>
-func.func @"<b>&'"(%a: !bppsa.jacobian<3x5xf32, dense>, %b: !bppsa.jacobian<3x3xf32, diagonal>,
-                   %c: !bppsa.jacobian<3x3xf32, dense, batch = 2>, %g: tensor<2x5xf32>) -> tensor<2x3xf32> {
-  %0 = bppsa.apply %a, %g : !bppsa.jacobian<3x5xf32, dense>, tensor<2x5xf32> -> tensor<2x3xf32>
-  %1 = bppsa.apply %b, %0 : !bppsa.jacobian<3x3xf32, diagonal>, tensor<2x3xf32> -> tensor<2x3xf32>
-  %2 = bppsa.apply %c, %1 : !bppsa.jacobian<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
-  %3 = bppsa.apply %c, %2 : !bppsa.jacobian<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
+func.func @"<b>&'"(%a: !jacobian.matrix<3x5xf32, dense>, %b: !jacobian.matrix<3x3xf32, diagonal>,
+                   %c: !jacobian.matrix<3x3xf32, dense, batch = 2>, %g: tensor<2x5xf32>) -> tensor<2x3xf32> {
+  %0 = jacobian.apply %a, %g : !jacobian.matrix<3x5xf32, dense>, tensor<2x5xf32> -> tensor<2x3xf32>
+  %1 = jacobian.apply %b, %0 : !jacobian.matrix<3x3xf32, diagonal>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = jacobian.apply %c, %1 : !jacobian.matrix<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %3 = jacobian.apply %c, %2 : !jacobian.matrix<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
   return %3 : tensor<2x3xf32>
 }
 

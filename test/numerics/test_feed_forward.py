@@ -105,7 +105,7 @@ def test_products_that_are_sparse(percent, tmp_path):
     harness.check_succeeded(harness.run(harness.COMPILER, *command))
     (forward,) = (f for f in ir.read_text().split("func.func ") if f.startswith("@forward("))
     sparse = len(kept) if percent == 97 else 0
-    assert forward.count("bppsa.sparse_apply") == sparse
+    assert forward.count("jacobian.sparse_apply") == sparse
 
 
 @pytest.mark.parametrize("jacobians", ["structured", "dense"])

@@ -30,7 +30,7 @@ static cl::opt<std::string> outputArrays("outputs", cl::desc(".npz to write, wit
                                          cl::Required);
 static cl::opt<std::string> jacobians("jacobians",
                                       cl::desc(".npz to write, with the Jacobians that "
-                                               "bppsa.assemble made, as sparse rows"));
+                                               "jacobian.assemble made, as sparse rows"));
 
 static LogicalResult fail(const Twine &message) {
   llvm::errs() << "bppsa-interpret: " << message << "\n";

@@ -35,7 +35,7 @@ static cl::opt<Action> action(
     cl::values(clEnumValN(Action::EvaluationToHTML, "evaluation-to-html",
                           "Write what bppsa-evaluate-plan wrote as one page"),
                clEnumValN(Action::ImportJacobians, "import-jacobians",
-                          "Print the chain of Jacobians of an .npz as a list of bppsa.apply"),
+                          "Print the chain of Jacobians of an .npz as a list of jacobian.apply"),
                clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
                clEnumValN(Action::ListParameters, "list-onnx-parameters",
                           "Print name, shape, byte offset and stride of each float initializer"),

@@ -86,7 +86,7 @@ LinkChain VGG11::makeChain(Zeros zeros) {
   LinkChain chain;
   chain.sparseCotangents = zeros == Zeros::OfASample;
   auto add = [&](const SparsityPattern &pattern, bool shared) {
-    chain.links.push_back(MatrixStructure(StructureAttr::fromPattern(&context, pattern),
+    chain.links.push_back(MatrixStructure(jacobian::StructureAttr::fromPattern(&context, pattern),
                                           pattern.getNumRows(), pattern.getNumCols(), shared));
   };
   add(SparsityPattern::getDense(512, 10).prune([&](int64_t) { return isKept(); }),

@@ -39,8 +39,8 @@ static MatrixStructure makeDense(int64_t rows, int64_t cols) {
   return MatrixStructure::getDense(&getContext(), rows, cols);
 }
 
-static MatrixStructure makeSquare(StructureKind kind, int64_t size) {
-  return MatrixStructure(StructureAttr::get(&getContext(), kind), size, size);
+static MatrixStructure makeSquare(jacobian::StructureKind kind, int64_t size) {
+  return MatrixStructure(jacobian::StructureAttr::get(&getContext(), kind), size, size);
 }
 
 /// A chain of random links whose sizes compose, and the array of Algorithm 1.
@@ -56,8 +56,8 @@ static Example makeExample(int64_t numLinks, uint64_t seed) {
       for (int64_t i = 0; i < size; ++i)
         mask.entries[i * size + i] = 1;
     mask.isIdentity = kind == 0;
-    example.chain.links.push_back(kind == 0   ? makeSquare(StructureKind::Identity, size)
-                                  : kind == 1 ? makeSquare(StructureKind::Diagonal, size)
+    example.chain.links.push_back(kind == 0   ? makeSquare(jacobian::StructureKind::Identity, size)
+                                  : kind == 1 ? makeSquare(jacobian::StructureKind::Diagonal, size)
                                               : makeDense(rows, size));
     example.elements.push_back(std::move(mask));
     size = rows;
@@ -163,7 +163,7 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
   int64_t H = 20, T = 1 << 10;
   LinkChain chain;
   for (int64_t t = 0; t < T; ++t) {
-    chain.links.push_back(makeSquare(StructureKind::Diagonal, H));
+    chain.links.push_back(makeSquare(jacobian::StructureKind::Diagonal, H));
     chain.links.push_back(makeDense(H, H).withShared(true));
   }
   PlanEvaluation plan = evaluate(chain, "blelloch");
@@ -181,7 +181,7 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
 TEST(PlanEvaluationTest, DiagonalsOnlyMultiply) {
   int64_t n = 1023, H = 20;
   LinkChain chain;
-  chain.links.assign(n, makeSquare(StructureKind::Diagonal, H));
+  chain.links.assign(n, makeSquare(jacobian::StructureKind::Diagonal, H));
   for (bool injected : {false, true}) {
     chain.hasInjected = injected;
     PlanEvaluation linear = evaluate(chain, "linear"), tree = evaluate(chain, "blelloch");
@@ -195,7 +195,7 @@ TEST(PlanEvaluationTest, DiagonalsOnlyMultiply) {
 /// Identities are neither multiplied nor, where cotangents are injected, applied.
 TEST(PlanEvaluationTest, IdentitiesOnlyPassOn) {
   LinkChain chain;
-  chain.links.assign(63, makeSquare(StructureKind::Identity, 20));
+  chain.links.assign(63, makeSquare(jacobian::StructureKind::Identity, 20));
   EXPECT_EQ(evaluate(chain, "blelloch").flops, 0);
   chain.hasInjected = true;
   PlanEvaluation plan = evaluate(chain, "blelloch");
@@ -247,7 +247,7 @@ TEST(PlanEvaluationTest, TreesOfCodeFormMatricesThatTheyRead) {
 TEST(PlanEvaluationTest, TreesOfCodeThatScales) {
   int64_t H = 20, n = 1023;
   LinkChain chain = makeRecurrence(n, H);
-  chain.links.assign(n, makeSquare(StructureKind::Diagonal, H));
+  chain.links.assign(n, makeSquare(jacobian::StructureKind::Diagonal, H));
   chain.region = RegionCost{/*stateFlops=*/H, /*emitFlops=*/0, /*fullFlops=*/H};
   int64_t linear = evaluate(chain, "linear").flops;
   EXPECT_EQ(linear, (n - 1) * H);

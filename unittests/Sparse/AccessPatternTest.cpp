@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Sparse/AccessPattern.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/AccessPattern.h"
 #include "Dense.h"
 #include "Layers.h"
 #include "gtest/gtest.h"

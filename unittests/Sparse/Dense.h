@@ -7,7 +7,7 @@
 #ifndef BPPSA_UNITTESTS_SPARSE_DENSE_H
 #define BPPSA_UNITTESTS_SPARSE_DENSE_H
 
-#include "bppsa/Sparse/SparsityPattern.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SparsityPattern.h"
 #include <random>
 
 namespace bppsa::test {

@@ -12,7 +12,7 @@
 #ifndef BPPSA_UNITTESTS_SPARSE_LAYERS_H
 #define BPPSA_UNITTESTS_SPARSE_LAYERS_H
 
-#include "bppsa/Sparse/AccessPattern.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/AccessPattern.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"

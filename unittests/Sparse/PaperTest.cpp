@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layers.h"
-#include "bppsa/Sparse/SymbolicProduct.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SymbolicProduct.h"
 #include "gtest/gtest.h"
 
 using namespace bppsa;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Sparse/SparsityPattern.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SparsityPattern.h"
 #include "Dense.h"
 #include "gtest/gtest.h"
 #include <numeric>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Sparse/SymbolicProduct.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SymbolicProduct.h"
 #include "Dense.h"
 #include "gtest/gtest.h"
 

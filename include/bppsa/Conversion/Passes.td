@@ -45,7 +45,8 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
            "Vectors of all lanes that the target's registers hold">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
@@ -261,7 +262,7 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
 def ConvertStreamsToRuntime : Pass<"convert-streams-to-runtime", "::mlir::ModuleOp"> {
   let summary = "turns streams and events of a GPU into calls of the run time";
   let description = [{
-    `bppsa.select_stream`, `bppsa.record_event` and `bppsa.wait_event` become calls of
+    `bgpu.select_stream`, `bgpu.record_event` and `bgpu.wait_event` become calls of
     `bppsa_rt_select_stream`, `bppsa_rt_record_event` and `bppsa_rt_wait_event` with their
     numbers.
   }];

@@ -20,7 +20,7 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     returns their sum, each times its factor, and then the losses themselves.
     Targets, weights and numbers of right positions stand in the order of the
     losses. A loss of several whose positions all have the weight zero is zero, and so is any loss
-    of a model with `bppsa.rank_mean`, and with `shares`.
+    of a model with `dist.rank_mean`, and with `shares`.
 
     | loss | of output x and target t, for one position |
     |---|---|
@@ -73,7 +73,7 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
            "losses are those of shares of a batch, in which nothing may count">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::bppsa::BPPSADialect"
   ];
 }
@@ -121,7 +121,7 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
     ListOption<"factors", "factors", "double", "what each loss is multiplied by; empty for ones">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::bppsa::BPPSADialect"
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::bppsa::BPPSADialect"
   ];
 }
 
@@ -130,7 +130,7 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
   let description = [{
     Adds a copy of `of`, named `name`, for a rank that computes a share of the steps of all
     sequences. A last result with `bppsa.objective` is what the rank differentiates in place of its loss:
-    the loss times `bppsa.rank_weight`, and what the losses of the ranks behind add to it. The gradients are
+    the loss times `dist.rank_weight`, and what the losses of the ranks behind add to it. The gradients are
     this rank's share in those of the sum of all losses.
 
     The function of a stream has final states as results (`bppsa.carried`). For each of these that is f32
@@ -141,10 +141,10 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
 
     In any other function the axes with the symbol of `bppsa.time_axis` are cut. Data flow says what a rank has of
     each value: all of it, its share of the steps, or what the model means on the rank with the last steps
-    alone. The first state of each recurrence enters from the rank before (`bppsa.shard_enter`), the last
-    one leaves to the rank behind (`bppsa.shard_leave`), for reversed recurrences the other way; what is taken from the first
+    alone. The first state of each recurrence enters from the rank before (`dist.shard_enter`), the last
+    one leaves to the rank behind (`dist.shard_leave`), for reversed recurrences the other way; what is taken from the first
     step, and sums over steps, go to the last rank in the same way. Numbers of steps are those of the whole
-    (`bppsa.shard_first_step`, `bppsa.shard_all_steps`). Forward recurrences begin on the first rank and reversed ones on the last:
+    (`dist.shard_first_step`, `dist.shard_all_steps`). Forward recurrences begin on the first rank and reversed ones on the last:
     ranks with late steps run the copy that is made with `reversed-first`, so that both are under way at a time. An operation that mixes steps otherwise is an error.
 
     ```mlir
@@ -164,10 +164,10 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %first = bppsa.shard_enter %h0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    %first = dist.shard_enter %h0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
     %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%first : tensor<?x4xf32>) ...
     %last = tensor.extract_slice %h[%t, 0, 0] [1, %b, 4] [1, 1, 1] : tensor<?x?x4xf32> to tensor<?x4xf32>
-    %rest = bppsa.shard_leave %last channel 0 : tensor<?x4xf32> -> tensor<f32>
+    %rest = dist.shard_leave %last channel 0 : tensor<?x4xf32> -> tensor<f32>
     ```
   }];
   let options = [
@@ -177,7 +177,7 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
            "run reversed recurrences in front of forward ones that do not need them">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::bppsa::BPPSADialect"
   ];
 }
@@ -188,7 +188,7 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
     In `functions`, which `bppsa-differentiate` has made of what `bppsa-shard-time` makes, a chain waits for the
     cotangents of its last states, which the rank behind sends, and sends those of its first states on: one rank
     goes back at a time. After this pass each rank makes the affine map from the ones to the others: its matrix by a `bppsa.transition` on
-    the share, and what it maps zeros to by a chain that emits nothing. `bppsa.shard_scan` composes the maps of the
+    the share, and what it maps zeros to by a chain that emits nothing. `dist.shard_scan` composes the maps of the
     ranks behind, and the chain starts from what it gives, on all ranks at the same time. With S values of
     all states a rank applies its links S + 2 times in place of waiting for the ranks behind. The cotangent of
     what the model begins with stays on the rank that the loop begins on.
@@ -197,15 +197,15 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
     the copy made with `reversed-first`, too: all ranks meet in the same order. A chain in graph form is an error.
 
     ```mlir
-    %g = bppsa.shard_leave transposed %last channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    %g = dist.shard_leave transposed %last channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
     %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
-    %z = bppsa.shard_enter transposed %c channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    %z = dist.shard_enter transposed %c channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
     ```
     becomes
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) inject_into [] ... -> tensor<?x4x4xf32>
     %o = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%zeros : tensor<?x4xf32>) ...
-    %g = bppsa.shard_scan %m, %o : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+    %g = dist.shard_scan %m, %o : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
     %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
     ```
   }];
@@ -213,7 +213,7 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
     ListOption<"functions", "functions", "std::string", "functions to change">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::bppsa::BPPSADialect"
   ];
 }
@@ -315,7 +315,7 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     of these outputs times their cotangents: vector-Jacobian products.
 
     With `links`, cotangents go through each chain of layers by a list of
-    `bppsa.link`, each with the rules of its operations and its transposed Jacobian;
+    `jacobian.link`, each with the rules of its operations and its transposed Jacobian;
     gradients of parameters hang off the list. Chains are cut where a value
     has several users, an operation several active inputs, or no structure is
     known, which remarks of the category `links` explain. Functions with a
@@ -337,12 +337,12 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
            "parameters, states: also the states before the first step, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
-           "chains of layers become lists of bppsa.link">,
+           "chains of layers become lists of jacobian.link">,
     ListOption<"cotangents", "cotangents", "std::string",
                "outputs that cotangents are given for, in place of a loss">,
   ];
   let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::bppsa::dist::DistDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect", "::bppsa::BPPSADialect"
   ];
@@ -364,8 +364,8 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
     `bppsa.statistic` that something normalises with: its value after the step. A parameter without that attribute is frozen:
     it is used in the copy too.
 
-    Where the copy has means over ranks (`bppsa.rank_mean`), which are the identity elsewhere, it has a
-    last result `bppsa.objective`: the loss times `bppsa.rank_weight`. The gradients of the batch
+    Where the copy has means over ranks (`dist.rank_mean`), which are the identity elsewhere, it has a
+    last result `bppsa.objective`: the loss times `dist.rank_weight`. The gradients of the batch
     are then the sums of those of the ranks, divided by the sum of these weights.
 
     ```mlir
@@ -384,7 +384,7 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
            "name of the copy">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_EVALUATION_CHAINEXTRACTION_H
 #define BPPSA_EVALUATION_CHAINEXTRACTION_H
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Evaluation/PlanEvaluation.h"
 
 namespace bppsa {
@@ -32,12 +32,12 @@ RegionCost getRegionCost(ChainOp loop);
 /// is not known.
 llvm::FailureOr<LinkChain> getLinkChain(ChainOp loop, const DynamicSizes &sizes);
 
-/// The chain of an explicit list of links: `bppsa.apply` or `bppsa.link` ops each of
+/// The chain of an explicit list of links: `jacobian.apply` or `jacobian.link` ops each of
 /// which works on the result of the one before it.
-LinkChain getLinkChain(llvm::ArrayRef<ApplyOp> applies, const DynamicSizes &sizes);
-LinkChain getLinkChain(llvm::ArrayRef<LinkOp> links, const DynamicSizes &sizes);
+LinkChain getLinkChain(llvm::ArrayRef<jacobian::ApplyOp> applies, const DynamicSizes &sizes);
+LinkChain getLinkChain(llvm::ArrayRef<jacobian::LinkOp> links, const DynamicSizes &sizes);
 
-/// The longest such lists of `OpTy` under `root`; those of `bppsa.apply` have at least two ops.
+/// The longest such lists of `OpTy` under `root`; those of `jacobian.apply` have at least two ops.
 template <typename OpTy> std::vector<llvm::SmallVector<OpTy>> findLinkLists(mlir::Operation *root);
 
 } // namespace bppsa

@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
   let summary = "writes what scan plans cost on the chains of a module";
   let description = [{
-    For every `bppsa.chain`, for every list of `bppsa.apply` ops
+    For every `bppsa.chain`, for every list of `jacobian.apply` ops
     each of which works on the result of the one before it, and for every list
     of layers whose structure `bppsa-infer-structure` found, evaluates plans: depth, number and kind of products in each level, FLOPs, FLOPs of the
     critical path, bytes, memory, and the time of several workers. The figures,

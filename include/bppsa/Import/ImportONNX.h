@@ -46,7 +46,7 @@ struct ImportOptions {
   /// What is known before shapes and `If` are resolved.
   std::vector<BindRequest> bindings;
   /// Batch normalizations in training mode take the statistics of the samples of all ranks
-  /// (`bppsa.rank_mean`).
+  /// (`dist.rank_mean`).
   bool sharesStatistics = false;
   /// `--untie` has been given, so that errors do not recommend it.
   bool isUntied = false;

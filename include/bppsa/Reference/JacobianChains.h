@@ -19,7 +19,7 @@
 
 namespace bppsa {
 
-/// The possible nonzeros of the Jacobians that `bppsa.assemble` made in `function`, which
+/// The possible nonzeros of the Jacobians that `jacobian.assemble` made in `function`, which
 /// `interpreter` has called.
 NamedArrays getJacobianChain(mlir::Operation *function, const Interpreter &interpreter);
 

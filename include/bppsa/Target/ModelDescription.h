@@ -43,7 +43,7 @@ std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions 
 /// can scan.
 llvm::SmallVector<int64_t> getShardScans(mlir::ModuleOp module);
 
-/// Adds the order of the `bppsa.await_parameter` of `kernels`, which `functions` have become.
+/// Adds the order of the `dist.await_parameter` of `kernels`, which `functions` have become.
 void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction> functions);
 
 /// The functions of `module` that a program exports, with their arguments in

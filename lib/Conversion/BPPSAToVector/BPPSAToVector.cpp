@@ -144,9 +144,9 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       .Case([](UnpackLanesOp unpack) { lowerUnpackLanes(unpack); })
       .Case([](PackChunksOp pack) { lowerPackChunks(pack); })
       .Case([](UnpackChunksOp unpack) { lowerUnpackChunks(unpack); })
-      .Case([](SparseApplyOp apply) { lowerSparseApply(apply); })
-      .Case([](SparseComposeOp compose) { lowerSparseCompose(compose); })
-      .Case([](SparseOuterSumOp sum) { lowerSparseOuterSum(sum); });
+      .Case([](jacobian::SparseApplyOp apply) { lowerSparseApply(apply); })
+      .Case([](jacobian::SparseComposeOp compose) { lowerSparseCompose(compose); })
+      .Case([](jacobian::SparseOuterSumOp sum) { lowerSparseOuterSum(sum); });
   return lowered;
 }
 
@@ -174,10 +174,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     getOperation().walk([&](Operation *op) {
       if (withChains.contains(op))
         return;
-      if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
-              ApplyTransitionOp, OuterSumOp, StepSumOp, AddToSumsOp, FinishSumsOp, PackLanesOp,
-              UnpackLanesOp, PackChunksOp, UnpackChunksOp, SparseApplyOp, SparseComposeOp,
-              SparseOuterSumOp, ReduceSumsOp>(op))
+      if (op->hasTrait<KernelTrait>())
         ops.push_back(op);
     });
     for (Operation *op : ops) {

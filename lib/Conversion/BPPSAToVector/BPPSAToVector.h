@@ -42,9 +42,9 @@ void lowerCopies(mlir::Operation *root);
 void lowerUnpackLanes(UnpackLanesOp op);
 void lowerPackChunks(PackChunksOp op);
 void lowerUnpackChunks(UnpackChunksOp op);
-void lowerSparseApply(SparseApplyOp op);
-void lowerSparseCompose(SparseComposeOp op);
-void lowerSparseOuterSum(SparseOuterSumOp op);
+void lowerSparseApply(jacobian::SparseApplyOp op);
+void lowerSparseCompose(jacobian::SparseComposeOp op);
+void lowerSparseOuterSum(jacobian::SparseOuterSumOp op);
 
 /// Emits `body(i)` for i in [0, count), on as many threads as there are.
 void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,

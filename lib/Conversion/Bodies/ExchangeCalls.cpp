@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExchangeCalls.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -26,7 +26,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value array) {
 }
 
 /// The run time works in the place of the destination.
-static void lower(RankMeanOp op) {
+static void lower(dist::RankMeanOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value array = op.getDestination();
@@ -88,14 +88,14 @@ static void lowerExchange(Operation *op, StringRef name, Value array, int64_t st
   replaceByCall(op, name, {address, bytes, other, number});
 }
 
-static LogicalResult lower(StageSendOp op) {
+static LogicalResult lower(dist::StageSendOp op) {
   if (!isa<MemRefType>(op.getOperand().getType()))
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
   lowerExchange(op, "bppsa_rt_stage_send", op.getOperand(), op.getStage(), op.getChannel());
   return success();
 }
 
-static LogicalResult lower(StageReceiveOp op) {
+static LogicalResult lower(dist::StageReceiveOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
   if (!cast<MemRefType>(op.getDestination().getType()).getLayout().isIdentity())
@@ -121,7 +121,7 @@ template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef 
 }
 
 /// The run time works in the place of the destination.
-static LogicalResult lower(ShardEnterOp op) {
+static LogicalResult lower(dist::ShardEnterOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
   OpBuilder builder(op);
@@ -130,7 +130,7 @@ static LogicalResult lower(ShardEnterOp op) {
 }
 
 /// What is sent is the operand, what is received the destination.
-static LogicalResult lower(ShardLeaveOp op) {
+static LogicalResult lower(dist::ShardLeaveOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
   OpBuilder builder(op);
@@ -143,7 +143,7 @@ static LogicalResult lower(ShardLeaveOp op) {
 }
 
 /// The run time reads map and own cotangents, and writes the destination.
-static LogicalResult lower(ShardScanOp op) {
+static LogicalResult lower(dist::ShardScanOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
   Value into = op.getDestination();
@@ -164,41 +164,41 @@ static LogicalResult lower(ShardScanOp op) {
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, RankWeightOp, StageSendOp,
-            StageReceiveOp, ShardEnterOp, ShardLeaveOp, ShardScanOp, ShardFirstStepOp,
-            ShardAllStepsOp>(op))
+    if (isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::RankWeightOp, dist::StageSendOp,
+            dist::StageReceiveOp, dist::ShardEnterOp, dist::ShardLeaveOp, dist::ShardScanOp, dist::ShardFirstStepOp,
+            dist::ShardAllStepsOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     OpBuilder builder(op);
-    if (auto mean = dyn_cast<RankMeanOp>(op)) {
+    if (auto mean = dyn_cast<dist::RankMeanOp>(op)) {
       if (mean.getResult())
         return mean.emitOpError("works on tensors; run bppsa-bufferize first");
       lower(mean);
-    } else if (auto send = dyn_cast<StageSendOp>(op)) {
+    } else if (auto send = dyn_cast<dist::StageSendOp>(op)) {
       if (failed(lower(send)))
         return failure();
-    } else if (auto receive = dyn_cast<StageReceiveOp>(op)) {
+    } else if (auto receive = dyn_cast<dist::StageReceiveOp>(op)) {
       if (failed(lower(receive)))
         return failure();
-    } else if (auto enter = dyn_cast<ShardEnterOp>(op)) {
+    } else if (auto enter = dyn_cast<dist::ShardEnterOp>(op)) {
       if (failed(lower(enter)))
         return failure();
-    } else if (auto leave = dyn_cast<ShardLeaveOp>(op)) {
+    } else if (auto leave = dyn_cast<dist::ShardLeaveOp>(op)) {
       if (failed(lower(leave)))
         return failure();
-    } else if (auto scan = dyn_cast<ShardScanOp>(op)) {
+    } else if (auto scan = dyn_cast<dist::ShardScanOp>(op)) {
       if (failed(lower(scan)))
         return failure();
-    } else if (isa<ShardFirstStepOp>(op)) {
+    } else if (isa<dist::ShardFirstStepOp>(op)) {
       replaceByCall(op, "bppsa_rt_shard_first_step", {});
-    } else if (auto all = dyn_cast<ShardAllStepsOp>(op)) {
+    } else if (auto all = dyn_cast<dist::ShardAllStepsOp>(op)) {
       replaceByCall(op, "bppsa_rt_shard_all_steps", all.getOwn());
-    } else if (isa<RankWeightOp>(op)) {
+    } else if (isa<dist::RankWeightOp>(op)) {
       replaceByCall(op, "bppsa_rt_rank_weight", {});
     } else {
       replaceByCall(
-          op, isa<AwaitParameterOp>(op) ? "bppsa_rt_await_parameter" : "bppsa_rt_signal_gradient",
+          op, isa<dist::AwaitParameterOp>(op) ? "bppsa_rt_await_parameter" : "bppsa_rt_signal_gradient",
           getAddress(builder, op->getLoc(), op->getOperand(0)));
     }
   }

@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Turns what a step exchanges with other ranks, such as `bppsa.rank_mean`, into a call of the
+/// Turns what a step exchanges with other ranks, such as `dist.rank_mean`, into a call of the
 /// run-time function of that name (`ObjectInterface.h`), with the addresses of arrays. Fails where
 /// one works on tensors.
 mlir::LogicalResult lowerExchangeCalls(mlir::ModuleOp module);

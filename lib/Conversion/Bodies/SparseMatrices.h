@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How the lowerings of the numeric phase of products (`bppsa.sparse_apply` and so on) read the
+// How the lowerings of the numeric phase of products (`jacobian.sparse_apply` and so on) read the
 // entries of their matrices. Values of samples stand side by side: `[N, B]`, or `[N]` where all
 // samples share a matrix.
 //

@@ -38,9 +38,9 @@ static bool launchOp(Operation &op) {
       .Case([](linalg::FillOp fill) { return !isFolded(fill) && (launchLinalg(fill), true); })
       .Case([](scf::ParallelOp loop) { return launchParallel(loop), true; })
       .Case([](scf::ForOp loop) { return launchSequential(loop), true; })
-      .Case([](SparseApplyOp product) { return launchSparseApply(product), true; })
-      .Case([](SparseComposeOp product) { return launchSparseCompose(product), true; })
-      .Case([](SparseOuterSumOp sum) { return launchSparseOuterSum(sum), true; })
+      .Case([](jacobian::SparseApplyOp product) { return launchSparseApply(product), true; })
+      .Case([](jacobian::SparseComposeOp product) { return launchSparseCompose(product), true; })
+      .Case([](jacobian::SparseOuterSumOp sum) { return launchSparseOuterSum(sum), true; })
       .Case([](linalg::LinalgOp graph) { return launchLinalg(graph), true; })
       .Default(false);
 }

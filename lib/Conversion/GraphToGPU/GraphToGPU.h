@@ -33,9 +33,9 @@ void launchSequential(mlir::scf::ForOp op);
 
 // The numeric phase of products of explicit sparse Jacobians: a warp for each row or weight.
 
-void launchSparseApply(SparseApplyOp op);
-void launchSparseCompose(SparseComposeOp op);
-void launchSparseOuterSum(SparseOuterSumOp op);
+void launchSparseApply(jacobian::SparseApplyOp op);
+void launchSparseCompose(jacobian::SparseComposeOp op);
+void launchSparseOuterSum(jacobian::SparseOuterSumOp op);
 
 } // namespace bppsa
 

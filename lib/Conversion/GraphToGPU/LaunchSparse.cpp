@@ -37,7 +37,7 @@ static EntryRange getEntries(OpBuilder &builder, Location loc, const MatrixReade
 // A matrix times cotangents
 //===----------------------------------------------------------------------===//
 
-void bppsa::launchSparseApply(SparseApplyOp op) {
+void bppsa::launchSparseApply(jacobian::SparseApplyOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value destination = op.getDestination(), cotangent = op.getCotangent();
@@ -139,7 +139,7 @@ private:
 };
 } // namespace
 
-void bppsa::launchSparseCompose(SparseComposeOp op) {
+void bppsa::launchSparseCompose(jacobian::SparseComposeOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t cols = op.getCols(), inner = op.getInner();
@@ -160,7 +160,7 @@ void bppsa::launchSparseCompose(SparseComposeOp op) {
 // Outer products
 //===----------------------------------------------------------------------===//
 
-void bppsa::launchSparseOuterSum(SparseOuterSumOp op) {
+void bppsa::launchSparseOuterSum(jacobian::SparseOuterSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value destination = op.getDestination();

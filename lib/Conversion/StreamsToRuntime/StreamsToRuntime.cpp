@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -31,16 +31,16 @@ struct ConvertStreamsToRuntime
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<SelectStreamOp, RecordEventOp, WaitEventOp>(op))
+      if (isa<bgpu::SelectStreamOp, bgpu::RecordEventOp, bgpu::WaitEventOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (auto select = dyn_cast<SelectStreamOp>(op))
+      if (auto select = dyn_cast<bgpu::SelectStreamOp>(op))
         replaceByCall(op, "bppsa_rt_select_stream", select.getStreamAttr());
-      else if (auto record = dyn_cast<RecordEventOp>(op))
+      else if (auto record = dyn_cast<bgpu::RecordEventOp>(op))
         replaceByCall(op, "bppsa_rt_record_event", record.getEventAttr());
       else
-        replaceByCall(op, "bppsa_rt_wait_event", cast<WaitEventOp>(op).getEventAttr());
+        replaceByCall(op, "bppsa_rt_wait_event", cast<bgpu::WaitEventOp>(op).getEventAttr());
     }
   }
 };

@@ -60,7 +60,7 @@ static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value
     results.push_back(
         createMasked(builder, link.getOp()->getLoc(), *gradient, getNonzeros(pruned)));
   }
-  LinkYieldOp::create(builder, link.getOp()->getLoc(), results);
+  jacobian::YieldOp::create(builder, link.getOp()->getLoc(), results);
   return success();
 }
 
@@ -112,10 +112,10 @@ static Value createChoices(OpBuilder &builder, const ValuedLink &link) {
 
 static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &link) {
   Location loc = link.getOp()->getLoc();
-  JacobianType type = link.type;
+  jacobian::MatrixType type = link.type;
   int64_t batch = cast<RankedTensorType>(link.operand.getType()).getDimSize(0);
   auto getTypeForEachSample = [&] {
-    return JacobianType::get(type.getContext(), type.getRows(), type.getCols(),
+    return jacobian::MatrixType::get(type.getContext(), type.getRows(), type.getCols(),
                              type.getElementType(), type.getStructure(), batch);
   };
   switch (link.values.kind) {
@@ -123,14 +123,14 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
     FailureOr<Value> slopes = createSlopes(builder, link.layer);
     if (failed(slopes))
       return failure();
-    return AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr).getResult();
+    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr).getResult();
   }
   case LinkValues::Kind::Choice:
-    return AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(builder, link),
+    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(builder, link),
                               nullptr)
         .getResult();
   case LinkValues::Kind::Shared:
-    return AssembleOp::create(builder, loc, type, link.values.factor,
+    return jacobian::AssembleOp::create(builder, loc, type, link.values.factor,
                               builder.getDenseI32ArrayAttr(link.values.sources))
         .getResult();
   case LinkValues::Kind::Ones: {
@@ -138,7 +138,7 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
     Value one = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(oneType, builder.getF32FloatAttr(1).getValue()));
     SmallVector<int32_t> positions(type.computePattern().getNumEntries(), 0);
-    return AssembleOp::create(builder, loc, type, one, builder.getDenseI32ArrayAttr(positions))
+    return jacobian::AssembleOp::create(builder, loc, type, one, builder.getDenseI32ArrayAttr(positions))
         .getResult();
   }
   }
@@ -172,7 +172,7 @@ static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Va
 
   Location loc = link.getOp()->getLoc();
   auto type = cast<RankedTensorType>(link.values.factor.getType());
-  Value sum = SparseOuterSumOp::create(
+  Value sum = jacobian::SparseOuterSumOp::create(
                   builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
                   transposeSamples(builder, loc, flattenSamples(builder, link.operand)),
                   transposeSamples(builder, loc, flattenSamples(builder, cotangent)),
@@ -193,13 +193,13 @@ static Value createRegion(OpBuilder &builder, Region &region, Value cotangent) {
   return region.getArgument(0);
 }
 
-FailureOr<LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link, Value cotangent,
+FailureOr<jacobian::LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link, Value cotangent,
                                     Value pruned) {
   SmallVector<Type> gradients;
   if (pruned)
     gradients.push_back(pruned.getType());
   Location loc = link.getOp()->getLoc();
-  auto op = LinkOp::create(builder, loc, link.operand.getType(), gradients, cotangent);
+  auto op = jacobian::LinkOp::create(builder, loc, link.operand.getType(), gradients, cotangent);
   OpBuilder::InsertionGuard guard(builder);
   if (failed(buildRule(builder, link, createRegion(builder, op.getRule(), cotangent), pruned)))
     return failure();
@@ -210,6 +210,6 @@ FailureOr<LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link, 
   SmallVector<Value> results = {*jacobian};
   if (pruned)
     results.push_back(createPrunedGradient(builder, link, inside));
-  LinkYieldOp::create(builder, loc, results);
+  jacobian::YieldOp::create(builder, loc, results);
   return op;
 }

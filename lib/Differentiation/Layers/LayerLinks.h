@@ -25,7 +25,7 @@ struct ValuedLink : LayerLink {
   }
 };
 
-/// Differentiates chains of layers by lists of `bppsa.link`; what hangs off a chain, gradients of
+/// Differentiates chains of layers by lists of `jacobian.link`; what hangs off a chain, gradients of
 /// parameters above all, keeps the rules of its operations.
 class LayerLinks {
 public:
@@ -61,7 +61,7 @@ private:
 /// `link` for `cotangent`, that of the result of its first operation. With `pruned`, weights that
 /// are the values of the Jacobian and some of which are known to be zero and stay so, it has a
 /// further result, their gradient. Fails, after an error, where a rule does.
-llvm::FailureOr<LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
+llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
                                    mlir::Value cotangent, mlir::Value pruned);
 
 } // namespace bppsa

@@ -356,7 +356,7 @@ ChainOp GraphBackward::buildChain(ArrayRef<StateCotangent> states, ValueRange re
       builder, loc, TypeRange(ValueRange(seeds)), emittedTypes, sumTypes, /*plan=*/PlanAttr(),
       arrays, seeds, injected, /*factors=*/ValueRange(), captured,
       arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(),
-      /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), injectInto,
+      /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(), injectInto,
       SmallVector<int64_t>(summed.size(), kNoFactor), /*flatSums=*/false, op.getReverse(),
       /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();

@@ -256,7 +256,7 @@ void RecurrenceBackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   auto chain =
       ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
                       /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
-                      captures, /*steps=*/Value(), ValueRange(), /*structure=*/StructureAttr(),
+                      captures, /*steps=*/Value(), ValueRange(), /*structure=*/jacobian::StructureAttr(),
                       /*terms=*/ArrayAttr(), injectInto,
                       /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false, op.getReverse(),
                       /*lanes=*/IntegerAttr());

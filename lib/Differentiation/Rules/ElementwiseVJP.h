@@ -51,6 +51,7 @@ struct ElementwiseVJP : VJPOpInterface::ExternalModel<ElementwiseVJP<OpTy, build
 
 void registerArithVJP(mlir::DialectRegistry &registry);
 void registerBPPSAVJP(mlir::DialectRegistry &registry);
+void registerDistVJP(mlir::DialectRegistry &registry);
 void registerLinalgVJP(mlir::DialectRegistry &registry);
 void registerMathVJP(mlir::DialectRegistry &registry);
 void registerTensorVJP(mlir::DialectRegistry &registry);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -162,7 +162,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       return signalPassFailure();
     }
     // The step of a rank whose positions count nothing is then a part of that of the others.
-    ranksMeet = shares || !forward.getOps<RankMeanOp>().empty();
+    ranksMeet = shares || !forward.getOps<dist::RankMeanOp>().empty();
     SmallVector<OutputLoss> terms;
     if (failed(collectTerms(forward, terms)))
       return signalPassFailure();

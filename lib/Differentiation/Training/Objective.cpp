@@ -6,7 +6,7 @@
 
 #include "Objective.h"
 #include "../TensorBuilders.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -38,7 +38,7 @@ void bppsa::appendObjective(func::FuncOp function, Value objective) {
 }
 
 Value bppsa::createRankWeighted(OpBuilder &builder, Location loc, Value loss) {
-  Value weight = RankWeightOp::create(builder, loc, builder.getF32Type());
+  Value weight = dist::RankWeightOp::create(builder, loc, builder.getF32Type());
   Value empty = createEmptyLike(builder, loc, loss);
   SmallVector<AffineMap> maps(2, AffineMap::get(builder.getContext()));
   auto product = linalg::GenericOp::create(

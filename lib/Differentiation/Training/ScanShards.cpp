@@ -13,7 +13,7 @@
 
 #include "../TensorBuilders.h"
 #include "ShardExchanges.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -35,28 +35,28 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 /// What `value` or a term of it takes from the rank behind; null where that is nothing.
-static ShardLeaveOp findLeave(Value value) {
-  if (auto leave = value.getDefiningOp<ShardLeaveOp>())
-    return leave.getTransposed() ? leave : ShardLeaveOp();
+static dist::ShardLeaveOp findLeave(Value value) {
+  if (auto leave = value.getDefiningOp<dist::ShardLeaveOp>())
+    return leave.getTransposed() ? leave : dist::ShardLeaveOp();
   if (auto cast = value.getDefiningOp<tensor::CastOp>())
     return findLeave(cast.getSource());
   auto terms = matchAdd(value);
   if (!terms)
     return {};
-  ShardLeaveOp first = findLeave(terms->first);
+  dist::ShardLeaveOp first = findLeave(terms->first);
   return first ? first : findLeave(terms->second);
 }
 
 /// The exchange through `channel` that gives `value`, or a sum with it, to the rank before.
-static ShardEnterOp findEnter(Value value, uint64_t channel) {
+static dist::ShardEnterOp findEnter(Value value, uint64_t channel) {
   for (Operation *user : value.getUsers()) {
-    auto enter = dyn_cast<ShardEnterOp>(user);
+    auto enter = dyn_cast<dist::ShardEnterOp>(user);
     if (enter && enter.getTransposed() && enter.getChannel() == channel)
       return enter;
     if (!isa<tensor::CastOp>(user) && (!isa<linalg::GenericOp>(user) ||
                                        user->getNumResults() != 1 || !matchAdd(user->getResult(0))))
       continue;
-    if (ShardEnterOp found = findEnter(user->getResult(0), channel))
+    if (dist::ShardEnterOp found = findEnter(user->getResult(0), channel))
       return found;
   }
   return {};
@@ -120,8 +120,8 @@ namespace {
 /// A chain on a share of the steps, and what the cotangents of its states come and go by.
 struct SharedChain {
   ChainOp chain;
-  SmallVector<ShardLeaveOp> leaves;
-  SmallVector<ShardEnterOp> enters;
+  SmallVector<dist::ShardLeaveOp> leaves;
+  SmallVector<dist::ShardEnterOp> enters;
 };
 
 /// Replaces what a chain exchanges with its neighbours by a scan over all ranks.
@@ -183,7 +183,7 @@ Value ChainScan::createOwn(OpFoldResult batch) {
       builder, loc, chain.getCotangents().getTypes(), /*emitted=*/TypeRange(),
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), chain.getSaved(), seeds, chain.getInjected(),
       /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(),
-      /*destinations=*/ValueRange(), /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
+      /*destinations=*/ValueRange(), /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(),
       chain.getInjectInto(), /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false,
       chain.getReverse(), /*lanes=*/IntegerAttr());
   cloneLinkInto(run.getBody());
@@ -204,11 +204,11 @@ Value ChainScan::createOwn(OpFoldResult batch) {
 }
 
 Value ChainScan::keepOnFirst(Value value) {
-  Value first = ShardFirstStepOp::create(builder, loc, builder.getIndexType());
+  Value first = dist::ShardFirstStepOp::create(builder, loc, builder.getIndexType());
   Value begin = arith::ConstantIndexOp::create(builder, loc, 0);
   if (chain.getReverse()) {
     Value own = tensor::DimOp::create(builder, loc, chain.getSaved().front(), 0);
-    begin = ShardAllStepsOp::create(builder, loc, builder.getIndexType(), own);
+    begin = dist::ShardAllStepsOp::create(builder, loc, builder.getIndexType(), own);
     first = arith::AddIOp::create(builder, loc, first, own);
   }
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, first, begin);
@@ -229,7 +229,7 @@ Value ChainScan::keepOnFirst(Value value) {
 void ChainScan::run() {
   OpFoldResult batch = tensor::getMixedSize(builder, loc, shared.leaves.front().getOperand(), 0);
   Value map = createMap(batch), own = createOwn(batch);
-  Value behind = ShardScanOp::create(builder, loc, own.getType(), map, own,
+  Value behind = dist::ShardScanOp::create(builder, loc, own.getType(), map, own,
                                      /*destination=*/Value(), chain.getReverse(),
                                      shared.leaves.front().getChannel())
                      .getResult();
@@ -248,7 +248,7 @@ void ChainScan::run() {
     eraseDead(before);
     leave.erase();
   }
-  for (ShardEnterOp enter : shared.enters) {
+  for (dist::ShardEnterOp enter : shared.enters) {
     builder.setInsertionPoint(enter);
     if (!enter.getResult().use_empty())
       enter.getResult().replaceAllUsesWith(keepOnFirst(enter.getOperand()));
@@ -262,10 +262,10 @@ void ChainScan::run() {
 
 /// Moves `scan`, and what it needs, before other scans of lower channels, up to the next exchange
 /// of another kind.
-static void moveUp(ShardScanOp scan) {
+static void moveUp(dist::ShardScanOp scan) {
   for (Operation *before = scan->getPrevNode(); before; before = before->getPrevNode()) {
-    auto other = dyn_cast<ShardScanOp>(before);
-    if (isa<ShardEnterOp, ShardLeaveOp>(before) ||
+    auto other = dyn_cast<dist::ShardScanOp>(before);
+    if (isa<dist::ShardEnterOp, dist::ShardLeaveOp>(before) ||
         (other && other.getChannel() > scan.getChannel()))
       return;
     SetVector<Operation *> needed;
@@ -285,10 +285,10 @@ static void moveUp(ShardScanOp scan) {
 /// late steps went forward with reversed loops in front of others. Fails, after an error, where one
 /// needs another one that comes later.
 static LogicalResult orderScans(Block &block) {
-  for (ShardScanOp scan : llvm::to_vector(block.getOps<ShardScanOp>()))
+  for (dist::ShardScanOp scan : llvm::to_vector(block.getOps<dist::ShardScanOp>()))
     moveUp(scan);
   std::optional<int64_t> last;
-  for (ShardScanOp scan : block.getOps<ShardScanOp>()) {
+  for (dist::ShardScanOp scan : block.getOps<dist::ShardScanOp>()) {
     int64_t channel = scan.getChannel();
     if (last && channel > *last)
       return refuseOp(scan) << "of channel " << channel << " comes on other ranks before that "
@@ -308,10 +308,10 @@ static LogicalResult orderScans(Block &block) {
 static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &found) {
   SharedChain shared{chain, {}, {}};
   for (auto [seed, cotangent] : llvm::zip(chain.getSeeds(), chain.getCotangents())) {
-    ShardLeaveOp leave = findLeave(seed);
+    dist::ShardLeaveOp leave = findLeave(seed);
     if (!leave)
       continue;
-    ShardEnterOp enter = findEnter(cotangent, leave.getChannel());
+    dist::ShardEnterOp enter = findEnter(cotangent, leave.getChannel());
     if (!enter || !areTermsBefore(enter.getOperand(), cotangent, chain) ||
         !isTermOfNothingElse(seed, leave.getResult()))
       break;

@@ -14,7 +14,7 @@
 #include "ShardExchanges.h"
 #include "../TensorBuilders.h"
 #include "StepLayouts.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -47,13 +47,13 @@ public:
 
 private:
   Value enter(Value initial, bool reverse, int64_t channel) {
-    return ShardEnterOp::create(builder, initial.getLoc(), initial.getType(), initial,
+    return dist::ShardEnterOp::create(builder, initial.getLoc(), initial.getType(), initial,
                                 /*destination=*/Value(), reverse, /*transposed=*/false, channel)
         .getResult();
   }
   void leave(Value final, bool reverse, int64_t channel) {
     auto scalar = RankedTensorType::get({}, builder.getF32Type());
-    rests.push_back(ShardLeaveOp::create(builder, final.getLoc(), scalar, final,
+    rests.push_back(dist::ShardLeaveOp::create(builder, final.getLoc(), scalar, final,
                                          /*destination=*/Value(), reverse, /*transposed=*/false,
                                          channel)
                         .getResult());
@@ -157,7 +157,7 @@ void ShardConnector::sum(Value value) {
 void ShardConnector::shift(linalg::IndexOp number) {
   Location loc = number.getLoc();
   builder.setInsertionPoint(number->getParentOp());
-  Value first = ShardFirstStepOp::create(builder, loc, builder.getIndexType());
+  Value first = dist::ShardFirstStepOp::create(builder, loc, builder.getIndexType());
   builder.setInsertionPointAfter(number);
   Value shifted = arith::AddIOp::create(builder, loc, number, first);
   number.getResult().replaceAllUsesExcept(shifted, shifted.getDefiningOp());
@@ -166,7 +166,7 @@ void ShardConnector::shift(linalg::IndexOp number) {
 void ShardConnector::widen(OpOperand &count) {
   Value own = count.get();
   builder.setInsertionPointAfterValue(own);
-  count.set(ShardAllStepsOp::create(builder, own.getLoc(), builder.getIndexType(), own));
+  count.set(dist::ShardAllStepsOp::create(builder, own.getLoc(), builder.getIndexType(), own));
 }
 
 FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool reversedFirst) {

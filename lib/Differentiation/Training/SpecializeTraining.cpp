@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass gives `bppsa.dropout`, `bppsa.running_statistic` and `bppsa.rank_mean` their two
+// This pass gives `bppsa.dropout`, `bppsa.running_statistic` and `dist.rank_mean` their two
 // meanings. A copy of the loss function drops elements and normalises by the
 // batch of all ranks; in every other function dropout is the identity, statistics are the
 // running ones, and a rank is alone. Which elements are dropped is a hash of (seed, stream, element
@@ -16,7 +16,7 @@
 
 #include "../TensorBuilders.h"
 #include "Objective.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Differentiation.h"
@@ -172,18 +172,18 @@ static void weighObjective(func::FuncOp training) {
 /// Leaves means over ranks to `training`, where something uses them.
 static LogicalResult specializeRankMeans(ModuleOp module, func::FuncOp training) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(training.front())))
-    if (isOpTriviallyDead(&op) || (isa<RankMeanOp>(op) && op.use_empty()))
+    if (isOpTriviallyDead(&op) || (isa<dist::RankMeanOp>(op) && op.use_empty()))
       op.erase();
-  module.walk([&](RankMeanOp op) {
+  module.walk([&](dist::RankMeanOp op) {
     if (op->getParentOfType<func::FuncOp>() == training)
       return;
     op.getResult().replaceAllUsesWith(op.getOperand());
     op.erase();
   });
-  if (training.front().getOps<RankMeanOp>().empty())
+  if (training.front().getOps<dist::RankMeanOp>().empty())
     return success();
   if (!hasLoss(training))
-    return training.emitError() << "with bppsa.rank_mean, needs a first result of type "
+    return training.emitError() << "with dist.rank_mean, needs a first result of type "
                                    "tensor<f32>, the loss; run bppsa-add-loss";
   weighObjective(training);
   return success();

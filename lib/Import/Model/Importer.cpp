@@ -9,6 +9,7 @@
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -304,7 +305,7 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
 //===----------------------------------------------------------------------===//
 
 void bppsa::loadImportedDialects(MLIRContext *context) {
-  context->loadDialect<BPPSADialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+  context->loadDialect<BPPSADialect, dist::DistDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
                        linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                        tensor::TensorDialect, vector::VectorDialect>();
 }

@@ -10,7 +10,7 @@ func.func @tensors(%x: tensor<?x?x4xf32>) -> tensor<4xf32> {
 
 func.func @rank_mean(%own: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = bppsa.rank_mean %own : tensor<4xf32> -> tensor<4xf32>
+  %0 = dist.rank_mean %own : tensor<4xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
@@ -18,7 +18,7 @@ func.func @rank_mean(%own: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @product(%v: tensor<4xf32>, %g: tensor<2x?xf32>) -> tensor<2x?xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = bppsa.sparse_apply %v : tensor<4xf32> cotangent %g : tensor<2x?xf32> -> tensor<2x?xf32>
+  %0 = jacobian.sparse_apply %v : tensor<4xf32> cotangent %g : tensor<2x?xf32> -> tensor<2x?xf32>
   return %0 : tensor<2x?xf32>
 }
 
@@ -46,7 +46,7 @@ func.func @mixes_rows(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
 
 func.func @stage_send(%x: tensor<4xf32>) {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  bppsa.stage_send %x to 1 channel 0 : tensor<4xf32>
+  dist.stage_send %x to 1 channel 0 : tensor<4xf32>
   return
 }
 
@@ -54,7 +54,7 @@ func.func @stage_send(%x: tensor<4xf32>) {
 
 func.func @stage_receive() -> tensor<4xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = bppsa.stage_receive() from 1 channel 0 : tensor<4xf32>
+  %0 = dist.stage_receive() from 1 channel 0 : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
@@ -62,6 +62,6 @@ func.func @stage_receive() -> tensor<4xf32> {
 
 func.func @receive_into_gaps(%n: index, %x: memref<?xf32, strided<[2]>>) {
   // expected-error @below {{needs a dense destination, found 'memref<?xf32, strided<[2]>>'}}
-  bppsa.stage_receive(%n) from 1 channel 0 into %x : memref<?xf32, strided<[2]>>
+  dist.stage_receive(%n) from 1 channel 0 into %x : memref<?xf32, strided<[2]>>
   return
 }

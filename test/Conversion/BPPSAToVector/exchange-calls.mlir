@@ -12,8 +12,8 @@
 //  CHECK-NEXT:   call @bppsa_rt_signal_gradient(%[[GRADIENT]])
 func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"},
                 %da: memref<8xf32> {bppsa.gradient = "a"}) {
-  bppsa.await_parameter %a : memref<8xf32>
-  bppsa.signal_gradient %da : memref<8xf32>
+  dist.await_parameter %a : memref<8xf32>
+  dist.signal_gradient %da : memref<8xf32>
   return
 }
 
@@ -31,7 +31,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"},
 //       CHECK:   %[[WEIGHT:.*]] = call @bppsa_rt_rank_weight() : () -> f32
 //       CHECK:   return %[[WEIGHT]]
 func.func @meet(%own: memref<4x?xf32, strided<[?, 1]>>, %all: memref<4x?xf32>) -> f32 {
-  bppsa.rank_mean transposed %own into %all : memref<4x?xf32> : memref<4x?xf32, strided<[?, 1]>>
-  %weight = bppsa.rank_weight : f32
+  dist.rank_mean transposed %own into %all : memref<4x?xf32> : memref<4x?xf32, strided<[?, 1]>>
+  %weight = dist.rank_weight : f32
   return %weight : f32
 }

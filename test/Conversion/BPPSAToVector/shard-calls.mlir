@@ -12,7 +12,7 @@
 //  CHECK-NEXT:   %[[CHANNEL:.*]] = arith.constant 5 : index
 //       CHECK:   call @bppsa_rt_shard_enter(%[[ADDRESS]], %[[BYTES]], %[[REVERSE]], %[[TRANSPOSED]], %[[CHANNEL]])
 func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
-  bppsa.shard_enter reverse %h into %first : memref<?x4xf32> channel 5 : memref<?x4xf32>
+  dist.shard_enter reverse %h into %first : memref<?x4xf32> channel 5 : memref<?x4xf32>
   return
 }
 
@@ -25,7 +25,7 @@ func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
 //       CHECK:   call @bppsa_rt_shard_leave
 //       CHECK:   memref.dealloc %[[DENSE]]
 func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
-  bppsa.shard_leave %h into %rest : memref<f32> channel 0 : memref<?x4xf32, strided<[8, 1]>>
+  dist.shard_leave %h into %rest : memref<f32> channel 0 : memref<?x4xf32, strided<[8, 1]>>
   return
 }
 
@@ -39,7 +39,7 @@ func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
 //  CHECK-NEXT:   %[[TRANSPOSED:.*]] = arith.constant 1 : index
 //       CHECK:   call @bppsa_rt_shard_leave(%{{.*}}, %{{.*}}, %[[REVERSE]], %[[TRANSPOSED]], %{{.*}})
 func.func @cotangent(%h: memref<?x4xf32>, %g: memref<?x4xf32>) {
-  bppsa.shard_leave transposed %h into %g : memref<?x4xf32> channel 0 : memref<?x4xf32>
+  dist.shard_leave transposed %h into %g : memref<?x4xf32> channel 0 : memref<?x4xf32>
   return
 }
 
@@ -48,8 +48,8 @@ func.func @cotangent(%h: memref<?x4xf32>, %g: memref<?x4xf32>) {
 //       CHECK:   call @bppsa_rt_shard_first_step() : () -> index
 //       CHECK:   call @bppsa_rt_shard_all_steps(%[[OWN]]) : (index) -> index
 func.func @steps(%own: index) -> (index, index) {
-  %first = bppsa.shard_first_step
-  %all = bppsa.shard_all_steps %own
+  %first = dist.shard_first_step
+  %all = dist.shard_all_steps %own
   return %first, %all : index, index
 }
 
@@ -64,7 +64,7 @@ func.func @steps(%own: index) -> (index, index) {
 //       CHECK:   call @bppsa_rt_shard_scan(%[[FROM]], %[[ADDRESS]], %[[TO]], %[[SAMPLES]], %{{.*}}, %{{.*}})
 //       CHECK:   memref.dealloc %[[DENSE]]
 func.func @scan(%map: memref<?x4x4xf32, strided<[32, 4, 1]>>, %own: memref<?x4xf32>, %into: memref<?x4xf32>) {
-  bppsa.shard_scan reverse %map, %own into %into : memref<?x4xf32> channel 0 : memref<?x4x4xf32, strided<[32, 4, 1]>>, memref<?x4xf32>
+  dist.shard_scan reverse %map, %own into %into : memref<?x4xf32> channel 0 : memref<?x4x4xf32, strided<[32, 4, 1]>>, memref<?x4xf32>
   return
 }
 
@@ -72,7 +72,7 @@ func.func @scan(%map: memref<?x4x4xf32, strided<[32, 4, 1]>>, %own: memref<?x4xf
 
 func.func @gaps(%h: memref<?x4xf32>, %g: memref<?x4xf32, strided<[8, 1]>>) {
   // expected-error @below {{needs a dense destination}}
-  bppsa.shard_enter %h into %g : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4xf32>
+  dist.shard_enter %h into %g : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4xf32>
   return
 }
 
@@ -80,7 +80,7 @@ func.func @gaps(%h: memref<?x4xf32>, %g: memref<?x4xf32, strided<[8, 1]>>) {
 
 func.func @tensors(%h: tensor<?x4xf32>) -> tensor<f32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = bppsa.shard_leave %h channel 0 : tensor<?x4xf32> -> tensor<f32>
+  %0 = dist.shard_leave %h channel 0 : tensor<?x4xf32> -> tensor<f32>
   return %0 : tensor<f32>
 }
 
@@ -88,7 +88,7 @@ func.func @tensors(%h: tensor<?x4xf32>) -> tensor<f32> {
 
 func.func @scan_of_tensors(%map: tensor<?x4x4xf32>, %own: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  %0 = dist.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
@@ -96,6 +96,6 @@ func.func @scan_of_tensors(%map: tensor<?x4x4xf32>, %own: tensor<?x4xf32>) -> te
 
 func.func @scan_into_gaps(%map: memref<?x4x4xf32>, %own: memref<?x4xf32>, %into: memref<?x4xf32, strided<[8, 1]>>) {
   // expected-error @below {{needs a dense destination, found 'memref<?x4xf32, strided<[8, 1]>>'}}
-  bppsa.shard_scan %map, %own into %into : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4x4xf32>, memref<?x4xf32>
+  dist.shard_scan %map, %own into %into : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4x4xf32>, memref<?x4xf32>
   return
 }

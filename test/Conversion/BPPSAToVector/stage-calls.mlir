@@ -11,7 +11,7 @@
 //       CHECK:   %[[CHANNEL:.*]] = arith.constant 3 : index
 //       CHECK:   call @bppsa_rt_stage_send(%[[ADDRESS]], %[[BYTES]], %[[STAGE]], %[[CHANNEL]])
 func.func @dense(%x: memref<?x4xf64>) {
-  bppsa.stage_send %x to 1 channel 3 : memref<?x4xf64>
+  dist.stage_send %x to 1 channel 3 : memref<?x4xf64>
   return
 }
 
@@ -22,7 +22,7 @@ func.func @dense(%x: memref<?x4xf64>) {
 //       CHECK:   call @bppsa_rt_stage_send
 //  CHECK-NEXT:   memref.dealloc %[[COPY]]
 func.func @gaps(%x: memref<?xf32, strided<[2]>>) {
-  bppsa.stage_send %x to 0 channel 0 : memref<?xf32, strided<[2]>>
+  dist.stage_send %x to 0 channel 0 : memref<?xf32, strided<[2]>>
   return
 }
 
@@ -32,6 +32,6 @@ func.func @gaps(%x: memref<?xf32, strided<[2]>>) {
 //       CHECK:   arith.constant 1 : index
 //       CHECK:   call @bppsa_rt_stage_receive(%[[ADDRESS]],
 func.func @receive(%n: index, %x: memref<?x4xi1>) {
-  bppsa.stage_receive(%n) from 0 channel 1 into %x : memref<?x4xi1>
+  dist.stage_receive(%n) from 0 channel 1 into %x : memref<?x4xi1>
   return
 }

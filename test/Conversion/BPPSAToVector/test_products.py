@@ -42,9 +42,9 @@ class Link:
         structure = self.kind
         if self.kind == "csr":
             lists = [np.flatnonzero(row).tolist() for row in self.mask]
-            structure = f"csr(#bppsa.pattern<{rows}x{cols}, {lists}, {list(range(rows))}>)"
+            structure = f"csr(#jacobian.pattern<{rows}x{cols}, {lists}, {list(range(rows))}>)"
         batch = ", batch = ?" if self.own else ""
-        return f"!bppsa.jacobian<{rows}x{cols}xf32, {structure}{batch}>"
+        return f"!jacobian.matrix<{rows}x{cols}xf32, {structure}{batch}>"
 
     def source_type(self):
         return f"tensor<?x{self.width}xf32>" if self.own else f"tensor<{self.width}xf32>"
@@ -69,10 +69,10 @@ def write_list(links):
     lines = [f"func.func @list({', '.join(arguments)}) -> ({', '.join(types)}) {{"]
     for i, link in enumerate(links):
         at = "" if link.positions is None else f" at {link.positions.tolist()}"
-        lines += [f"%j{i} = bppsa.assemble %v{i}{at} : {link.source_type()} -> {link.type()}"]
+        lines += [f"%j{i} = jacobian.assemble %v{i}{at} : {link.source_type()} -> {link.type()}"]
     for i, link in enumerate(links):
         operand = f"tensor<?x{link.shape[1]}xf32>"
-        lines += [f"%g{i + 1} = bppsa.apply %j{i}, %g{i} : {link.type()}, {operand} -> {types[i]}"]
+        lines += [f"%g{i + 1} = jacobian.apply %j{i}, %g{i} : {link.type()}, {operand} -> {types[i]}"]
     results = ", ".join(f"%g{i + 1}" for i in range(len(links)))
     return "\n".join([*lines, f"return {results} : {', '.join(types)}", "}"])
 
@@ -117,7 +117,7 @@ def test_products(tmp_path, first, second):
         for rows, cols, (kind, samples, positions) in zip(SIZES[1:], SIZES, kinds)
     ]
     ir = lower(tmp_path, links, "blelloch", break_even=1)
-    assert ir.count("bppsa.sparse_compose") == 1
+    assert ir.count("jacobian.sparse_compose") == 1
     check_list(tmp_path, random, links, ir)
 
 
@@ -141,7 +141,7 @@ def test_diagonals(tmp_path, plan):
         Link(random, 9, 9, "diagonal", own=False, positions=True),
     ]
     ir = lower(tmp_path, links, plan, break_even=1)
-    assert ir.count("bppsa.sparse_compose") == (2 if plan == "blelloch" else 0)
+    assert ir.count("jacobian.sparse_compose") == (2 if plan == "blelloch" else 0)
     check_list(tmp_path, random, links, ir)
 
 
@@ -170,7 +170,7 @@ class OuterSum:
         return "\n".join([
             f"func.func @sum(%x: {left}, %g: {right}) -> {result} {{",
             *constants,
-            f"%0 = bppsa.sparse_outer_sum %x, %g : {left}, {right} starts %starts",
+            f"%0 = jacobian.sparse_outer_sum %x, %g : {left}, {right} starts %starts",
             f"rows %left, %right at %positions : {', '.join(types.values())} -> {result}",
             f"return %0 : {result}",
             "}",

@@ -168,8 +168,8 @@ func.func @mixing_layouts(%x: tensor<4x4xf32> {bppsa.batch_axes = array<i64: 0, 
 // -----
 
 func.func @operation(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{attribute 'bppsa.jacobian' must be the Jacobians of what is read, '#bppsa.jacobians<...>', found "dense"}}
-  %0 = arith.negf %x {bppsa.jacobian = "dense"} : tensor<4xf32>
+  // expected-error @below {{attribute 'jacobian.operands' must be the Jacobians of what is read, '#jacobian.operands<...>', found "dense"}}
+  %0 = arith.negf %x {jacobian.operands = "dense"} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
@@ -177,7 +177,7 @@ func.func @operation(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @no_jacobian(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{must hold a type of Jacobians or none for each value, found 'f32'}}
-  %0 = arith.negf %x {bppsa.jacobian = #bppsa.jacobians<f32>} : tensor<4xf32>
+  %0 = arith.negf %x {jacobian.operands = #jacobian.operands<f32>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -125,59 +125,59 @@ func.func @layout(%x: tensor<?x?x3xf32>, %h: tensor<2x3x16xf32>)
 }
 
 // CHECK-LABEL: func.func @tree
-// CHECK: bppsa.linearize saved(%{{.*}} : tensor<?x4xf32>) states [4] -> <4x4xf32, dense, batch = ?>
-// CHECK: bppsa.compose %[[J:.*]], %[[J]] : <4x4xf32, dense, batch = ?>
-// CHECK: bppsa.apply %{{.*}}, %{{.*}} : <4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
+// CHECK: jacobian.linearize saved(%{{.*}} : tensor<?x4xf32>) states [4] -> <4x4xf32, dense, batch = ?>
+// CHECK: jacobian.compose %[[J:.*]], %[[J]] : <4x4xf32, dense, batch = ?>
+// CHECK: jacobian.apply %{{.*}}, %{{.*}} : <4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
 func.func @tree(%a: tensor<?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %j = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense, batch = ?> {
+  %j = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense, batch = ?> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
-    bppsa.yield %1 : vector<4xf32>
+    jacobian.yield %1 : vector<4xf32>
   }
-  %k = bppsa.compose %j, %j : !bppsa.jacobian<4x4xf32, dense, batch = ?>, !bppsa.jacobian<4x4xf32, dense, batch = ?> -> !bppsa.jacobian<4x4xf32, dense, batch = ?>
-  %0 = bppsa.apply %k, %g : !bppsa.jacobian<4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
+  %k = jacobian.compose %j, %j : !jacobian.matrix<4x4xf32, dense, batch = ?>, !jacobian.matrix<4x4xf32, dense, batch = ?> -> !jacobian.matrix<4x4xf32, dense, batch = ?>
+  %0 = jacobian.apply %k, %g : !jacobian.matrix<4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
 // CHECK-LABEL: func.func @link
-// CHECK: bppsa.link %{{.*}} : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
+// CHECK: jacobian.link %{{.*}} : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
 // CHECK-NEXT: ^bb0(%[[G:.*]]: tensor<?x2x2xf32>):
 // CHECK-NEXT:   %[[FLAT:.*]] = tensor.collapse_shape %[[G]]
-// CHECK-NEXT:   bppsa.link_yield %[[FLAT]] : tensor<?x4xf32>
+// CHECK-NEXT:   jacobian.yield %[[FLAT]] : tensor<?x4xf32>
 // CHECK-NEXT: } jacobian {
 // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x2x2xf32>):
-// CHECK-NEXT:   %[[J:.*]] = bppsa.assemble
-// CHECK-NEXT:   bppsa.link_yield %[[J]] : !bppsa.jacobian<4x4xf32, diagonal>
-// CHECK: bppsa.link %{{.*}} : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
-// CHECK: bppsa.link_yield %{{.*}}, %{{.*}} : !bppsa.jacobian<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
+// CHECK-NEXT:   %[[J:.*]] = jacobian.assemble
+// CHECK-NEXT:   jacobian.yield %[[J]] : !jacobian.matrix<4x4xf32, diagonal>
+// CHECK: jacobian.link %{{.*}} : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
+// CHECK: jacobian.yield %{{.*}}, %{{.*}} : !jacobian.matrix<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
 func.func @link(%g: tensor<?x2x2xf32>, %ones: tensor<4xf32>, %h: tensor<3x2xf32>, %s: tensor<3x2xf32>, %w: tensor<2xf32>)
     -> (tensor<?x4xf32>, tensor<3x2xf32>, tensor<2xf32>) {
-  %0 = bppsa.link %g : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
+  %0 = jacobian.link %g : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
   ^bb0(%gy: tensor<?x2x2xf32>):
     %2 = tensor.collapse_shape %gy [[0], [1, 2]] : tensor<?x2x2xf32> into tensor<?x4xf32>
-    bppsa.link_yield %2 : tensor<?x4xf32>
+    jacobian.yield %2 : tensor<?x4xf32>
   } jacobian {
   ^bb0(%gy: tensor<?x2x2xf32>):
-    %2 = bppsa.assemble %ones : tensor<4xf32> -> !bppsa.jacobian<4x4xf32, diagonal>
-    bppsa.link_yield %2 : !bppsa.jacobian<4x4xf32, diagonal>
+    %2 = jacobian.assemble %ones : tensor<4xf32> -> !jacobian.matrix<4x4xf32, diagonal>
+    jacobian.yield %2 : !jacobian.matrix<4x4xf32, diagonal>
   }
-  %1:2 = bppsa.link %h : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
+  %1:2 = jacobian.link %h : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
   ^bb0(%gy: tensor<3x2xf32>):
-    bppsa.link_yield %gy, %w : tensor<3x2xf32>, tensor<2xf32>
+    jacobian.yield %gy, %w : tensor<3x2xf32>, tensor<2xf32>
   } jacobian {
   ^bb0(%gy: tensor<3x2xf32>):
-    %2 = bppsa.assemble %s : tensor<3x2xf32> -> !bppsa.jacobian<2x2xf32, diagonal, batch = 3>
-    bppsa.link_yield %2, %w : !bppsa.jacobian<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
+    %2 = jacobian.assemble %s : tensor<3x2xf32> -> !jacobian.matrix<2x2xf32, diagonal, batch = 3>
+    jacobian.yield %2, %w : !jacobian.matrix<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
   }
   return %0, %1#0, %1#1 : tensor<?x4xf32>, tensor<3x2xf32>, tensor<2xf32>
 }
 
 // CHECK-LABEL: func.func private @types
-// CHECK-SAME: !bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32, identity>, !bppsa.jacobian<3x3xf32, diagonal, batch = 16>
+// CHECK-SAME: !jacobian.matrix<2x3xf32, zero>, !jacobian.matrix<3x3xf32, identity>, !jacobian.matrix<3x3xf32, diagonal, batch = 16>
 // CHECK-SAME: #bppsa.plan<hybrid, 2>
-// CHECK-SAME: #bppsa.structure<diagonal>
-func.func private @types(!bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32, identity>, !bppsa.jacobian<3x3xf32, diagonal, batch = 16>)
-    attributes {plan = #bppsa.plan<hybrid, 2>, structure = #bppsa.structure<diagonal>}
+// CHECK-SAME: #jacobian.structure<diagonal>
+func.func private @types(!jacobian.matrix<2x3xf32, zero>, !jacobian.matrix<3x3xf32, identity>, !jacobian.matrix<3x3xf32, diagonal, batch = 16>)
+    attributes {plan = #bppsa.plan<hybrid, 2>, structure = #jacobian.structure<diagonal>}
 
 // CHECK-LABEL: func.func @graph
 // CHECK: bppsa.mark_phase 1
@@ -193,79 +193,79 @@ func.func @graph(%x: tensor<?xf32>) -> tensor<?xf32> {
 }
 
 // CHECK-LABEL: func.func private @structures
-// CHECK-SAME: !bppsa.jacobian<2x3xf32, shared_dense>
-// CHECK-SAME: !bppsa.jacobian<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>
-// CHECK-SAME: !bppsa.jacobian<4x6xf32, csr(#bppsa.pattern<4x6, {{\[\[}}1 to 3], [0, 2], []], [0, 1, 0, 2]>)>
-// CHECK-SAME: !bppsa.jacobian<4x6xf32, block_diagonal(2, csr(#bppsa.pattern<2x3, {{\[\[}}2], [0]], [0, 1]>))>
-// CHECK-SAME: !bppsa.jacobian<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>
-// CHECK-SAME: #bppsa.pattern<0x0, [], []>
+// CHECK-SAME: !jacobian.matrix<2x3xf32, shared_dense>
+// CHECK-SAME: !jacobian.matrix<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>
+// CHECK-SAME: !jacobian.matrix<4x6xf32, csr(#jacobian.pattern<4x6, {{\[\[}}1 to 3], [0, 2], []], [0, 1, 0, 2]>)>
+// CHECK-SAME: !jacobian.matrix<4x6xf32, block_diagonal(2, csr(#jacobian.pattern<2x3, {{\[\[}}2], [0]], [0, 1]>))>
+// CHECK-SAME: !jacobian.matrix<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>
+// CHECK-SAME: #jacobian.pattern<0x0, [], []>
 func.func private @structures(
-    !bppsa.jacobian<2x3xf32, shared_dense>,
-    !bppsa.jacobian<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>,
+    !jacobian.matrix<2x3xf32, shared_dense>,
+    !jacobian.matrix<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>,
     // An unused row, and two that are equal.
-    !bppsa.jacobian<4x6xf32, csr(#bppsa.pattern<4x6, [[5], [1, 2, 3], [0, 2], [1 to 3], []], [1, 2, 3, 4]>)>,
-    !bppsa.jacobian<4x6xf32, block_diagonal(2, csr(#bppsa.pattern<2x3, [[2], [0]], [0, 1]>))>,
-    !bppsa.jacobian<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>)
-    attributes {empty = #bppsa.pattern<0x0, [], []>}
+    !jacobian.matrix<4x6xf32, csr(#jacobian.pattern<4x6, [[5], [1, 2, 3], [0, 2], [1 to 3], []], [1, 2, 3, 4]>)>,
+    !jacobian.matrix<4x6xf32, block_diagonal(2, csr(#jacobian.pattern<2x3, [[2], [0]], [0, 1]>))>,
+    !jacobian.matrix<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>)
+    attributes {empty = #jacobian.pattern<0x0, [], []>}
 
 // CHECK-LABEL: func.func @products
-// CHECK: bppsa.compose {{.*}} -> <4x4xf32, diagonal, batch = ?>
-// CHECK: bppsa.compose {{.*}} -> <4x2xf32, csr(#bppsa.pattern<4x2, {{\[\[}}0], [1], []], [0, 0 to 2]>), batch = ?>
-func.func @products(%d: !bppsa.jacobian<4x4xf32, diagonal, batch = ?>,
-                    %p: !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>)
-    -> (!bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>) {
-  %0 = bppsa.compose %d, %d : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x4xf32, diagonal, batch = ?> -> !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
-  %1 = bppsa.compose %p, %d : !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>, !bppsa.jacobian<4x4xf32, diagonal, batch = ?> -> !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
-  return %0, %1 : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
+// CHECK: jacobian.compose {{.*}} -> <4x4xf32, diagonal, batch = ?>
+// CHECK: jacobian.compose {{.*}} -> <4x2xf32, csr(#jacobian.pattern<4x2, {{\[\[}}0], [1], []], [0, 0 to 2]>), batch = ?>
+func.func @products(%d: !jacobian.matrix<4x4xf32, diagonal, batch = ?>,
+                    %p: !jacobian.matrix<4x2xf32, csr(#jacobian.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>)
+    -> (!jacobian.matrix<4x4xf32, diagonal, batch = ?>, !jacobian.matrix<4x2xf32, csr(#jacobian.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>) {
+  %0 = jacobian.compose %d, %d : !jacobian.matrix<4x4xf32, diagonal, batch = ?>, !jacobian.matrix<4x4xf32, diagonal, batch = ?> -> !jacobian.matrix<4x4xf32, diagonal, batch = ?>
+  %1 = jacobian.compose %p, %d : !jacobian.matrix<4x2xf32, csr(#jacobian.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>, !jacobian.matrix<4x4xf32, diagonal, batch = ?> -> !jacobian.matrix<4x2xf32, csr(#jacobian.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
+  return %0, %1 : !jacobian.matrix<4x4xf32, diagonal, batch = ?>, !jacobian.matrix<4x2xf32, csr(#jacobian.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
 }
 
 // CHECK-LABEL: func.func @assemble
-// CHECK: bppsa.assemble %{{.*}} at [0, 1, 0, 1] : tensor<2xf32> -> <3x2xf32, csr(#bppsa.pattern<3x2, {{\[\[}}0], [0, 1], [1]], [0 to 2]>)>
-// CHECK: bppsa.assemble %{{.*}} : tensor<2x3xf32> -> <3x2xf32, dense>
-// CHECK: bppsa.assemble %{{.*}} : tensor<?x3xf32> -> <3x3xf32, diagonal, batch = ?>
-// CHECK: bppsa.assemble %{{.*}} at [1, 0, 1] : tensor<8x2xf32> -> <3x3xf32, diagonal, batch = 8>
+// CHECK: jacobian.assemble %{{.*}} at [0, 1, 0, 1] : tensor<2xf32> -> <3x2xf32, csr(#jacobian.pattern<3x2, {{\[\[}}0], [0, 1], [1]], [0 to 2]>)>
+// CHECK: jacobian.assemble %{{.*}} : tensor<2x3xf32> -> <3x2xf32, dense>
+// CHECK: jacobian.assemble %{{.*}} : tensor<?x3xf32> -> <3x3xf32, diagonal, batch = ?>
+// CHECK: jacobian.assemble %{{.*}} at [1, 0, 1] : tensor<8x2xf32> -> <3x3xf32, diagonal, batch = 8>
 func.func @assemble(%w: tensor<2xf32>, %m: tensor<2x3xf32>, %s: tensor<?x3xf32>, %p: tensor<8x2xf32>) {
-  %0 = bppsa.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !bppsa.jacobian<3x2xf32, csr(#bppsa.pattern<3x2, [[0], [0, 1], [1]], [0 to 2]>)>
-  %1 = bppsa.assemble %m : tensor<2x3xf32> -> !bppsa.jacobian<3x2xf32, dense>
-  %2 = bppsa.assemble %s : tensor<?x3xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = ?>
-  %3 = bppsa.assemble %p at [1, 0, 1] : tensor<8x2xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = 8>
+  %0 = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#jacobian.pattern<3x2, [[0], [0, 1], [1]], [0 to 2]>)>
+  %1 = jacobian.assemble %m : tensor<2x3xf32> -> !jacobian.matrix<3x2xf32, dense>
+  %2 = jacobian.assemble %s : tensor<?x3xf32> -> !jacobian.matrix<3x3xf32, diagonal, batch = ?>
+  %3 = jacobian.assemble %p at [1, 0, 1] : tensor<8x2xf32> -> !jacobian.matrix<3x3xf32, diagonal, batch = 8>
   return
 }
 
 // CHECK-LABEL: func.func @sparse_apply
-// CHECK: bppsa.sparse_apply %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
-// CHECK: bppsa.sparse_apply %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
-// CHECK: bppsa.sparse_apply %{{.*}} : memref<6x?xf32> cotangent %{{.*}} : memref<2x?xf32> into %{{.*}} : memref<3x?xf32>
+// CHECK: jacobian.sparse_apply %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
+// CHECK: jacobian.sparse_apply %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
+// CHECK: jacobian.sparse_apply %{{.*}} : memref<6x?xf32> cotangent %{{.*}} : memref<2x?xf32> into %{{.*}} : memref<3x?xf32>
 func.func @sparse_apply(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
     %positions: tensor<4xi32>, %g: tensor<2x?xf32>, %dense: memref<6x?xf32>, %h: memref<2x?xf32>, %out: memref<3x?xf32>)
     -> (tensor<3x?xf32>, tensor<3x?xf32>) {
-  %0 = bppsa.sparse_apply %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
-  %1 = bppsa.sparse_apply %own : tensor<2x?xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
-  bppsa.sparse_apply %dense : memref<6x?xf32> cotangent %h : memref<2x?xf32> into %out : memref<3x?xf32>
+  %0 = jacobian.sparse_apply %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  %1 = jacobian.sparse_apply %own : tensor<2x?xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  jacobian.sparse_apply %dense : memref<6x?xf32> cotangent %h : memref<2x?xf32> into %out : memref<3x?xf32>
   return %0, %1 : tensor<3x?xf32>, tensor<3x?xf32>
 }
 
 // CHECK-LABEL: func.func @sparse_compose
-// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<4xf32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> -> tensor<6xf32>
-// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<3xi32> columns %{{.*}} : tensor<2xi32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> result_rows %{{.*}} : tensor<4xi32> result_columns %{{.*}} : tensor<4xi32> -> tensor<4x?xf32>
-// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : memref<4xf32> second %{{.*}} : memref<6x?xf32> into %{{.*}} : memref<6x?xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<4xf32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> -> tensor<6xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<3xi32> columns %{{.*}} : tensor<2xi32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> result_rows %{{.*}} : tensor<4xi32> result_columns %{{.*}} : tensor<4xi32> -> tensor<4x?xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : memref<4xf32> second %{{.*}} : memref<6x?xf32> into %{{.*}} : memref<6x?xf32>
 func.func @sparse_compose(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
     %positions: tensor<4xi32>, %starts: tensor<3xi32>, %diagonal: tensor<2xi32>, %a: memref<4xf32>, %b: memref<6x?xf32>, %out: memref<6x?xf32>)
     -> (tensor<6xf32>, tensor<4x?xf32>) {
-  %0 = bppsa.sparse_compose 3 x 2 x 2 first %shared : tensor<4xf32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> -> tensor<6xf32>
-  %1 = bppsa.sparse_compose 3 x 2 x 2 first %own : tensor<2x?xf32> rows %starts : tensor<3xi32> columns %diagonal : tensor<2xi32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> result_rows %rows : tensor<4xi32> result_columns %columns : tensor<4xi32> -> tensor<4x?xf32>
-  bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
+  %0 = jacobian.sparse_compose 3 x 2 x 2 first %shared : tensor<4xf32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> -> tensor<6xf32>
+  %1 = jacobian.sparse_compose 3 x 2 x 2 first %own : tensor<2x?xf32> rows %starts : tensor<3xi32> columns %diagonal : tensor<2xi32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> result_rows %rows : tensor<4xi32> result_columns %columns : tensor<4xi32> -> tensor<4x?xf32>
+  jacobian.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
   return %0, %1 : tensor<6xf32>, tensor<4x?xf32>
 }
 
 // CHECK-LABEL: func.func @sparse_outer_sum
-// CHECK: bppsa.sparse_outer_sum %{{.*}}, %{{.*}} : tensor<4x?xf32>, tensor<3x?xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
-// CHECK: bppsa.sparse_outer_sum %{{.*}}, %{{.*}} : memref<4x8xf32>, memref<3x8xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %{{.*}} : memref<6xf32>{{$}}
+// CHECK: jacobian.sparse_outer_sum %{{.*}}, %{{.*}} : tensor<4x?xf32>, tensor<3x?xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+// CHECK: jacobian.sparse_outer_sum %{{.*}}, %{{.*}} : memref<4x8xf32>, memref<3x8xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %{{.*}} : memref<6xf32>{{$}}
 func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %starts: tensor<3xi32>, %rows: tensor<5xi32>, %positions: tensor<2xi32>,
     %y: memref<4x8xf32>, %h: memref<3x8xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) -> tensor<6xf32> {
-  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %starts rows %rows, %rows at %positions
+  %0 = jacobian.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %starts rows %rows, %rows at %positions
       : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
-  bppsa.sparse_outer_sum %y, %h : memref<4x8xf32>, memref<3x8xf32> starts %s rows %r, %r at %p
+  jacobian.sparse_outer_sum %y, %h : memref<4x8xf32>, memref<3x8xf32> starts %s rows %r, %r at %p
       : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
   return %0 : tensor<6xf32>
 }

@@ -36,17 +36,17 @@ func.func @matvec_of_ones_stays(%w: vector<4x3xf32>) -> vector<4xf32> {
   return %0 : vector<4xf32>
 }
 
-!identity = !bppsa.jacobian<4x4xf32, identity>
-!diagonal = !bppsa.jacobian<4x4xf32, diagonal>
-!dense = !bppsa.jacobian<4x4xf32, dense>
-!zero = !bppsa.jacobian<4x4xf32, zero>
+!identity = !jacobian.matrix<4x4xf32, identity>
+!diagonal = !jacobian.matrix<4x4xf32, diagonal>
+!dense = !jacobian.matrix<4x4xf32, dense>
+!zero = !jacobian.matrix<4x4xf32, zero>
 
 // CHECK-LABEL: func.func @compose_with_identity
 // CHECK-SAME: %[[I:.*]]: {{.*}}, %[[J:.*]]: {{.*}}) ->
 // CHECK: return %[[J]], %[[J]]
 func.func @compose_with_identity(%i: !identity, %j: !diagonal) -> (!diagonal, !diagonal) {
-  %0 = bppsa.compose %i, %j : !identity, !diagonal -> !diagonal
-  %1 = bppsa.compose %j, %i : !diagonal, !identity -> !diagonal
+  %0 = jacobian.compose %i, %j : !identity, !diagonal -> !diagonal
+  %1 = jacobian.compose %j, %i : !diagonal, !identity -> !diagonal
   return %0, %1 : !diagonal, !diagonal
 }
 
@@ -54,16 +54,16 @@ func.func @compose_with_identity(%i: !identity, %j: !diagonal) -> (!diagonal, !d
 // CHECK-SAME: %[[Z:.*]]: {{.*}}, %[[J:.*]]: {{.*}}) ->
 // CHECK: return %[[Z]], %[[Z]]
 func.func @compose_with_zero(%z: !zero, %j: !dense) -> (!zero, !zero) {
-  %0 = bppsa.compose %z, %j : !zero, !dense -> !zero
-  %1 = bppsa.compose %j, %z : !dense, !zero -> !zero
+  %0 = jacobian.compose %z, %j : !zero, !dense -> !zero
+  %1 = jacobian.compose %j, %z : !dense, !zero -> !zero
   return %0, %1 : !zero, !zero
 }
 
 // A product whose type forgets what is known about its factors is kept.
 // CHECK-LABEL: func.func @compose_that_forgets_structure
-// CHECK: bppsa.compose
+// CHECK: jacobian.compose
 func.func @compose_that_forgets_structure(%i: !identity, %j: !diagonal) -> !dense {
-  %0 = bppsa.compose %i, %j : !identity, !diagonal -> !dense
+  %0 = jacobian.compose %i, %j : !identity, !diagonal -> !dense
   return %0 : !dense
 }
 
@@ -71,20 +71,20 @@ func.func @compose_that_forgets_structure(%i: !identity, %j: !diagonal) -> !dens
 // CHECK-SAME: %[[G:[^:]*]]: tensor<?x4xf32>
 // CHECK: return %[[G]]
 func.func @apply_identity(%g: tensor<?x4xf32>, %i: !identity) -> tensor<?x4xf32> {
-  %0 = bppsa.apply %i, %g : !identity, tensor<?x4xf32> -> tensor<?x4xf32>
+  %0 = jacobian.apply %i, %g : !identity, tensor<?x4xf32> -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
 // CHECK-LABEL: func.func @unused_link
 // CHECK-NEXT: return
 func.func @unused_link(%g: tensor<?x4xf32>, %s: tensor<?x4xf32>) {
-  %0 = bppsa.link %g : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = jacobian.link %g : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^bb0(%gy: tensor<?x4xf32>):
-    bppsa.link_yield %gy : tensor<?x4xf32>
+    jacobian.yield %gy : tensor<?x4xf32>
   } jacobian {
   ^bb0(%gy: tensor<?x4xf32>):
-    %1 = bppsa.assemble %s : tensor<?x4xf32> -> !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
-    bppsa.link_yield %1 : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
+    %1 = jacobian.assemble %s : tensor<?x4xf32> -> !jacobian.matrix<4x4xf32, diagonal, batch = ?>
+    jacobian.yield %1 : !jacobian.matrix<4x4xf32, diagonal, batch = ?>
   }
   return
 }

@@ -13,27 +13,27 @@ func.func private @plan() attributes {plan = #bppsa.plan<blelloch, 3>}
 // -----
 
 // expected-error @below {{a jacobian needs 2 dimensions, found 3}}
-func.func private @jacobian(!bppsa.jacobian<2x3x4xf32, dense>)
+func.func private @jacobian(!jacobian.matrix<2x3x4xf32, dense>)
 
 // -----
 
 // expected-error @below {{unknown jacobian structure 'sparse'; use zero, identity, diagonal, dense, shared_dense, row_scaled, column_scaled, csr, block_diagonal, blocks or sum}}
-func.func private @jacobian(!bppsa.jacobian<2x3xf32, sparse>)
+func.func private @jacobian(!jacobian.matrix<2x3xf32, sparse>)
 
 // -----
 
 // expected-error @below {{a jacobian needs at least one row and column, found 0x3}}
-func.func private @jacobian(!bppsa.jacobian<0x3xf32, dense>)
+func.func private @jacobian(!jacobian.matrix<0x3xf32, dense>)
 
 // -----
 
 // expected-error @below {{a jacobian needs a float element type, found 'i32'}}
-func.func private @jacobian(!bppsa.jacobian<2x3xi32, dense>)
+func.func private @jacobian(!jacobian.matrix<2x3xi32, dense>)
 
 // -----
 
 // expected-error @below {{a jacobian with structure 'diagonal' must be square, found 2x3; use dense}}
-func.func private @jacobian(!bppsa.jacobian<2x3xf32, diagonal>)
+func.func private @jacobian(!jacobian.matrix<2x3xf32, diagonal>)
 
 // -----
 
@@ -521,10 +521,10 @@ func.func @pack_shape(%x: tensor<5x20x3xf32>) -> tensor<1x5x3x16xf32> {
 // Trees
 
 func.func @linearize_size(%a: tensor<?x4xf32>) {
-  // expected-error @below {{states of 4 values in all need a 4x4 jacobian, found '!bppsa.jacobian<3x3xf32, dense, batch = ?>'}}
-  %0 = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<3x3xf32, dense, batch = ?> {
+  // expected-error @below {{states of 4 values in all need a 4x4 jacobian, found '!jacobian.matrix<3x3xf32, dense, batch = ?>'}}
+  %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<3x3xf32, dense, batch = ?> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
-    bppsa.yield %gt : vector<4xf32>
+    jacobian.yield %gt : vector<4xf32>
   }
   return
 }
@@ -533,9 +533,9 @@ func.func @linearize_size(%a: tensor<?x4xf32>) {
 
 func.func @linearize_saved(%a: tensor<?x4xf32>) {
   // expected-error @below {{saved array 'tensor<?x4xf32>' must have rank 2 and give a vector of its last dimension, found 'vector<3xf32>'}}
-  %0 = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense, batch = ?> {
+  %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense, batch = ?> {
   ^bb0(%at: vector<3xf32>, %gt: vector<4xf32>):
-    bppsa.yield %gt : vector<4xf32>
+    jacobian.yield %gt : vector<4xf32>
   }
   return
 }
@@ -544,9 +544,9 @@ func.func @linearize_saved(%a: tensor<?x4xf32>) {
 
 func.func @linearize_yields(%a: tensor<?x4xf32>) {
   // expected-error @below {{must yield the cotangents of 1 states and nothing else, found 2 values}}
-  %0 = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense, batch = ?> {
+  %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense, batch = ?> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
-    bppsa.yield %gt, %at : vector<4xf32>, vector<4xf32>
+    jacobian.yield %gt, %at : vector<4xf32>, vector<4xf32>
   }
   return
 }
@@ -555,9 +555,9 @@ func.func @linearize_yields(%a: tensor<?x4xf32>) {
 
 func.func @linearize_cotangent(%a: tensor<?x4xf32>) {
   // expected-error @below {{the cotangent of state 0 must have type 'vector<4xf32>', found 'vector<3xf32>' to 'vector<4xf32>'}}
-  %0 = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense, batch = ?> {
+  %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense, batch = ?> {
   ^bb0(%at: vector<4xf32>, %gt: vector<3xf32>):
-    bppsa.yield %at : vector<4xf32>
+    jacobian.yield %at : vector<4xf32>
   }
   return
 }
@@ -565,59 +565,59 @@ func.func @linearize_cotangent(%a: tensor<?x4xf32>) {
 // -----
 
 func.func @linearize_batch(%a: tensor<?x4xf32>) {
-  // expected-error @below {{needs a jacobian with a batch exactly where it reads saved arrays, found '!bppsa.jacobian<4x4xf32, dense>' and 1 saved arrays}}
-  %0 = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense> {
+  // expected-error @below {{needs a jacobian with a batch exactly where it reads saved arrays, found '!jacobian.matrix<4x4xf32, dense>' and 1 saved arrays}}
+  %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
-    bppsa.yield %gt : vector<4xf32>
+    jacobian.yield %gt : vector<4xf32>
   }
   return
 }
 
 // -----
 
-func.func @compose_inner(%j: !bppsa.jacobian<2x3xf32, dense>) {
+func.func @compose_inner(%j: !jacobian.matrix<2x3xf32, dense>) {
   // expected-error @below {{the second jacobian must have as many columns as the first has rows (2), found 3}}
-  %0 = bppsa.compose %j, %j : !bppsa.jacobian<2x3xf32, dense>, !bppsa.jacobian<2x3xf32, dense> -> !bppsa.jacobian<2x3xf32, dense>
+  %0 = jacobian.compose %j, %j : !jacobian.matrix<2x3xf32, dense>, !jacobian.matrix<2x3xf32, dense> -> !jacobian.matrix<2x3xf32, dense>
   return
 }
 
 // -----
 
-func.func @compose_outer(%j: !bppsa.jacobian<2x3xf32, dense>, %k: !bppsa.jacobian<4x2xf32, dense>) {
+func.func @compose_outer(%j: !jacobian.matrix<2x3xf32, dense>, %k: !jacobian.matrix<4x2xf32, dense>) {
   // expected-error @below {{the product must be 4x3, found 3x4}}
-  %0 = bppsa.compose %j, %k : !bppsa.jacobian<2x3xf32, dense>, !bppsa.jacobian<4x2xf32, dense> -> !bppsa.jacobian<3x4xf32, dense>
+  %0 = jacobian.compose %j, %k : !jacobian.matrix<2x3xf32, dense>, !jacobian.matrix<4x2xf32, dense> -> !jacobian.matrix<3x4xf32, dense>
   return
 }
 
 // -----
 
-func.func @compose_batch(%j: !bppsa.jacobian<3x3xf32, dense, batch = 8>, %k: !bppsa.jacobian<3x3xf32, dense>) {
-  // expected-error @below {{the product has a batch exactly where a factor has one, found '!bppsa.jacobian<3x3xf32, dense>'}}
-  %0 = bppsa.compose %j, %k : !bppsa.jacobian<3x3xf32, dense, batch = 8>, !bppsa.jacobian<3x3xf32, dense> -> !bppsa.jacobian<3x3xf32, dense>
+func.func @compose_batch(%j: !jacobian.matrix<3x3xf32, dense, batch = 8>, %k: !jacobian.matrix<3x3xf32, dense>) {
+  // expected-error @below {{the product has a batch exactly where a factor has one, found '!jacobian.matrix<3x3xf32, dense>'}}
+  %0 = jacobian.compose %j, %k : !jacobian.matrix<3x3xf32, dense, batch = 8>, !jacobian.matrix<3x3xf32, dense> -> !jacobian.matrix<3x3xf32, dense>
   return
 }
 
 // -----
 
-func.func @compose_structure(%j: !bppsa.jacobian<3x3xf32, diagonal>, %k: !bppsa.jacobian<3x3xf32, dense>) {
+func.func @compose_structure(%j: !jacobian.matrix<3x3xf32, diagonal>, %k: !jacobian.matrix<3x3xf32, dense>) {
   // expected-error @below {{the product of dense and diagonal is dense, found diagonal}}
-  %0 = bppsa.compose %j, %k : !bppsa.jacobian<3x3xf32, diagonal>, !bppsa.jacobian<3x3xf32, dense> -> !bppsa.jacobian<3x3xf32, diagonal>
+  %0 = jacobian.compose %j, %k : !jacobian.matrix<3x3xf32, diagonal>, !jacobian.matrix<3x3xf32, dense> -> !jacobian.matrix<3x3xf32, diagonal>
   return
 }
 
 // -----
 
-func.func @apply_columns(%j: !bppsa.jacobian<2x3xf32, dense>, %g: tensor<?x2xf32>) -> tensor<?x2xf32> {
+func.func @apply_columns(%j: !jacobian.matrix<2x3xf32, dense>, %g: tensor<?x2xf32>) -> tensor<?x2xf32> {
   // expected-error @below {{needs a cotangent of shape [batch, 3], found 'tensor<?x2xf32>'}}
-  %0 = bppsa.apply %j, %g : !bppsa.jacobian<2x3xf32, dense>, tensor<?x2xf32> -> tensor<?x2xf32>
+  %0 = jacobian.apply %j, %g : !jacobian.matrix<2x3xf32, dense>, tensor<?x2xf32> -> tensor<?x2xf32>
   return %0 : tensor<?x2xf32>
 }
 
 // -----
 
-func.func @apply_rows(%j: !bppsa.jacobian<2x3xf32, dense>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
+func.func @apply_rows(%j: !jacobian.matrix<2x3xf32, dense>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{needs a result of shape [batch, 2], found 'tensor<?x3xf32>'}}
-  %0 = bppsa.apply %j, %g : !bppsa.jacobian<2x3xf32, dense>, tensor<?x3xf32> -> tensor<?x3xf32>
+  %0 = jacobian.apply %j, %g : !jacobian.matrix<2x3xf32, dense>, tensor<?x3xf32> -> tensor<?x3xf32>
   return %0 : tensor<?x3xf32>
 }
 
@@ -652,82 +652,82 @@ func.func @statistic_type(%x: tensor<?xi32>) -> tensor<?xi32> {
 // Structures
 
 // expected-error @below {{the pattern of a 4x3 jacobian must have its shape, found 3x4}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x3xf32, csr(#bppsa.pattern<3x4, [[0]], [0, 0, 0]>)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x3xf32, csr(#jacobian.pattern<3x4, [[0]], [0, 0, 0]>)>}
 
 // -----
 
 // expected-error @below {{3 blocks must divide the rows and columns of a jacobian, found 4x4}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, block_diagonal(3, dense)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, block_diagonal(3, dense)>}
 
 // -----
 
 // expected-error @below {{a block diagonal needs at least one block, found 0}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, block_diagonal(0, dense)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, block_diagonal(0, dense)>}
 
 // -----
 
 // expected-error @below {{a jacobian with structure 'identity' must be square, found 2x4; use dense}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x8xf32, block_diagonal(2, identity)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x8xf32, block_diagonal(2, identity)>}
 
 // -----
 
 // expected-error @below {{the blocks of a 4x4 jacobian must add up to its shape, found 3x4}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 1], [4], [dense, dense])>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, blocks([2, 1], [4], [dense, dense])>}
 
 // -----
 
 // expected-error @below {{a block of a jacobian needs at least one row and column, found a size of 0}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([4, 0], [4], [dense, dense])>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, blocks([4, 0], [4], [dense, dense])>}
 
 // -----
 
 // expected-error @below {{a grid of 2 x 2 blocks needs as many structures, found 3}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [dense, zero, dense])>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, blocks([2, 2], [2, 2], [dense, zero, dense])>}
 
 // -----
 
 // expected-error @below {{a jacobian with structure 'diagonal' must be square, found 2x1; use dense}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 2], [1, 3], [diagonal, zero, zero, dense])>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, blocks([2, 2], [1, 3], [diagonal, zero, zero, dense])>}
 
 // -----
 
 // expected-error @below {{a sum needs at least 2 structures, found 1}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, sum(dense)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x4xf32, sum(dense)>}
 
 // -----
 
 // expected-error @below {{a jacobian with structure 'diagonal' must be square, found 4x3; use dense}}
-func.func private @structure() attributes {type = !bppsa.jacobian<4x3xf32, sum(dense, diagonal)>}
+func.func private @structure() attributes {type = !jacobian.matrix<4x3xf32, sum(dense, diagonal)>}
 
 // -----
 
 // expected-error @below {{a pattern needs 2 dimensions below 2^31}}
-func.func private @structure() attributes {pattern = #bppsa.pattern<2x3x4, [[0]], [0, 0]>}
+func.func private @structure() attributes {pattern = #jacobian.pattern<2x3x4, [[0]], [0, 0]>}
 
 // -----
 
 // expected-error @below {{expected ascending numbers from 0 to 2, found 3 to 3}}
-func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[3]], [0, 0]>}
+func.func private @structure() attributes {pattern = #jacobian.pattern<2x3, [[3]], [0, 0]>}
 
 // -----
 
 // expected-error @below {{the columns of a row must ascend}}
-func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[1, 0]], [0, 0]>}
+func.func private @structure() attributes {pattern = #jacobian.pattern<2x3, [[1, 0]], [0, 0]>}
 
 // -----
 
 // expected-error @below {{expected ascending numbers from 0 to 0, found 1 to 1}}
-func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[0]], [0, 1]>}
+func.func private @structure() attributes {pattern = #jacobian.pattern<2x3, [[0]], [0, 1]>}
 
 // -----
 
 // expected-error @below {{a pattern of 2 rows must say for each which one it is, found 1}}
-func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[0]], [0]>}
+func.func private @structure() attributes {pattern = #jacobian.pattern<2x3, [[0]], [0]>}
 
 // -----
 
-func.func @compose_patterns(%j: !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)>) {
+func.func @compose_patterns(%j: !jacobian.matrix<2x2xf32, csr(#jacobian.pattern<2x2, [[0], [0, 1]], [0, 1]>)>) {
   // expected-error @below {{the product of csr with 3 entries and csr with 3 entries is csr with 3 entries, found csr with 1 entries}}
-  %0 = bppsa.compose %j, %j : !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)>, !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)> -> !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], []], [0, 1]>)>
+  %0 = jacobian.compose %j, %j : !jacobian.matrix<2x2xf32, csr(#jacobian.pattern<2x2, [[0], [0, 1]], [0, 1]>)>, !jacobian.matrix<2x2xf32, csr(#jacobian.pattern<2x2, [[0], [0, 1]], [0, 1]>)> -> !jacobian.matrix<2x2xf32, csr(#jacobian.pattern<2x2, [[0], []], [0, 1]>)>
   return
 }

@@ -119,7 +119,7 @@ func.func @transition(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>, %g: tensor<?
 
 // -----
 
-!diagonal = !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
+!diagonal = !jacobian.matrix<4x4xf32, diagonal, batch = ?>
 // CHECK-LABEL: func.func @products
 // CHECK-SAME:      %[[G:[^:]*]]: tensor<?x4xf32>, %[[V:[^:]*]]: tensor<2x?xf32>, %[[C:[^:]*]]: tensor<2x?xf32>
 // CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
@@ -130,8 +130,8 @@ func.func @transition(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>, %g: tensor<?
 func.func @products(%j: !diagonal, %g: tensor<?x4xf32>, %v: tensor<2x?xf32>, %c: tensor<2x?xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %0 = bppsa.apply %j, %g : !diagonal, tensor<?x4xf32> -> tensor<?x4xf32>
-  %1 = bppsa.sparse_apply %v : tensor<2x?xf32> cotangent %c : tensor<2x?xf32> -> tensor<1x?xf32>
+  %0 = jacobian.apply %j, %g : !diagonal, tensor<?x4xf32> -> tensor<?x4xf32>
+  %1 = jacobian.sparse_apply %v : tensor<2x?xf32> cotangent %c : tensor<2x?xf32> -> tensor<1x?xf32>
   %b = tensor.dim %0, %c0 : tensor<?x4xf32>
   %n = tensor.dim %1, %c1 : tensor<1x?xf32>
   return %b, %n : index, index

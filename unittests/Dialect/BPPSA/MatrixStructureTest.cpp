@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 using namespace bppsa;
-using Kind = StructureKind;
+using Kind = jacobian::StructureKind;
 
 namespace {
 /// A matrix with ones where an entry may differ from zero.
@@ -24,12 +24,12 @@ class MatrixStructures : public ::testing::Test {
 protected:
   MatrixStructures() { context.loadDialect<BPPSADialect>(); }
 
-  StructureAttr get(Kind kind) { return StructureAttr::get(&context, kind); }
-  StructureAttr getCSR(SparsityPattern pattern) {
-    return StructureAttr::getCSR(PatternAttr::get(&context, std::move(pattern)));
+  jacobian::StructureAttr get(Kind kind) { return jacobian::StructureAttr::get(&context, kind); }
+  jacobian::StructureAttr getCSR(SparsityPattern pattern) {
+    return jacobian::StructureAttr::getCSR(jacobian::PatternAttr::get(&context, std::move(pattern)));
   }
   /// A square matrix of size 6.
-  MatrixStructure make(StructureAttr structure) { return MatrixStructure(structure, 6, 6); }
+  MatrixStructure make(jacobian::StructureAttr structure) { return MatrixStructure(structure, 6, 6); }
   MatrixStructure make(Kind kind) { return make(get(kind)); }
   std::vector<Example> makeExamples();
 
@@ -55,20 +55,20 @@ std::vector<Example> MatrixStructures::makeExamples() {
       {make(Kind::Zero), makeMask(6, 6, [](int64_t, int64_t) { return false; })},
       {make(Kind::Identity), makeMask(6, 6, isDiagonal)},
       {make(Kind::Diagonal), makeMask(6, 6, isDiagonal)},
-      {make(StructureAttr::getBlockDiagonal(3, get(Kind::Diagonal))), makeMask(6, 6, isDiagonal)},
+      {make(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::Diagonal))), makeMask(6, 6, isDiagonal)},
       // As an LSTM's: the cell's part of the cell is a diagonal.
-      {make(StructureAttr::getBlocks(
+      {make(jacobian::StructureAttr::getBlocks(
            {3, 3}, {3, 3},
            {get(Kind::RowScaled), get(Kind::Dense), get(Kind::Zero), get(Kind::Diagonal)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i < 3 || i == j; })},
-      {make(StructureAttr::getBlocks(
+      {make(jacobian::StructureAttr::getBlocks(
            {3, 3}, {3, 3}, {get(Kind::Dense), get(Kind::Zero), get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i / 3 == j / 3; })},
-      {make(StructureAttr::getBlocks(
+      {make(jacobian::StructureAttr::getBlocks(
            {2, 4}, {2, 4},
            {get(Kind::Identity), get(Kind::Zero), get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i < 2 ? i == j : j >= 2; })},
-      {make(StructureAttr::getBlocks({6}, {3, 3}, {get(Kind::Zero), get(Kind::Dense)})),
+      {make(jacobian::StructureAttr::getBlocks({6}, {3, 3}, {get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t, int64_t j) { return j >= 3; })},
       {make(getCSR(SparsityPattern::fromEntries(6, 6, {{0, 5}, {2, 1}, {2, 2}, {5, 0}}))),
        makeMask(6, 6,
@@ -77,14 +77,14 @@ std::vector<Example> MatrixStructures::makeExamples() {
                 })},
       {make(getCSR(SparsityPattern::getBlockDiagonal(SparsityPattern::getDense(2, 2), 3))),
        makeMask(6, 6, isBlock)},
-      {make(StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense))), makeMask(6, 6, isBlock)},
-      {make(StructureAttr::getBlockDiagonal(
+      {make(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense))), makeMask(6, 6, isBlock)},
+      {make(jacobian::StructureAttr::getBlockDiagonal(
            2, getCSR(SparsityPattern::fromEntries(3, 3, {{0, 2}, {1, 0}, {1, 1}})))),
        makeMask(6, 6,
                 [](int64_t i, int64_t j) {
                   return i / 3 == j / 3 && (i % 3 == 0 ? j % 3 == 2 : i % 3 == 1 && j % 3 < 2);
                 })},
-      {make(StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {},
+      {make(jacobian::StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {},
                                {get(Kind::Diagonal), get(Kind::ColumnScaled)})),
        makeMask(6, 6, isAny)},
   };
@@ -138,7 +138,7 @@ TEST_F(MatrixStructures, ProductsHaveTheNonzerosAndCountEveryPair) {
 TEST_F(MatrixStructures, ProductsAreThoseOfTheProductTable) {
   for (const Example &second : makeExamples())
     for (const Example &first : makeExamples()) {
-      StructureAttr product = StructureAttr::product(second.structure.getStructure(),
+      jacobian::StructureAttr product = jacobian::StructureAttr::product(second.structure.getStructure(),
                                                      first.structure.getStructure(), 6, 6, 6);
       EXPECT_EQ(multiply(second.structure, first.structure).getStructure(), product)
           << second.structure.getName() << " * " << first.structure.getName();
@@ -146,7 +146,7 @@ TEST_F(MatrixStructures, ProductsAreThoseOfTheProductTable) {
 }
 
 TEST_F(MatrixStructures, ProductsOfGridsAreGrids) {
-  MatrixStructure lower = make(StructureAttr::getBlocks(
+  MatrixStructure lower = make(jacobian::StructureAttr::getBlocks(
       {3, 3}, {3, 3},
       {get(Kind::Diagonal), get(Kind::Zero), get(Kind::Dense), get(Kind::Diagonal)}));
   EXPECT_EQ(multiply(lower, lower).getName(), "block");
@@ -158,13 +158,13 @@ TEST_F(MatrixStructures, ProductsOfGridsAreGrids) {
 }
 
 TEST_F(MatrixStructures, StructuresThatSayLessAreSimpler) {
-  auto getName = [&](StructureAttr structure, int64_t rows, int64_t cols) {
+  auto getName = [&](jacobian::StructureAttr structure, int64_t rows, int64_t cols) {
     return MatrixStructure(structure, rows, cols).getName();
   };
   EXPECT_EQ(getName(getCSR(SparsityPattern::getDense(2, 3)), 2, 3), "dense");
   EXPECT_EQ(getName(getCSR(SparsityPattern::getZero(2, 3)), 2, 3), "zero");
   EXPECT_EQ(getName(getCSR(SparsityPattern::getIdentity(3)), 3, 3), "diagonal");
-  EXPECT_EQ(getName(StructureAttr::getBlocks({1, 1}, {2, 2},
+  EXPECT_EQ(getName(jacobian::StructureAttr::getBlocks({1, 1}, {2, 2},
                                              {get(Kind::RowScaled), get(Kind::Dense),
                                               get(Kind::SharedDense), get(Kind::Dense)}),
                     2, 4),
@@ -177,12 +177,12 @@ TEST_F(MatrixStructures, BytesOfValuesAndIndices) {
   EXPECT_EQ(sparse.getNumBytes(4), 2 * 4);
   EXPECT_EQ(sparse.getNumIndexBytes(), (2 + 3) * 4);
   // Equal blocks are stored one after the other.
-  MatrixStructure blocks = make(StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense)));
+  MatrixStructure blocks = make(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense)));
   EXPECT_EQ(blocks.getName(), "csr");
   EXPECT_EQ(blocks.getNumBytes(4), 3 * 4 * 4);
   EXPECT_EQ(blocks.getNumIndexBytes(), (12 + 7) * 4);
   // Of a grid the identity is not stored, and only a pattern has indices.
-  MatrixStructure grid(StructureAttr::getBlocks({2, 2}, {2, 3},
+  MatrixStructure grid(jacobian::StructureAttr::getBlocks({2, 2}, {2, 3},
                                                 {get(Kind::Identity), get(Kind::Dense),
                                                  get(Kind::Diagonal), sparse.getStructure()}),
                        4, 5);
@@ -206,6 +206,6 @@ TEST_F(MatrixStructures, PicturesShowEveryCellThatIsNotEmpty) {
   EXPECT_EQ(MatrixStructure::getDense(&context, 3, 2).sample(8),
             (std::vector<std::string>{"99", "99", "99"}));
   // Blocks that lie across the borders of cells.
-  MatrixStructure blocks(StructureAttr::getBlockDiagonal(3, get(Kind::Dense)), 12, 12);
+  MatrixStructure blocks(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::Dense)), 12, 12);
   EXPECT_EQ(blocks.sample(2), (std::vector<std::string>{"51", "15"}));
 }

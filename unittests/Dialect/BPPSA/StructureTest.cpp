@@ -11,14 +11,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Sparse/SymbolicProduct.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SymbolicProduct.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 #include <random>
 
 using namespace bppsa;
 using llvm::ArrayRef;
-using Kind = StructureKind;
+using Kind = jacobian::StructureKind;
 
 namespace {
 constexpr int numSamples = 3;
@@ -49,8 +49,8 @@ struct Matrix {
 using Matrices = std::vector<Matrix>;
 
 /// Calls `visit` with the structure and the place of each block.
-void forEachBlock(StructureAttr structure, int64_t rows, int64_t cols,
-                  llvm::function_ref<void(StructureAttr, std::array<int64_t, 4>)> visit) {
+void forEachBlock(jacobian::StructureAttr structure, int64_t rows, int64_t cols,
+                  llvm::function_ref<void(jacobian::StructureAttr, std::array<int64_t, 4>)> visit) {
   if (structure.is(Kind::BlockDiagonal)) {
     int64_t height = rows / structure.getCount(), width = cols / structure.getCount();
     for (int64_t i = 0; i < structure.getCount(); ++i)
@@ -76,7 +76,7 @@ protected:
   mlir::MLIRContext context;
   std::mt19937 random{7};
 
-  StructureAttr get(Kind kind) { return StructureAttr::get(&context, kind); }
+  jacobian::StructureAttr get(Kind kind) { return jacobian::StructureAttr::get(&context, kind); }
 
   Matrix makePositive(int64_t rows, int64_t cols) {
     Matrix result(rows, cols);
@@ -85,32 +85,32 @@ protected:
     return result;
   }
 
-  StructureAttr makeCSR(int64_t rows, int64_t cols, unsigned oneIn) {
+  jacobian::StructureAttr makeCSR(int64_t rows, int64_t cols, unsigned oneIn) {
     std::vector<std::pair<int32_t, int32_t>> entries = {{0, int32_t(cols - 1)}};
     for (int32_t i = 0; i < rows; ++i)
       for (int32_t j = 0; j < cols; ++j)
         if (random() % oneIn == 0)
           entries.push_back({i, j});
-    return StructureAttr::getCSR(
-        PatternAttr::get(&context, SparsityPattern::fromEntries(rows, cols, entries)));
+    return jacobian::StructureAttr::getCSR(
+        jacobian::PatternAttr::get(&context, SparsityPattern::fromEntries(rows, cols, entries)));
   }
 
   /// Structures of every kind, of matrices of this shape; both sizes are even
   /// and more than 2.
-  std::vector<StructureAttr> makeAll(int64_t rows, int64_t cols) {
-    std::vector<StructureAttr> all;
+  std::vector<jacobian::StructureAttr> makeAll(int64_t rows, int64_t cols) {
+    std::vector<jacobian::StructureAttr> all;
     for (Kind kind :
          {Kind::Zero, Kind::Dense, Kind::SharedDense, Kind::RowScaled, Kind::ColumnScaled})
       all.push_back(get(kind));
     all.push_back(makeCSR(rows, cols, 3));
     all.push_back(makeCSR(rows, cols, 8));
-    all.push_back(StructureAttr::getBlockDiagonal(2, get(Kind::Dense)));
-    all.push_back(StructureAttr::getBlockDiagonal(2, get(Kind::SharedDense)));
-    all.push_back(StructureAttr::getBlockDiagonal(2, makeCSR(rows / 2, cols / 2, 3)));
-    all.push_back(StructureAttr::getBlocks(
+    all.push_back(jacobian::StructureAttr::getBlockDiagonal(2, get(Kind::Dense)));
+    all.push_back(jacobian::StructureAttr::getBlockDiagonal(2, get(Kind::SharedDense)));
+    all.push_back(jacobian::StructureAttr::getBlockDiagonal(2, makeCSR(rows / 2, cols / 2, 3)));
+    all.push_back(jacobian::StructureAttr::getBlocks(
         {2, rows - 2}, {2, cols - 2},
         {get(Kind::Diagonal), get(Kind::RowScaled), get(Kind::Zero), get(Kind::SharedDense)}));
-    all.push_back(StructureAttr::getBlocks({2, rows - 2}, {cols - 1, 1},
+    all.push_back(jacobian::StructureAttr::getBlocks({2, rows - 2}, {cols - 1, 1},
                                            {get(Kind::ColumnScaled), get(Kind::Zero),
                                             makeCSR(rows - 2, cols - 1, 3), get(Kind::Dense)}));
     all.push_back(makeSum({Kind::RowScaled, Kind::RowScaled}));
@@ -118,40 +118,40 @@ protected:
       return all;
     for (Kind kind : {Kind::Identity, Kind::Diagonal})
       all.push_back(get(kind));
-    all.push_back(StructureAttr::getBlockDiagonal(2, get(Kind::Diagonal)));
+    all.push_back(jacobian::StructureAttr::getBlockDiagonal(2, get(Kind::Diagonal)));
     all.push_back(makeSum({Kind::Diagonal, Kind::RowScaled}));
     all.push_back(makeSum({Kind::Identity, Kind::SharedDense, Kind::ColumnScaled}));
     return all;
   }
 
-  StructureAttr makeSum(ArrayRef<Kind> kinds) {
-    std::vector<StructureAttr> parts;
+  jacobian::StructureAttr makeSum(ArrayRef<Kind> kinds) {
+    std::vector<jacobian::StructureAttr> parts;
     for (Kind kind : kinds)
       parts.push_back(get(kind));
-    return StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, parts);
+    return jacobian::StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, parts);
   }
 
   /// Random matrices of a structure.
-  Matrices makeMatrices(StructureAttr structure, int64_t rows, int64_t cols) {
+  Matrices makeMatrices(jacobian::StructureAttr structure, int64_t rows, int64_t cols) {
     Matrices result(numSamples, Matrix(rows, cols));
     Matrix shared = makePositive(rows, cols);
     switch (structure.getKind()) {
     case Kind::Sum:
-      for (StructureAttr part : structure.getParts())
+      for (jacobian::StructureAttr part : structure.getParts())
         for (auto [sum, term] : llvm::zip(result, makeMatrices(part, rows, cols)))
           sum.paste(term, 0, 0);
       return result;
     case Kind::BlockDiagonal: {
       Matrices block = makeMatrices(structure.getParts().front(), rows / structure.getCount(),
                                     cols / structure.getCount());
-      forEachBlock(structure, rows, cols, [&](StructureAttr, std::array<int64_t, 4> place) {
+      forEachBlock(structure, rows, cols, [&](jacobian::StructureAttr, std::array<int64_t, 4> place) {
         for (auto [whole, part] : llvm::zip(result, block))
           whole.paste(part, place[0], place[1]);
       });
       return result;
     }
     case Kind::Blocks:
-      forEachBlock(structure, rows, cols, [&](StructureAttr part, std::array<int64_t, 4> place) {
+      forEachBlock(structure, rows, cols, [&](jacobian::StructureAttr part, std::array<int64_t, 4> place) {
         for (auto [whole, block] : llvm::zip(result, makeMatrices(part, place[2], place[3])))
           whole.paste(block, place[0], place[1]);
       });
@@ -182,7 +182,7 @@ protected:
 
   /// Whether these matrices have a structure; of a sum only the zeros are
   /// checked.
-  static bool have(const Matrices &matrices, StructureAttr structure) {
+  static bool have(const Matrices &matrices, jacobian::StructureAttr structure) {
     int64_t rows = matrices[0].rows, cols = matrices[0].cols;
     SparsityPattern pattern = structure.computePattern(rows, cols);
     bool result = true;
@@ -199,7 +199,7 @@ protected:
           if (structure.is(Kind::ColumnScaled))
             result &= haveOneRatio(matrices, i, j, 0, j);
         }
-    forEachBlock(structure, rows, cols, [&](StructureAttr part, std::array<int64_t, 4> place) {
+    forEachBlock(structure, rows, cols, [&](jacobian::StructureAttr part, std::array<int64_t, 4> place) {
       Matrices blocks;
       for (const Matrix &matrix : matrices) {
         blocks.push_back(matrix.cut(place[0], place[1], place[2], place[3]));
@@ -212,8 +212,8 @@ protected:
   }
 
   void checkProducts(int64_t rows, int64_t inner, int64_t cols) {
-    for (StructureAttr a : makeAll(rows, inner))
-      for (StructureAttr b : makeAll(inner, cols)) {
+    for (jacobian::StructureAttr a : makeAll(rows, inner))
+      for (jacobian::StructureAttr b : makeAll(inner, cols)) {
         Matrices left = makeMatrices(a, rows, inner), right = makeMatrices(b, inner, cols);
         Matrices products(numSamples, Matrix(rows, cols));
         for (int sample = 0; sample < numSamples; ++sample)
@@ -221,7 +221,7 @@ protected:
             for (int64_t j = 0; j < cols; ++j)
               for (int64_t k = 0; k < inner; ++k)
                 products[sample](i, j) += left[sample](i, k) * right[sample](k, j);
-        StructureAttr product = StructureAttr::product(a, b, rows, inner, cols);
+        jacobian::StructureAttr product = jacobian::StructureAttr::product(a, b, rows, inner, cols);
         std::string name = a.toString() + " times " + b.toString() + " is " + product.toString();
         ASSERT_TRUE(have(left, a) && have(right, b)) << name;
         EXPECT_TRUE(have(products, product)) << name;
@@ -239,12 +239,12 @@ TEST_F(Structures, ProductsOfRectangles) { checkProducts(4, 6, 8); }
 
 TEST_F(Structures, Sums) {
   for (auto [rows, cols] : {std::pair(6, 6), std::pair(4, 6)})
-    for (StructureAttr a : makeAll(rows, cols))
-      for (StructureAttr b : makeAll(rows, cols)) {
+    for (jacobian::StructureAttr a : makeAll(rows, cols))
+      for (jacobian::StructureAttr b : makeAll(rows, cols)) {
         Matrices sums = makeMatrices(a, rows, cols);
         for (auto [sum, term] : llvm::zip(sums, makeMatrices(b, rows, cols)))
           sum.paste(term, 0, 0);
-        StructureAttr sum = StructureAttr::sum(a, b, rows, cols);
+        jacobian::StructureAttr sum = jacobian::StructureAttr::sum(a, b, rows, cols);
         std::string name = a.toString() + " plus " + b.toString() + " is " + sum.toString();
         EXPECT_TRUE(have(sums, sum)) << name;
         EXPECT_EQ(sum.computePattern(rows, cols),
@@ -255,66 +255,66 @@ TEST_F(Structures, Sums) {
 
 /// Sums are multiplied term by term, so the checks of products carry over.
 TEST_F(Structures, ProductsDistributeOverSums) {
-  for (StructureAttr a : makeAll(6, 6))
-    for (StructureAttr b : makeAll(6, 6)) {
+  for (jacobian::StructureAttr a : makeAll(6, 6))
+    for (jacobian::StructureAttr b : makeAll(6, 6)) {
       if (a.is(Kind::Sum) || b.is(Kind::Sum))
         continue;
-      StructureAttr sum = StructureAttr::sum(a, b, 6, 6);
-      for (StructureAttr c : makeAll(6, 6))
+      jacobian::StructureAttr sum = jacobian::StructureAttr::sum(a, b, 6, 6);
+      for (jacobian::StructureAttr c : makeAll(6, 6))
         if (sum.is(Kind::Sum))
-          EXPECT_EQ(StructureAttr::product(sum, c, 6, 6, 6),
-                    StructureAttr::sum(StructureAttr::product(a, c, 6, 6, 6),
-                                       StructureAttr::product(b, c, 6, 6, 6), 6, 6))
+          EXPECT_EQ(jacobian::StructureAttr::product(sum, c, 6, 6, 6),
+                    jacobian::StructureAttr::sum(jacobian::StructureAttr::product(a, c, 6, 6, 6),
+                                       jacobian::StructureAttr::product(b, c, 6, 6, 6), 6, 6))
               << sum.toString() << " times " << c.toString();
     }
 }
 
 /// The chains that the project is about.
 TEST_F(Structures, ChainsOfRecurrentCells) {
-  auto square = [](StructureAttr a) { return StructureAttr::product(a, a, 6, 6, 6); };
+  auto square = [](jacobian::StructureAttr a) { return jacobian::StructureAttr::product(a, a, 6, 6, 6); };
   EXPECT_EQ(square(get(Kind::Diagonal)), get(Kind::Diagonal));
   EXPECT_EQ(square(get(Kind::SharedDense)), get(Kind::SharedDense));
   EXPECT_EQ(square(get(Kind::RowScaled)), get(Kind::Dense));
   EXPECT_EQ(square(makeSum({Kind::Diagonal, Kind::RowScaled})), get(Kind::Dense));
-  StructureAttr lstm =
-      StructureAttr::getBlocks({3, 3}, {3, 3},
+  jacobian::StructureAttr lstm =
+      jacobian::StructureAttr::getBlocks({3, 3}, {3, 3},
                                {makeSum({Kind::ColumnScaled, Kind::ColumnScaled}),
                                 get(Kind::ColumnScaled), get(Kind::Diagonal), get(Kind::Diagonal)});
-  StructureAttr product = square(lstm);
+  jacobian::StructureAttr product = square(lstm);
   ASSERT_TRUE(product.is(Kind::Dense) || product.is(Kind::Blocks)) << product.toString();
   EXPECT_TRUE(product.computePattern(6, 6).isDense());
-  EXPECT_EQ(StructureAttr::product(lstm, get(Kind::Diagonal), 6, 6, 6).getRowSizes(),
+  EXPECT_EQ(jacobian::StructureAttr::product(lstm, get(Kind::Diagonal), 6, 6, 6).getRowSizes(),
             lstm.getRowSizes());
 }
 
 TEST_F(Structures, SimplerStructuresSayAsMuch) {
   for (auto [rows, cols] : {std::pair(6, 6), std::pair(4, 6)})
-    for (StructureAttr structure : makeAll(rows, cols)) {
-      StructureAttr simple = structure.simplify(rows, cols);
+    for (jacobian::StructureAttr structure : makeAll(rows, cols)) {
+      jacobian::StructureAttr simple = structure.simplify(rows, cols);
       EXPECT_EQ(simple.computePattern(rows, cols), structure.computePattern(rows, cols))
           << structure.toString();
       EXPECT_EQ(simple.simplify(rows, cols), simple) << structure.toString();
     }
   auto getCSR = [&](SparsityPattern pattern) {
-    return StructureAttr::getCSR(PatternAttr::get(&context, std::move(pattern)));
+    return jacobian::StructureAttr::getCSR(jacobian::PatternAttr::get(&context, std::move(pattern)));
   };
-  StructureAttr zero = getCSR(SparsityPattern::getZero(3, 3));
-  StructureAttr diagonal = getCSR(SparsityPattern::getIdentity(3));
+  jacobian::StructureAttr zero = getCSR(SparsityPattern::getZero(3, 3));
+  jacobian::StructureAttr diagonal = getCSR(SparsityPattern::getIdentity(3));
   EXPECT_EQ(zero.simplify(3, 3), get(Kind::Zero));
   EXPECT_EQ(diagonal.simplify(3, 3), get(Kind::Diagonal));
   EXPECT_EQ(getCSR(SparsityPattern::getDense(3, 2)).simplify(3, 2), get(Kind::Dense));
-  EXPECT_EQ(StructureAttr::getBlockDiagonal(2, diagonal).simplify(6, 6), get(Kind::Diagonal));
+  EXPECT_EQ(jacobian::StructureAttr::getBlockDiagonal(2, diagonal).simplify(6, 6), get(Kind::Diagonal));
   EXPECT_EQ(
-      StructureAttr::getBlocks({3, 3}, {3, 3}, {diagonal, zero, zero, diagonal}).simplify(6, 6),
+      jacobian::StructureAttr::getBlocks({3, 3}, {3, 3}, {diagonal, zero, zero, diagonal}).simplify(6, 6),
       get(Kind::Diagonal));
-  EXPECT_EQ(StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, {diagonal, zero}).simplify(3, 3),
+  EXPECT_EQ(jacobian::StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, {diagonal, zero}).simplify(3, 3),
             get(Kind::Diagonal));
 }
 
 TEST_F(Structures, SumsOfManyTermsAreDense) {
-  StructureAttr sum = get(Kind::Diagonal);
+  jacobian::StructureAttr sum = get(Kind::Diagonal);
   for (int i = 0; i < 7; ++i)
-    sum = StructureAttr::sum(sum, get(Kind::RowScaled), 6, 6);
+    sum = jacobian::StructureAttr::sum(sum, get(Kind::RowScaled), 6, 6);
   EXPECT_EQ(sum.getParts().size(), 8u);
-  EXPECT_TRUE(StructureAttr::sum(sum, get(Kind::RowScaled), 6, 6).is(Kind::Dense));
+  EXPECT_TRUE(jacobian::StructureAttr::sum(sum, get(Kind::RowScaled), 6, 6).is(Kind::Dense));
 }

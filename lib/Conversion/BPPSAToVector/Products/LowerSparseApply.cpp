@@ -49,7 +49,7 @@ static Value emitRowSum(OpBuilder &builder, Location loc, const MatrixReader &ma
   return sum;
 }
 
-void bppsa::lowerSparseApply(SparseApplyOp op) {
+void bppsa::lowerSparseApply(jacobian::SparseApplyOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value destination = op.getDestination(), cotangent = op.getCotangent();

@@ -83,7 +83,7 @@ void ProductRows::emitRow(OpBuilder &builder, Location loc, Value row,
   });
 }
 
-void bppsa::lowerSparseCompose(SparseComposeOp op) {
+void bppsa::lowerSparseCompose(jacobian::SparseComposeOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t cols = op.getCols();

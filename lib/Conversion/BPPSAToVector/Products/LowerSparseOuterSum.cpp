@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// The products of rows of entries `[begin, end)` for the samples of `range`, summed.
-static Value emitRangeSum(OpBuilder &builder, SparseOuterSumOp op, Value begin, Value end,
+static Value emitRangeSum(OpBuilder &builder, jacobian::SparseOuterSumOp op, Value begin, Value end,
                           const SampleRange &range) {
   Location loc = op.getLoc();
   Type elementType = cast<MemRefType>(op.getLhs().getType()).getElementType();
@@ -95,7 +95,7 @@ static void emitZeros(OpBuilder &builder, Location loc, Value array) {
       });
 }
 
-void bppsa::lowerSparseOuterSum(SparseOuterSumOp op) {
+void bppsa::lowerSparseOuterSum(jacobian::SparseOuterSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value destination = op.getDestination();

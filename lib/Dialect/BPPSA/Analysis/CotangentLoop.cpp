@@ -86,7 +86,7 @@ AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
   if (auto transition = dyn_cast<TransitionOp>(loop.op))
     return {loop.getTotalSize(), !loop.injected.empty(), transition.getDiagonal(),
             transition.getByRows()};
-  StructureAttr structure = cast<ChainOp>(loop.op).getStructureAttr();
+  jacobian::StructureAttr structure = cast<ChainOp>(loop.op).getStructureAttr();
   return {loop.getTotalSize(), !loop.injected.empty(), structure && structure.isDiagonal()};
 }
 

@@ -20,7 +20,7 @@ using namespace bppsa;
 
 /// The layer of `op`; nothing where cotangents leave through no operand or several.
 static std::optional<Layer> getLayer(Operation *op) {
-  OperandJacobiansAttr jacobians = op ? attrs::Jacobian::of(op) : OperandJacobiansAttr();
+  jacobian::OperandJacobiansAttr jacobians = op ? attrs::OperandJacobians::of(op) : jacobian::OperandJacobiansAttr();
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
   // What the elements of the attribute are about.
@@ -30,7 +30,7 @@ static std::optional<Layer> getLayer(Operation *op) {
     return std::nullopt;
   std::optional<Layer> layer;
   for (auto [i, value] : llvm::enumerate(read)) {
-    JacobianType jacobian = jacobians.getJacobian(i);
+    jacobian::MatrixType jacobian = jacobians.getJacobian(i);
     if (!jacobian)
       continue;
     if (layer)
@@ -52,7 +52,7 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   llvm::SetVector<Operation *> layers;
   for (Operation *nested : value.getUsers()) {
     Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
-    if (user && (attrs::Jacobian::of(user) || isUnknownLayer(user)))
+    if (user && (attrs::OperandJacobians::of(user) || isUnknownLayer(user)))
       layers.insert(user);
   }
   return layers;
@@ -62,7 +62,7 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
 /// several, or where nothing is known of its structure.
 static Operation *getOnlyLayer(Value value) {
   llvm::SetVector<Operation *> layers = getLayersAfter(value);
-  bool isKnown = layers.size() == 1 && attrs::Jacobian::of(layers.front());
+  bool isKnown = layers.size() == 1 && attrs::OperandJacobians::of(layers.front());
   return isKnown ? layers.front() : nullptr;
 }
 
@@ -91,7 +91,7 @@ static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
 
 /// Where the Jacobian only moves elements, as padding does, for each element of the operand that
 /// of the result that it becomes, or -1. Empty for any other Jacobian.
-static std::vector<int32_t> getMovedRows(JacobianType type) {
+static std::vector<int32_t> getMovedRows(jacobian::MatrixType type) {
   if (type.getBatch() || type.getStructure().isDiagonal())
     return {};
   SparsityPattern pattern = type.computePattern();
@@ -113,20 +113,20 @@ static std::vector<int32_t> getMovedRows(JacobianType type) {
 
 /// The Jacobian of `layer` after an operation with the Jacobian `moves`, which moves elements as
 /// `rows` says.
-static JacobianType composeWithMoves(JacobianType layer, JacobianType moves,
+static jacobian::MatrixType composeWithMoves(jacobian::MatrixType layer, jacobian::MatrixType moves,
                                      ArrayRef<int32_t> rows) {
   MLIRContext *context = layer.getContext();
-  StructureAttr structure;
-  if (layer.getStructure().is(StructureKind::BlockDiagonal)) {
-    structure = StructureAttr::product(moves.getStructure(), layer.getStructure(), moves.getRows(),
+  jacobian::StructureAttr structure;
+  if (layer.getStructure().is(jacobian::StructureKind::BlockDiagonal)) {
+    structure = jacobian::StructureAttr::product(moves.getStructure(), layer.getStructure(), moves.getRows(),
                                        layer.getRows(), layer.getCols());
   } else {
     SparsityPattern pattern = layer.computePattern().selectRows(rows);
     structure = pattern.isDense() && !layer.getBatch()
-                    ? StructureAttr::get(context, StructureKind::SharedDense)
-                    : StructureAttr::fromPattern(context, std::move(pattern));
+                    ? jacobian::StructureAttr::get(context, jacobian::StructureKind::SharedDense)
+                    : jacobian::StructureAttr::fromPattern(context, std::move(pattern));
   }
-  return JacobianType::get(context, moves.getRows(), layer.getCols(), layer.getElementType(),
+  return jacobian::MatrixType::get(context, moves.getRows(), layer.getCols(), layer.getElementType(),
                            structure, layer.getBatch());
 }
 
@@ -190,7 +190,7 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
   SmallVector<LayerLink, 0> links;
   SmallVector<Layer> entering;
   for (const Layer &layer : layers) {
-    if (layer.type.getStructure().is(StructureKind::Identity)) {
+    if (layer.type.getStructure().is(jacobian::StructureKind::Identity)) {
       entering.push_back(layer);
       continue;
     }
@@ -218,7 +218,7 @@ std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes 
   LayerLink link = {*layer, {}, {}, layer->operand, layer->type, {}};
   SmallVector<Layer> entering;
   while ((layer = annotateLayer(layer->operand, axes))) {
-    bool isIdentity = layer->type.getStructure().is(StructureKind::Identity);
+    bool isIdentity = layer->type.getStructure().is(jacobian::StructureKind::Identity);
     if (!isIdentity && !takeIn(link, entering, *layer, axes))
       break;
     if (isIdentity)
@@ -236,9 +236,9 @@ std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes 
 /// Why cotangents have no one way through `op`; empty where they have.
 static std::string getReasonInside(Operation *op) {
   std::string name = op->getName().getStringRef().str();
-  OperandJacobiansAttr jacobians = attrs::Jacobian::of(op);
+  jacobian::OperandJacobiansAttr jacobians = attrs::OperandJacobians::of(op);
   size_t numLinks =
-      jacobians ? llvm::count_if(jacobians.getTypes(), llvm::IsaPred<JacobianType>) : 0;
+      jacobians ? llvm::count_if(jacobians.getTypes(), llvm::IsaPred<jacobian::MatrixType>) : 0;
   if (numLinks == 0)
     return "no jacobian of " + name + " is known";
   if (numLinks > 1)

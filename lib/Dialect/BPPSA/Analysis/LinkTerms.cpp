@@ -18,18 +18,18 @@ bool LinkTerm::isKnown() const {
   return !left.isUnknown && !right.isUnknown && (kind == Matrix::None || kind == Matrix::Capture);
 }
 
-StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t rows, int64_t cols) const {
-  auto get = [&](StructureKind kind) { return StructureAttr::get(context, kind); };
+jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t rows, int64_t cols) const {
+  auto get = [&](jacobian::StructureKind kind) { return jacobian::StructureAttr::get(context, kind); };
   if (kind == Matrix::Any)
-    return get(StructureKind::Dense);
+    return get(jacobian::StructureKind::Dense);
   // The sign of a matrix belongs to it.
-  StructureAttr diagonal = get(StructureKind::Diagonal);
+  jacobian::StructureAttr diagonal = get(jacobian::StructureKind::Diagonal);
   if (kind == Matrix::None)
-    return right.isOne() && !isNegated ? get(StructureKind::Identity) : diagonal;
-  StructureAttr structure = get(StructureKind::SharedDense);
+    return right.isOne() && !isNegated ? get(jacobian::StructureKind::Identity) : diagonal;
+  jacobian::StructureAttr structure = get(jacobian::StructureKind::SharedDense);
   if (!left.isOne())
-    structure = StructureAttr::product(diagonal, structure, rows, rows, cols);
-  return right.isOne() ? structure : StructureAttr::product(structure, diagonal, rows, cols, cols);
+    structure = jacobian::StructureAttr::product(diagonal, structure, rows, rows, cols);
+  return right.isOne() ? structure : jacobian::StructureAttr::product(structure, diagonal, rows, cols, cols);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,13 +168,13 @@ void LinkTerms::multiplyByMatrix(Operation *op, LinkTerm &term) {
   }
 }
 
-StructureAttr LinkTerms::getStructure(Value value, unsigned col) {
+jacobian::StructureAttr LinkTerms::getStructure(Value value, unsigned col) {
   auto getSize = [](Value of) { return cast<VectorType>(of.getType()).getNumElements(); };
   int64_t rows = getSize(value), cols = getSize(getState(col));
   MLIRContext *context = builder.getContext();
-  StructureAttr sum = StructureAttr::get(context, StructureKind::Zero);
+  jacobian::StructureAttr sum = jacobian::StructureAttr::get(context, jacobian::StructureKind::Zero);
   for (const LinkTerm &term : lookup(value))
     if (term.col == col)
-      sum = StructureAttr::sum(sum, term.getStructure(context, rows, cols), rows, cols);
+      sum = jacobian::StructureAttr::sum(sum, term.getStructure(context, rows, cols), rows, cols);
   return sum;
 }

@@ -49,7 +49,7 @@ struct LinkTerm {
   /// Whether the term can be built from its scales and a capture.
   bool isKnown() const;
   /// The structure of the term, a `rows` x `cols` matrix.
-  StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows, int64_t cols) const;
+  jacobian::StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows, int64_t cols) const;
 };
 
 /// Follows the values of the body of a time loop that depend on its states, or, in a chain, on its
@@ -69,7 +69,7 @@ public:
   /// The terms of `value`; none where it does not depend on states.
   llvm::SmallVector<LinkTerm> lookup(mlir::Value value) const { return terms.lookup(value); }
   /// The structure of the derivative of `value` with respect to state `col`.
-  StructureAttr getStructure(mlir::Value value, unsigned col);
+  jacobian::StructureAttr getStructure(mlir::Value value, unsigned col);
 
 private:
   void visit(mlir::Operation &op);

@@ -121,7 +121,7 @@ static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t
 }
 
 /// The kind of the entries; `values` are those that had to be found for it.
-static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, JacobianType type,
+static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, jacobian::MatrixType type,
                                                 const Relation &relation, int64_t axis,
                                                 std::optional<SharedValues> &values,
                                                 std::string &why) {
@@ -129,7 +129,7 @@ static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, 
       MatrixStructure(type.getStructure(), type.getRows(), type.getCols()).getNumNonzeros();
   if (relation.slope == Slope::One && countPoints(relation) == numEntries)
     return LinkValues::Kind::Ones;
-  if (type.getStructure().is(StructureKind::Diagonal))
+  if (type.getStructure().is(jacobian::StructureKind::Diagonal))
     return LinkValues::Kind::Slopes;
   if (relation.slope == Slope::Shared && relation.accesses.size() == 1) {
     OpOperand *factor = findFactor(result, operand);
@@ -146,7 +146,7 @@ static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, 
 }
 
 std::optional<LinkValues::Kind> bppsa::findLinkKind(OpResult result, Value operand,
-                                                    JacobianType type, const SampleAxes &axes,
+                                                    jacobian::MatrixType type, const SampleAxes &axes,
                                                     std::string &why) {
   std::optional<Relation> relation = getSampledRelation(result, operand, axes, why);
   if (!relation)
@@ -159,7 +159,7 @@ std::optional<LinkValues::Kind> bppsa::findLinkKind(OpResult result, Value opera
 // Values
 //===----------------------------------------------------------------------===//
 
-std::optional<LinkValues> bppsa::findLinkValues(OpResult result, Value operand, JacobianType type,
+std::optional<LinkValues> bppsa::findLinkValues(OpResult result, Value operand, jacobian::MatrixType type,
                                                 const SampleAxes &axes, std::string &why) {
   std::optional<Relation> relation = getSampledRelation(result, operand, axes, why);
   if (!relation)

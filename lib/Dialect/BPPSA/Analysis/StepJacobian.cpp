@@ -21,28 +21,28 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 /// The structure of the transpose of a matrix with structure `structure`.
-static StructureAttr transpose(StructureAttr structure) {
+static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
   MLIRContext *context = structure.getContext();
-  SmallVector<StructureAttr> parts = llvm::map_to_vector(structure.getParts(), transpose);
+  SmallVector<jacobian::StructureAttr> parts = llvm::map_to_vector(structure.getParts(), transpose);
   switch (structure.getKind()) {
-  case StructureKind::RowScaled:
-    return StructureAttr::get(context, StructureKind::ColumnScaled);
-  case StructureKind::ColumnScaled:
-    return StructureAttr::get(context, StructureKind::RowScaled);
-  case StructureKind::CSR:
-    return StructureAttr::getCSR(
-        PatternAttr::get(context, structure.getPattern().getValue().transpose()));
-  case StructureKind::Sum:
-  case StructureKind::BlockDiagonal:
-    return StructureAttr::get(context, structure.getKind(), structure.getCount(), {}, {}, {},
+  case jacobian::StructureKind::RowScaled:
+    return jacobian::StructureAttr::get(context, jacobian::StructureKind::ColumnScaled);
+  case jacobian::StructureKind::ColumnScaled:
+    return jacobian::StructureAttr::get(context, jacobian::StructureKind::RowScaled);
+  case jacobian::StructureKind::CSR:
+    return jacobian::StructureAttr::getCSR(
+        jacobian::PatternAttr::get(context, structure.getPattern().getValue().transpose()));
+  case jacobian::StructureKind::Sum:
+  case jacobian::StructureKind::BlockDiagonal:
+    return jacobian::StructureAttr::get(context, structure.getKind(), structure.getCount(), {}, {}, {},
                               parts);
-  case StructureKind::Blocks: {
-    SmallVector<StructureAttr> turned;
+  case jacobian::StructureKind::Blocks: {
+    SmallVector<jacobian::StructureAttr> turned;
     size_t width = structure.getColSizes().size(), height = structure.getRowSizes().size();
     for (size_t j = 0; j < width; ++j)
       for (size_t i = 0; i < height; ++i)
         turned.push_back(parts[i * width + j]);
-    return StructureAttr::getBlocks(structure.getColSizes(), structure.getRowSizes(), turned);
+    return jacobian::StructureAttr::getBlocks(structure.getColSizes(), structure.getRowSizes(), turned);
   }
   default:
     return structure;
@@ -53,7 +53,7 @@ static StructureAttr transpose(StructureAttr structure) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-JacobianType bppsa::inferStepJacobian(Operation *loop) {
+jacobian::MatrixType bppsa::inferStepJacobian(Operation *loop) {
   Block &body = loop->getRegion(0).front();
   if (isGraphBody(body))
     return {};
@@ -62,7 +62,7 @@ JacobianType bppsa::inferStepJacobian(Operation *loop) {
   if (link.getNumStates() == 0)
     return {};
   SmallVector<int64_t> sizes;
-  SmallVector<StructureAttr> parts;
+  SmallVector<jacobian::StructureAttr> parts;
   int64_t size = 0;
   for (unsigned row = 0; row < link.getNumStates(); ++row) {
     for (unsigned col = 0; col < link.getNumStates(); ++col)
@@ -70,20 +70,20 @@ JacobianType bppsa::inferStepJacobian(Operation *loop) {
     sizes.push_back(cast<VectorType>(link.getState(row).getType()).getNumElements());
     size += sizes.back();
   }
-  StructureAttr structure = StructureAttr::getGrid(sizes, sizes, parts);
+  jacobian::StructureAttr structure = jacobian::StructureAttr::getGrid(sizes, sizes, parts);
   if (isa<RecurrenceOp>(loop))
     structure = transpose(structure);
   std::optional<int64_t> batch;
   if (!structure.isShared())
     batch = ShapedType::kDynamic;
   auto type = cast<VectorType>(link.getState(0).getType()).getElementType();
-  return JacobianType::get(loop->getContext(), size, size, type, structure, batch);
+  return jacobian::MatrixType::get(loop->getContext(), size, size, type, structure, batch);
 }
 
 LogicalResult bppsa::verifyInferredStructure(ChainOp chain) {
   if (!chain.getStructure())
     return chain.emitOpError("has no structure of its link; run bppsa-infer-structure first");
-  StructureAttr found = inferStepJacobian(chain).getStructure();
+  jacobian::StructureAttr found = inferStepJacobian(chain).getStructure();
   if (found == chain.getStructure()) {
     std::optional<LinearForm> form = LinearForm::get(chain);
     if (!chain.getTerms() ||

@@ -60,29 +60,6 @@ void SymbolsAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Jacobians of operations
-//===----------------------------------------------------------------------===//
-
-LogicalResult OperandJacobiansAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                           ArrayRef<Type> types) {
-  for (Type type : types)
-    if (!isa<JacobianType, NoneType>(type))
-      return emitError() << "must hold a type of Jacobians or none for each value, found " << type;
-  return success();
-}
-
-OperandJacobiansAttr OperandJacobiansAttr::getOf(MLIRContext *context,
-                                                 ArrayRef<JacobianType> types) {
-  return get(context, llvm::map_to_vector(types, [&](JacobianType type) {
-               return type ? Type(type) : NoneType::get(context);
-             }));
-}
-
-JacobianType OperandJacobiansAttr::getJacobian(size_t index) {
-  return dyn_cast<JacobianType>(getTypes()[index]);
-}
-
-//===----------------------------------------------------------------------===//
 // Parts of a backward pass
 //===----------------------------------------------------------------------===//
 

@@ -5,10 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
@@ -25,17 +22,10 @@ using namespace bppsa;
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.cpp.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "bppsa/Dialect/BPPSA/IR/BPPSATypes.cpp.inc"
-
 void BPPSADialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.cpp.inc"
-      >();
-  addTypes<
-#define GET_TYPEDEF_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSATypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -43,19 +33,7 @@ void BPPSADialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunkOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreamOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -22,27 +22,6 @@ LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-OpFoldResult ComposeOp::fold(FoldAdaptor) {
-  for (Value factor : {getFirst(), getSecond()})
-    if (cast<JacobianType>(factor.getType()).getStructure().is(StructureKind::Zero) &&
-        factor.getType() == getType())
-      return factor;
-  if (getFirst().getType().getStructure().is(StructureKind::Identity) &&
-      getSecond().getType() == getType())
-    return getSecond();
-  if (getSecond().getType().getStructure().is(StructureKind::Identity) &&
-      getFirst().getType() == getType())
-    return getFirst();
-  return {};
-}
-
-OpFoldResult ApplyOp::fold(FoldAdaptor) {
-  if (getJacobian().getType().getStructure().is(StructureKind::Identity) &&
-      getCotangent().getType() == getType())
-    return getCotangent();
-  return {};
-}
-
 LogicalResult UnpackLanesOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
   auto pack = getSource().getDefiningOp<PackLanesOp>();
   if (!pack || pack.getLanes() != getLanes() || getNumResults() != 1 ||

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Support/DestinationOps.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
@@ -62,69 +63,36 @@ LogicalResult DropoutOp::verify() {
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-static void getBufferEffects(MutableArrayRef<OpOperand> read, MutableArrayRef<OpOperand> written,
-                             Effects &effects) {
-  for (OpOperand &operand : read)
-    if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Read::get(), &operand,
-                           SideEffects::DefaultResource::get());
-  for (OpOperand &operand : written)
-    if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand, /*stage=*/0,
-                           /*effectOnFullRegion=*/true, SideEffects::DefaultResource::get());
-}
-
-/// Effects of an op whose destinations are the operands `destinations`.
-static void getLoopEffects(Operation *op, MutableOperandRange destinations, Effects &effects) {
-  SmallVector<unsigned> written;
-  for (OpOperand &operand : destinations)
-    written.push_back(operand.getOperandNumber());
-  for (OpOperand &operand : op->getOpOperands())
-    if (!llvm::is_contained(written, operand.getOperandNumber()))
-      getBufferEffects(MutableArrayRef(&operand, 1), {}, effects);
-  for (OpOperand &operand : destinations)
-    getBufferEffects({}, MutableArrayRef(&operand, 1), effects);
-}
-
 void RecurrenceOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationsMutable(), effects);
+  addDestinationEffects(*this, getDestinationsMutable(), effects);
 }
 void ChainOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationsMutable(), effects);
+  addDestinationEffects(*this, getDestinationsMutable(), effects);
 }
 void TransitionOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void FactoredTransitionOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void ComposeTransitionsOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void ApplyTransitionOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void OuterSumOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void StepSumOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void ReduceSumsOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationsMutable(), effects);
+  addDestinationEffects(*this, getDestinationsMutable(), effects);
 }
 void PackLanesOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
-}
-void SparseApplyOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
-}
-void SparseOuterSumOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
-}
-void SparseComposeOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }
 void UnpackLanesOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationMutable(), effects);
+  addDestinationEffects(*this, getDestinationMutable(), effects);
 }

@@ -255,9 +255,5 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
                : refuse(op, attribute, "a part of the backward pass, '#bppsa.backward_part<...>'");
   if (isAnyOf<attrs::Stage>(attribute))
     return verifyStage(op, attribute);
-  if (!isAnyOf<attrs::Jacobian>(attribute))
-    return refuseUnknown(op, attribute, "an operation");
-  return isa<OperandJacobiansAttr>(attribute.getValue())
-             ? success()
-             : refuse(op, attribute, "the Jacobians of what is read, '#bppsa.jacobians<...>'");
+  return refuseUnknown(op, attribute, "an operation");
 }

@@ -10,28 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Support/DestinationOps.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-namespace {
-/// Gives a size that the type of a result does not state; null where it cannot be known.
-using DynamicSize = function_ref<OpFoldResult(int64_t dim)>;
-} // namespace
-
-/// Adds the sizes of `result` to `shapes`.
-static LogicalResult addShape(OpResult result, DynamicSize getSize,
-                              ReifiedRankedShapedTypeDims &shapes) {
-  Builder builder(result.getContext());
-  SmallVector<OpFoldResult> &sizes = shapes.emplace_back();
-  for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(result.getType()).getShape())) {
-    sizes.push_back(ShapedType::isDynamic(size) ? getSize(dim)
-                                                : OpFoldResult(builder.getIndexAttr(size)));
-    if (sizes.back().isNull())
-      return failure();
-  }
-  return success();
-}
 
 /// Of an op whose results have the shapes of its `destinations`.
 static LogicalResult reifyDestinations(OpBuilder &builder, Operation *op, ValueRange destinations,
@@ -96,7 +78,7 @@ LogicalResult RecurrenceOp::reifyResultShapes(OpBuilder &builder,
   for (OpResult result : getResults()) {
     bool isTrajectory = result.getResultNumber() < getTrajectories().size();
     auto getSize = [&](int64_t dim) { return sizes.get(dim, /*hasTime=*/true, isTrajectory); };
-    if (failed(addShape(result, getSize, shapes)))
+    if (failed(reifyShape(result, getSize, shapes)))
       return failure();
   }
   return success();
@@ -112,7 +94,7 @@ LogicalResult ChainOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShaped
   for (OpResult result : getResults()) {
     bool hasTime = result.getResultNumber() >= firstEmitted;
     auto getSize = [&](int64_t dim) { return sizes.get(dim, hasTime); };
-    if (failed(addShape(result, getSize, shapes)))
+    if (failed(reifyShape(result, getSize, shapes)))
       return failure();
   }
   return success();
@@ -143,29 +125,23 @@ LogicalResult ApplyTransitionOp::reifyResultShapes(OpBuilder &builder,
 // Sums, layouts and products
 //===----------------------------------------------------------------------===//
 
-/// Of an op on tensors with one result, none on memrefs.
-static LogicalResult reifyOnly(Operation *op, DynamicSize getSize,
-                               ReifiedRankedShapedTypeDims &shapes) {
-  return op->getNumResults() == 0 ? success() : addShape(op->getResult(0), getSize, shapes);
-}
-
 LogicalResult OuterSumOp::reifyResultShapes(OpBuilder &builder,
                                             ReifiedRankedShapedTypeDims &shapes) {
   auto getSize = [&](int64_t dim) {
     return tensor::getMixedSize(builder, getLoc(), dim == 0 ? getLhs() : getRhs(), 2);
   };
-  return reifyOnly(*this, getSize, shapes);
+  return reifyOnlyShape(*this, getSize, shapes);
 }
 
 LogicalResult StepSumOp::reifyResultShapes(OpBuilder &builder,
                                            ReifiedRankedShapedTypeDims &shapes) {
   auto getSize = [&](int64_t) { return tensor::getMixedSize(builder, getLoc(), getSequence(), 2); };
-  return reifyOnly(*this, getSize, shapes);
+  return reifyOnlyShape(*this, getSize, shapes);
 }
 
 LogicalResult ReduceSumsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &shapes) {
   for (OpResult sum : getSums())
-    if (failed(addShape(sum, [](int64_t) { return OpFoldResult(); }, shapes)))
+    if (failed(reifyShape(sum, [](int64_t) { return OpFoldResult(); }, shapes)))
       return failure();
   return success();
 }
@@ -183,7 +159,7 @@ LogicalResult PackLanesOp::reifyResultShapes(OpBuilder &builder,
     Value lanes = arith::ConstantIndexOp::create(builder, getLoc(), getLanes());
     return arith::CeilDivUIOp::create(builder, getLoc(), batch, lanes).getResult();
   };
-  return reifyOnly(*this, getSize, shapes);
+  return reifyOnlyShape(*this, getSize, shapes);
 }
 
 LogicalResult UnpackLanesOp::reifyResultShapes(OpBuilder &builder,
@@ -194,37 +170,5 @@ LogicalResult UnpackLanesOp::reifyResultShapes(OpBuilder &builder,
       return getBatch();
     return tensor::getMixedSize(builder, getLoc(), getSource(), dim == 0 ? 1 : rank - 1);
   };
-  return reifyOnly(*this, getSize, shapes);
-}
-
-LogicalResult ApplyOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
-  auto getSize = [&](int64_t dim) {
-    return dim == 0 ? tensor::getMixedSize(builder, getLoc(), getCotangent(), 0) : OpFoldResult();
-  };
-  return reifyOnly(*this, getSize, shapes);
-}
-
-LogicalResult SparseApplyOp::reifyResultShapes(OpBuilder &builder,
-                                               ReifiedRankedShapedTypeDims &shapes) {
-  auto getSize = [&](int64_t dim) {
-    return dim == 1 ? tensor::getMixedSize(builder, getLoc(), getCotangent(), 1) : OpFoldResult();
-  };
-  return reifyOnly(*this, getSize, shapes);
-}
-
-LogicalResult SparseComposeOp::reifyResultShapes(OpBuilder &builder,
-                                                 ReifiedRankedShapedTypeDims &shapes) {
-  auto getSize = [&](int64_t dim) -> OpFoldResult {
-    for (Value factor : {getFirst(), getSecond()})
-      if (dim == 1 && cast<ShapedType>(factor.getType()).getRank() == 2)
-        return tensor::getMixedSize(builder, getLoc(), factor, 1);
-    return {};
-  };
-  return reifyOnly(*this, getSize, shapes);
-}
-
-/// The elements of a weight are known by number.
-LogicalResult SparseOuterSumOp::reifyResultShapes(OpBuilder &,
-                                                  ReifiedRankedShapedTypeDims &shapes) {
-  return reifyOnly(*this, [](int64_t) { return OpFoldResult(); }, shapes);
+  return reifyOnlyShape(*this, getSize, shapes);
 }

@@ -7,7 +7,7 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,7 +47,7 @@ static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
   if (!graph.sharesStatistics)
     return mean;
   Value own = graph.getValue(mean);
-  auto op = RankMeanOp::create(graph.builder, graph.loc, own.getType(), own,
+  auto op = dist::RankMeanOp::create(graph.builder, graph.loc, own.getType(), own,
                                /*destination=*/Value(), /*transposed=*/false);
   return graph.make(op.getResult(), mean.dims);
 }

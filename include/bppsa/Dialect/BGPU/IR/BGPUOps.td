@@ -9,6 +9,7 @@
 
 include "bppsa/Dialect/BGPU/IR/BGPUDialect.td"
 include "bppsa/Dialect/BGPU/IR/BGPUMemoryOps.td"
+include "bppsa/Dialect/BGPU/IR/BGPUStreamOps.td"
 include "bppsa/Support/TensorPrecision.td"
 include "mlir/Dialect/Vector/IR/VectorAttributes.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"

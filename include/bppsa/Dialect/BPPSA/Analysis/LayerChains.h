@@ -21,7 +21,7 @@ namespace bppsa {
 struct Layer {
   mlir::Operation *op;
   mlir::Value operand;
-  JacobianType type;
+  jacobian::MatrixType type;
 };
 
 /// A link of a chain: an operation whose transposed Jacobian is no identity, with the padding or
@@ -37,7 +37,7 @@ struct LayerLink {
   /// Where cotangents leave the link, and its transposed Jacobian: those of `layer` but for what
   /// the link takes in.
   mlir::Value operand;
-  JacobianType type;
+  jacobian::MatrixType type;
   /// For each element of one sample of `operand` that of the layer's own operand that it is, -1
   /// where it is cut off; empty where the link takes nothing in.
   std::vector<int32_t> rows;
@@ -55,7 +55,7 @@ struct LayerChain {
 };
 
 /// The link that ends with `result`, whoever else reads its operands; gives its operations their
-/// `bppsa.jacobian`. Nothing where cotangents leave through no operand or several.
+/// `jacobian.operands`. Nothing where cotangents leave through no operand or several.
 std::optional<LayerLink> findLayerLink(mlir::OpResult result, const SampleAxes &axes);
 
 /// Is told of an operation that is no link of a chain though its structure is known, and why.

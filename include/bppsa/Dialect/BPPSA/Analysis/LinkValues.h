@@ -42,13 +42,13 @@ struct LinkValues {
 
 /// What the entries are that `findLinkValues` finds, without making them.
 std::optional<LinkValues::Kind> findLinkKind(mlir::OpResult result, mlir::Value operand,
-                                             JacobianType type, const SampleAxes &axes,
+                                             jacobian::MatrixType type, const SampleAxes &axes,
                                              std::string &why);
 
 /// The entries of the Jacobian of type `type` that `inferJacobian` found for these
 /// operands. None, with the reason in `why`, where they are not known.
 std::optional<LinkValues> findLinkValues(mlir::OpResult result, mlir::Value operand,
-                                         JacobianType type, const SampleAxes &axes,
+                                         jacobian::MatrixType type, const SampleAxes &axes,
                                          std::string &why);
 
 /// Which elements of `factor`, a parameter of a function, may differ from zero: the

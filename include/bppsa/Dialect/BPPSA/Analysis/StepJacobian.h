@@ -14,7 +14,7 @@ namespace bppsa {
 /// The transposed Jacobian of one step of `loop`, a `bppsa.recurrence` or `bppsa.chain`, with
 /// respect to its states, which are laid one after the other. Null where the loop has no states
 /// and where its body is a graph.
-JacobianType inferStepJacobian(mlir::Operation *loop);
+jacobian::MatrixType inferStepJacobian(mlir::Operation *loop);
 
 /// Fails, after a diagnostic, where `chain`, which is over vectors, does not have the structure
 /// of its link, or has terms of another one.

@@ -8,8 +8,9 @@
 #define BPPSA_DIALECT_BPPSA_IR_BPPSA_H
 
 #include "bppsa/Dialect/BPPSA/IR/CellOps.h"
-#include "bppsa/Sparse/SparsityPattern.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Support/TensorPrecision.h"
+#include "bppsa/Support/KernelTrait.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,15 +27,8 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSAEnums.h.inc"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAInterfaces.h.inc"
 
-namespace bppsa {
-class JacobianType;
-} // namespace bppsa
-
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.h.inc"
-
-#define GET_TYPEDEF_CLASSES
-#include "bppsa/Dialect/BPPSA/IR/BPPSATypes.h.inc"
 
 // After the attributes: the dialect has typed access to those of operations.
 #include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"

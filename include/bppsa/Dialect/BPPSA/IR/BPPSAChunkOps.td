@@ -30,7 +30,7 @@ def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks"> {
 }
 
 def BPPSA_UnpackChunksOp : BPPSA_Op<"unpack_chunks", [
-    DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "undoes `pack_chunks`";

@@ -24,7 +24,7 @@ def BPPSA_Dialect : Dialect {
     map to SIMD lanes and threads is decided by the lowering.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::bppsa::jacobian::JacobianDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
   // Of arguments and results of functions, of modules and functions, then of other operations.
@@ -42,10 +42,9 @@ def BPPSA_Dialect : Dialect {
     "::mlir::DenseElementsAttr":$nonzeros,
     "::bppsa::SymbolsAttr":$symbols,
     "::mlir::IntegerAttr":$lanes, "::mlir::DenseBoolArrayAttr":$mixing_layouts,
-    "::mlir::StringAttr":$source, "::bppsa::OperandJacobiansAttr":$jacobian,
+    "::mlir::StringAttr":$source,
     "::mlir::Attribute":$mapping);
   let useDefaultAttributePrinterParser = 1;
-  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;

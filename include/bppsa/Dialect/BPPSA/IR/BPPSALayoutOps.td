@@ -10,7 +10,7 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    BPPSA_PackableOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    BPPSA_Kernel, BPPSA_PackableOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);

@@ -12,7 +12,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
     : BPPSA_Op<mnemonic, !listconcat(traits, [
         AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
-        SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
+        SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_Kernel, BPPSA_PackableOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
   let regions = (region SizedRegion<1>:$body);
@@ -156,7 +156,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
                        Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$factors,
                        Variadic<BPPSA_Shaped>:$captures, Optional<Index>:$steps,
                        Variadic<BPPSA_Shaped>:$destinations,
-                       OptionalAttr<BPPSA_StructureAttr>:$structure,
+                       OptionalAttr<Jacobian_StructureAttr>:$structure,
                        OptionalAttr<TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">>:$terms,
                        DenseI64ArrayAttr:$injectInto,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
@@ -179,7 +179,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
 }
 
 def BPPSA_YieldOp : BPPSA_Op<"yield", [
-    Pure, Terminator, ParentOneOf<["RecurrenceOp", "ChainOp", "TransitionOp", "LinearizeOp"]>]> {
+    Pure, Terminator, ParentOneOf<["RecurrenceOp", "ChainOp", "TransitionOp"]>]> {
   let summary = "ends the body of a time loop";
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];

@@ -7,7 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_IR_BPPSAMAPPINGATTRIBUTES
 #define BPPSA_DIALECT_BPPSA_IR_BPPSAMAPPINGATTRIBUTES
 
-include "bppsa/Dialect/BPPSA/IR/BPPSADialect.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 

@@ -10,7 +10,7 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
-    DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "adds the steps of packed sequences to running sums";
@@ -41,7 +41,7 @@ def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
 }
 
 def BPPSA_FinishSumsOp : BPPSA_Op<"finish_sums", [
-    AttrSizedOperandSegments, BPPSA_PackableOpInterface,
+    AttrSizedOperandSegments, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "adds up the running sums of blocks and lanes";

@@ -10,7 +10,7 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    AttrSizedOperandSegments, BPPSA_PackableOpInterface,
+    AttrSizedOperandSegments, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let hasVerifier = 1;
@@ -53,7 +53,7 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
 }
 
 def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    BPPSA_Kernel, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "adds up parts of sums";
   let description = [{

@@ -15,7 +15,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
 
 def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
-    SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
+    SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "the affine transition of the cotangents by a run of links";
@@ -69,7 +69,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
 }
 
 class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let results = (outs Optional<AnyRankedTensor>:$result);
@@ -80,7 +80,7 @@ class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
 }
 
 def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "the affine transition of one link, from the factors of its Jacobian";

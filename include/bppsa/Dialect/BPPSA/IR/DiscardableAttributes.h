@@ -85,7 +85,7 @@ using Symbols = DiscardableAttribute<BPPSADialect::SymbolsAttrHelper>;
 using MixingLayouts = DiscardableAttribute<BPPSADialect::MixingLayoutsAttrHelper>;
 using Lanes = DiscardableAttribute<BPPSADialect::LanesAttrHelper>;
 using Source = DiscardableAttribute<BPPSADialect::SourceAttrHelper>;
-using Jacobian = DiscardableAttribute<BPPSADialect::JacobianAttrHelper>;
+using OperandJacobians = DiscardableAttribute<jacobian::JacobianDialect::OperandsAttrHelper>;
 using Mapping = DiscardableAttribute<BPPSADialect::MappingAttrHelper>;
 
 } // namespace attrs

@@ -50,17 +50,17 @@ static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes
   OpResult result = op.getResult(0);
   if (!axes.contains(result) || !isa<FloatType>(getElementTypeOrSelf(result)))
     return;
-  SmallVector<JacobianType> jacobians;
+  SmallVector<jacobian::MatrixType> jacobians;
   for (Value operand : read) {
     std::string why;
-    JacobianType jacobian;
+    jacobian::MatrixType jacobian;
     if (axes.contains(operand) && isa<FloatType>(getElementTypeOrSelf(operand))) {
       jacobian = inferJacobian(result, operand, axes, why);
       report(&op, jacobian, why);
     }
     jacobians.push_back(jacobian);
   }
-  attrs::Jacobian::set(&op, OperandJacobiansAttr::getOf(op.getContext(), jacobians));
+  attrs::OperandJacobians::set(&op, jacobian::OperandJacobiansAttr::getOf(op.getContext(), jacobians));
 }
 
 /// The axes of the arguments of `function`.
@@ -87,12 +87,12 @@ static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxi
 SampleAxes bppsa::findSampleAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);
   for (Operation &op : function.getFunctionBody().front())
-    addAxes(op, getTensorsRead(op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+    addAxes(op, getTensorsRead(op, axes), axes, [](Operation *, jacobian::MatrixType, StringRef) {});
   return axes;
 }
 
 void bppsa::annotateStructure(Operation *op, const SampleAxes &axes) {
-  annotate(*op, getTensorsRead(*op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+  annotate(*op, getTensorsRead(*op, axes), axes, [](Operation *, jacobian::MatrixType, StringRef) {});
 }
 
 SampleAxes bppsa::annotateGraphStructure(FunctionOpInterface function, int64_t batchAxis,

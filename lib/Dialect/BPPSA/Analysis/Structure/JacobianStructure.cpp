@@ -106,25 +106,25 @@ static int64_t countBlocks(const Relation &relation) {
 }
 
 /// The structure of a matrix with the given pattern.
-static StructureAttr getStructure(MLIRContext *context, const SparsityPattern &pattern,
+static jacobian::StructureAttr getStructure(MLIRContext *context, const SparsityPattern &pattern,
                                   const Relation &relation) {
   if (pattern.isIdentity() && relation.slope == Slope::One)
-    return StructureAttr::get(context, StructureKind::Identity);
+    return jacobian::StructureAttr::get(context, jacobian::StructureKind::Identity);
   if (relation.slope == Slope::PerSample || pattern.isIdentity() || pattern.isZero())
-    return StructureAttr::fromPattern(context, pattern);
+    return jacobian::StructureAttr::fromPattern(context, pattern);
   auto share = [&](const SparsityPattern &matrix) {
-    return matrix.isDense() ? StructureAttr::get(context, StructureKind::SharedDense)
-                            : StructureAttr::fromPattern(context, matrix);
+    return matrix.isDense() ? jacobian::StructureAttr::get(context, jacobian::StructureKind::SharedDense)
+                            : jacobian::StructureAttr::fromPattern(context, matrix);
   };
   int64_t count = relation.accesses.size() == 1 ? countBlocks(relation) : 1;
   if (count <= 1)
     return share(pattern);
   auto rows = llvm::to_vector(llvm::seq<int32_t>(0, pattern.getNumRows() / count));
   auto cols = llvm::to_vector(llvm::seq<int32_t>(0, pattern.getNumCols() / count));
-  return StructureAttr::getBlockDiagonal(count, share(pattern.selectRows(rows).selectCols(cols)));
+  return jacobian::StructureAttr::getBlockDiagonal(count, share(pattern.selectRows(rows).selectCols(cols)));
 }
 
-JacobianType bppsa::inferJacobian(OpResult result, Value operand, const SampleAxes &axes,
+jacobian::MatrixType bppsa::inferJacobian(OpResult result, Value operand, const SampleAxes &axes,
                                   std::string &why) {
   auto axis = axes.find(operand);
   std::optional<Relation> relation = getRelation(result, operand, axes, why);
@@ -148,7 +148,7 @@ JacobianType bppsa::inferJacobian(OpResult result, Value operand, const SampleAx
   std::optional<int64_t> batch;
   if (relation->slope == Slope::PerSample)
     batch = cast<RankedTensorType>(operand.getType()).getDimSize(axis->second);
-  return JacobianType::get(result.getContext(), pattern->getNumRows(), pattern->getNumCols(),
+  return jacobian::MatrixType::get(result.getContext(), pattern->getNumRows(), pattern->getNumCols(),
                            cast<RankedTensorType>(operand.getType()).getElementType(),
                            getStructure(result.getContext(), *pattern, *relation), batch);
 }

@@ -41,7 +41,7 @@ void MatrixStructure::drawPattern(const Block &block, Picture &picture) {
 }
 
 void MatrixStructure::draw(const Block &block, Picture &picture) {
-  if (block.structure.is(StructureKind::CSR))
+  if (block.structure.is(jacobian::StructureKind::CSR))
     return drawPattern(block, picture);
   int64_t lastY = picture.getCellOfRow(block.row + block.rows - 1);
   int64_t lastX = picture.getCellOfCol(block.col + block.cols - 1);

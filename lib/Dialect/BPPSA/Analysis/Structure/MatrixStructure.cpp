@@ -10,16 +10,16 @@
 using namespace mlir;
 using namespace bppsa;
 
-static bool isTrivial(StructureAttr structure) {
-  return structure.is(StructureKind::Zero) || structure.is(StructureKind::Identity);
+static bool isTrivial(jacobian::StructureAttr structure) {
+  return structure.is(jacobian::StructureKind::Zero) || structure.is(jacobian::StructureKind::Identity);
 }
 
-MatrixStructure::MatrixStructure(StructureAttr structure, int64_t rows, int64_t cols, bool shared)
+MatrixStructure::MatrixStructure(jacobian::StructureAttr structure, int64_t rows, int64_t cols, bool shared)
     : structure(structure.simplify(rows, cols)), rows(rows), cols(cols),
       shared(shared || isTrivial(this->structure)) {}
 
 MatrixStructure MatrixStructure::getDense(MLIRContext *context, int64_t rows, int64_t cols) {
-  return MatrixStructure(StructureAttr::get(context, StructureKind::Dense), rows, cols);
+  return MatrixStructure(jacobian::StructureAttr::get(context, jacobian::StructureKind::Dense), rows, cols);
 }
 
 MatrixStructure MatrixStructure::withShared(bool shared) const {
@@ -30,15 +30,15 @@ MatrixStructure MatrixStructure::withShared(bool shared) const {
 
 /// Whether every entry of a matrix of this structure, which is simplified, may
 /// differ from zero.
-static bool isFull(StructureAttr structure) {
+static bool isFull(jacobian::StructureAttr structure) {
   switch (structure.getKind()) {
-  case StructureKind::Zero:
-  case StructureKind::Identity:
-  case StructureKind::Diagonal:
-  case StructureKind::CSR:
-  case StructureKind::BlockDiagonal:
+  case jacobian::StructureKind::Zero:
+  case jacobian::StructureKind::Identity:
+  case jacobian::StructureKind::Diagonal:
+  case jacobian::StructureKind::CSR:
+  case jacobian::StructureKind::BlockDiagonal:
     return false;
-  case StructureKind::Blocks:
+  case jacobian::StructureKind::Blocks:
     return llvm::all_of(structure.getParts(), isFull);
   default:
     // Sums of matrices that are known by their zeros alone are patterns.
@@ -49,7 +49,7 @@ static bool isFull(StructureAttr structure) {
 bool MatrixStructure::isDense() const { return isFull(structure); }
 
 bool MatrixStructure::hasPicture() const {
-  return !isDense() && structure.getKind() >= StructureKind::CSR;
+  return !isDense() && structure.getKind() >= jacobian::StructureKind::CSR;
 }
 
 std::string MatrixStructure::getName() const {
@@ -57,7 +57,7 @@ std::string MatrixStructure::getName() const {
     return stringifyStructureKind(structure.getKind()).str();
   StringRef name = isDense()                             ? "dense"
                    : isDiagonal()                        ? "diagonal"
-                   : structure.is(StructureKind::Blocks) ? "block"
+                   : structure.is(jacobian::StructureKind::Blocks) ? "block"
                                                          : "csr";
   return (shared ? "shared-" : "") + name.str();
 }
@@ -67,11 +67,11 @@ std::string MatrixStructure::getName() const {
 //===----------------------------------------------------------------------===//
 
 void MatrixStructure::forEachBlock(const Block &whole, function_ref<void(const Block &)> visit) {
-  StructureAttr structure = whole.structure;
+  jacobian::StructureAttr structure = whole.structure;
   switch (structure.getKind()) {
-  case StructureKind::Zero:
+  case jacobian::StructureKind::Zero:
     return;
-  case StructureKind::BlockDiagonal: {
+  case jacobian::StructureKind::BlockDiagonal: {
     int64_t height = whole.rows / structure.getCount(), width = whole.cols / structure.getCount();
     for (int64_t i = 0; i < structure.getCount(); ++i)
       forEachBlock({structure.getParts().front(), whole.row + i * height, whole.col + i * width,
@@ -79,8 +79,8 @@ void MatrixStructure::forEachBlock(const Block &whole, function_ref<void(const B
                    visit);
     return;
   }
-  case StructureKind::Blocks: {
-    ArrayRef<StructureAttr> parts = structure.getParts();
+  case jacobian::StructureKind::Blocks: {
+    ArrayRef<jacobian::StructureAttr> parts = structure.getParts();
     int64_t row = whole.row;
     for (int64_t height : structure.getRowSizes()) {
       int64_t col = whole.col;
@@ -107,7 +107,7 @@ std::vector<int64_t> MatrixStructure::getRowCounts() const {
     for (int64_t row = 0; row < block.rows; ++row)
       counts[block.row + row] +=
           block.structure.isDiagonal() ? 1
-          : block.structure.is(StructureKind::CSR)
+          : block.structure.is(jacobian::StructureKind::CSR)
               ? int64_t(block.structure.getPattern().getValue().getRow(row).size())
               : block.cols;
   });
@@ -118,7 +118,7 @@ std::vector<int64_t> MatrixStructure::getColumnCounts() const {
   std::vector<int64_t> counts(cols, 0);
   forEachBlock([&](const Block &block) {
     std::vector<int64_t> own;
-    if (block.structure.is(StructureKind::CSR))
+    if (block.structure.is(jacobian::StructureKind::CSR))
       own = block.structure.getPattern().getValue().countColumns();
     else
       own.assign(block.cols, block.structure.isDiagonal() ? 1 : block.rows);
@@ -132,7 +132,7 @@ int64_t MatrixStructure::getNumNonzeros() const {
   int64_t number = 0;
   forEachBlock([&](const Block &block) {
     number += block.structure.isDiagonal() ? block.rows
-              : block.structure.is(StructureKind::CSR)
+              : block.structure.is(jacobian::StructureKind::CSR)
                   ? block.structure.getPattern().getValue().getNumEntries()
                   : block.rows * block.cols;
   });
@@ -142,19 +142,19 @@ int64_t MatrixStructure::getNumNonzeros() const {
 int64_t MatrixStructure::getNumBytes(int64_t elementBytes) const {
   int64_t ones = 0;
   forEachBlock([&](const Block &block) {
-    ones += block.structure.is(StructureKind::Identity) ? block.rows : 0;
+    ones += block.structure.is(jacobian::StructureKind::Identity) ? block.rows : 0;
   });
   return (getNumNonzeros() - ones) * elementBytes;
 }
 
 int64_t MatrixStructure::getNumIndexBytes() const {
   constexpr int64_t indexBytes = 4;
-  if (structure.is(StructureKind::CSR) || structure.is(StructureKind::BlockDiagonal))
+  if (structure.is(jacobian::StructureKind::CSR) || structure.is(jacobian::StructureKind::BlockDiagonal))
     return indexBytes * (getNumNonzeros() + rows + 1);
   // Those of a grid are those of its parts.
   int64_t bytes = 0;
   size_t width = structure.getColSizes().size();
-  if (structure.is(StructureKind::Blocks))
+  if (structure.is(jacobian::StructureKind::Blocks))
     for (auto [i, part] : llvm::enumerate(structure.getParts()))
       bytes += MatrixStructure(part, structure.getRowSizes()[i / width],
                                structure.getColSizes()[i % width])
@@ -184,6 +184,6 @@ MatrixStructure bppsa::multiply(const MatrixStructure &second, const MatrixStruc
   assert(second.getCols() == first.getRows() && "sizes compose");
   int64_t rows = second.getRows(), inner = second.getCols(), cols = first.getCols();
   return MatrixStructure(
-      StructureAttr::product(second.getStructure(), first.getStructure(), rows, inner, cols), rows,
+      jacobian::StructureAttr::product(second.getStructure(), first.getStructure(), rows, inner, cols), rows,
       cols, second.isShared() && first.isShared());
 }

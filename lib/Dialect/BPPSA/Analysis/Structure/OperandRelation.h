@@ -14,7 +14,7 @@
 #define BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_STRUCTURE_OPERANDRELATION_H
 
 #include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
-#include "bppsa/Sparse/AccessPattern.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/AccessPattern.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace bppsa {

@@ -44,7 +44,7 @@ LogicalResult bppsa::verifyTerm(Operation *op, TermAttr term, ArrayRef<int64_t> 
 }
 
 LogicalResult bppsa::verifyLinkStructure(ChainOp chain) {
-  std::optional<StructureAttr> structure = chain.getStructure();
+  std::optional<jacobian::StructureAttr> structure = chain.getStructure();
   std::optional<ArrayAttr> terms = chain.getTerms();
   if (terms && !structure)
     return chain.emitOpError("has terms and must have the structure that they make; run "

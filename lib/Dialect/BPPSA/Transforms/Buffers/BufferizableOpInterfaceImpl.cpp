@@ -11,10 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/AllocatingModel.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -30,8 +29,7 @@ using bufferization::BufferizationState;
 // Models
 //===----------------------------------------------------------------------===//
 
-/// The destinations of the results of `op`; none where it allocates.
-static ValueRange getDestinations(Operation *op) {
+ValueRange bppsa::getTensorDestinations(Operation *op) {
   if (auto loop = dyn_cast<RecurrenceOp>(op))
     return loop.getDestinations();
   if (auto loop = dyn_cast<ChainOp>(op))
@@ -39,96 +37,49 @@ static ValueRange getDestinations(Operation *op) {
   return {};
 }
 
-/// The result that is written to `operand`, null where it is no destination.
-static OpResult getTiedResult(OpOperand &operand) {
+OpResult bppsa::getTiedTensorResult(OpOperand &operand) {
   Operation *op = operand.getOwner();
-  size_t count = getDestinations(op).size(), first = op->getNumOperands() - count;
+  size_t count = getTensorDestinations(op).size(), first = op->getNumOperands() - count;
   return operand.getOperandNumber() < first ? OpResult()
                                             : op->getResult(operand.getOperandNumber() - first);
 }
 
-namespace {
-template <typename OpTy>
-struct AllocatingModel
-    : bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
-  bool bufferizesToAllocation(Operation *op, Value) const { return getDestinations(op).empty(); }
-  bool bufferizesToMemoryRead(Operation *, OpOperand &operand, const AnalysisState &) const {
-    return !getTiedResult(operand);
-  }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &operand, const AnalysisState &) const {
-    return static_cast<bool>(getTiedResult(operand));
-  }
-  bool resultBufferizesToMemoryWrite(Operation *, OpResult, const AnalysisState &) const {
-    return true;
-  }
-  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &operand,
-                                                     const AnalysisState &) const {
-    if (OpResult result = getTiedResult(operand))
-      return {{result, bufferization::BufferRelation::Equivalent}};
-    return {};
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options, BufferizationState &state) const {
-    ReifiedRankedShapedTypeDims shapes;
-    if (op->getNumResults() > getDestinations(op).size() &&
-        failed(reifyResultShapes(rewriter, op, shapes)))
+LogicalResult bppsa::bufferizeOperands(Operation *op, RewriterBase &rewriter,
+                                       const BufferizationOptions &options,
+                                       BufferizationState &state,
+                                       SmallVectorImpl<Value> &operands,
+                                       SmallVectorImpl<Value> &destinations) {
+  ReifiedRankedShapedTypeDims shapes;
+  if (op->getNumResults() > getTensorDestinations(op).size() &&
+      failed(reifyResultShapes(rewriter, op, shapes)))
+    return failure();
+  for (Value operand : op->getOperands()) {
+    if (!isa<TensorType>(operand.getType())) {
+      operands.push_back(operand);
+      continue;
+    }
+    FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+    if (failed(buffer))
       return failure();
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      if (!isa<TensorType>(operand.getType())) {
-        buffers.push_back(operand);
-        continue;
-      }
-      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    size_t numGiven = getDestinations(op).size();
-    SmallVector<Value> destinations(ArrayRef(buffers).take_back(numGiven));
-    buffers.pop_back_n(numGiven);
-    for (auto [result, shape] : llvm::zip(op->getResults(), shapes)) {
-      auto type = cast<RankedTensorType>(result.getType());
-      SmallVector<Value> sizes;
-      for (OpFoldResult size : shape)
-        if (auto value = dyn_cast<Value>(size))
-          sizes.push_back(value);
-      FailureOr<Value> memory = options.createAlloc(
-          rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()), sizes);
-      if (failed(memory))
-        return failure();
-      destinations.push_back(*memory);
-    }
-    createOnBuffers(cast<OpTy>(op), rewriter, buffers, destinations);
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, destinations);
-    return success();
+    operands.push_back(*buffer);
   }
-
-private:
-  /// Creates `op` with `buffers` as operands, destinations added.
-  static void createOnBuffers(OpTy op, RewriterBase &rewriter, ArrayRef<Value> buffers,
-                              ArrayRef<Value> destinations) {
-    OperationState bufferized(op.getLoc(), op->getName());
-    bufferized.addOperands(buffers);
-    bufferized.addOperands(destinations);
-    NamedAttrList attributes(op->getAttrs());
-    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedOperandSegments>()) {
-      // Destinations are the last operand segment.
-      auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
-      segments.back() = destinations.size();
-      attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
-    }
-    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedResultSegments>())
-      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr(SmallVector<int32_t>(
-                                               op.getProperties().resultSegmentSizes.size(), 0)));
-    bufferized.addAttributes(attributes);
-    for (Region &region : op->getRegions())
-      bufferized.addRegion()->takeBody(region);
-    rewriter.create(bufferized);
+  size_t numGiven = getTensorDestinations(op).size();
+  destinations.assign(operands.end() - numGiven, operands.end());
+  operands.pop_back_n(numGiven);
+  for (auto [result, shape] : llvm::zip(op->getResults(), shapes)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<Value> sizes;
+    for (OpFoldResult size : shape)
+      if (auto value = dyn_cast<Value>(size))
+        sizes.push_back(value);
+    FailureOr<Value> memory = options.createAlloc(
+        rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()), sizes);
+    if (failed(memory))
+      return failure();
+    destinations.push_back(*memory);
   }
-};
-} // namespace
+  return success();
+}
 
 namespace {
 /// Transitions, and the chunks of time that are unpacked, are written to their destination; running
@@ -178,16 +129,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     ReduceSumsOp::attachInterface<AllocatingModel<ReduceSumsOp>>(*context);
-    RankMeanOp::attachInterface<AllocatingModel<RankMeanOp>>(*context);
-    StageSendOp::attachInterface<AllocatingModel<StageSendOp>>(*context);
-    StageReceiveOp::attachInterface<AllocatingModel<StageReceiveOp>>(*context);
-    ShardEnterOp::attachInterface<AllocatingModel<ShardEnterOp>>(*context);
-    ShardLeaveOp::attachInterface<AllocatingModel<ShardLeaveOp>>(*context);
-    ShardScanOp::attachInterface<AllocatingModel<ShardScanOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
-    SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
-    SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);
-    SparseOuterSumOp::attachInterface<AllocatingModel<SparseOuterSumOp>>(*context);
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
     PackChunksOp::attachInterface<AllocatingModel<PackChunksOp>>(*context);
     UnpackChunksOp::attachInterface<TransitionModel<UnpackChunksOp>>(*context);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SizeFormulas.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/ResultsByArgument.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -132,7 +132,7 @@ static bool freeAfterLastUses(ModuleOp module) {
 /// one form has to be left.
 static LogicalResult verifyNoGraphRegions(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
-    if (isa<LinkOp>(op)) {
+    if (isa<jacobian::LinkOp>(op)) {
       op->emitOpError("has a rule and a jacobian, of which a plan takes one; run bppsa-scan-links "
                       "first");
       return WalkResult::interrupt();

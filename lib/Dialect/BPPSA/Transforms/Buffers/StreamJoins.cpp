@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StreamJoins.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -18,11 +18,11 @@ StreamJoins::StreamJoins(Block &block) {
   size_t joined = 0;
   DenseMap<int64_t, size_t> events;
   for (Operation &op : block) {
-    if (auto select = dyn_cast<SelectStreamOp>(op)) {
+    if (auto select = dyn_cast<bgpu::SelectStreamOp>(op)) {
       isSub = select.getStream() == 1;
-    } else if (auto record = dyn_cast<RecordEventOp>(op)) {
+    } else if (auto record = dyn_cast<bgpu::RecordEventOp>(op)) {
       events[record.getEvent()] = isSub ? given.size() : 0;
-    } else if (auto wait = dyn_cast<WaitEventOp>(op)) {
+    } else if (auto wait = dyn_cast<bgpu::WaitEventOp>(op)) {
       size_t count = isSub ? 0 : events.lookup(wait.getEvent());
       for (; joined < count; ++joined)
         joins[given[joined]] = wait;

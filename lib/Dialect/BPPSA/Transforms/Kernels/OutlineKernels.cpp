@@ -36,11 +36,8 @@ using namespace bppsa;
 
 /// Whether `op` is a bufferized loop, sum, change of layout or graph operation.
 static bool isBufferized(Operation &op) {
-  return op.getNumResults() == 0 &&
-         isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
-             ApplyTransitionOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             PackChunksOp, UnpackChunksOp, AddToSumsOp, FinishSumsOp, SparseApplyOp,
-             SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
+  return isBufferizedKernel(&op) ||
+         (op.getNumResults() == 0 && isa<linalg::LinalgOp, memref::CopyOp>(op));
 }
 
 /// Whether `op` is a loop that writes its results to memory, such as a scatter.
@@ -55,9 +52,8 @@ static bool holdsLoopOps(Operation &op) {
   if (!isa<LoopLikeOpInterface>(op) && !isChoice)
     return false;
   auto isKernel = [&](Operation *nested) {
-    return isBufferized(*nested) &&
-           (isa<BPPSADialect>(nested->getDialect()) ||
-            (isa<scf::ForOp, scf::IfOp>(op) && isa<linalg::GenericOp>(nested)));
+    return isBufferizedKernel(nested) || (isBufferized(*nested) && isa<scf::ForOp, scf::IfOp>(op) &&
+                                          isa<linalg::GenericOp>(nested));
   };
   return op
       .walk([&](Operation *nested) {
@@ -136,11 +132,11 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
   return kernel;
 }
 
-/// The operation that a kernel of `op` is named after: in a scope the first of the dialect.
+/// The operation that a kernel of `op` is named after: in a scope its first kernel.
 static Operation *getNamesake(Operation *op) {
   if (auto scope = dyn_cast<memref::AllocaScopeOp>(op))
     for (Operation &nested : scope.getBodyRegion().front())
-      if (isa<BPPSADialect>(nested.getDialect()))
+      if (isBufferizedKernel(&nested))
         return &nested;
   return op;
 }

@@ -89,7 +89,7 @@ static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, uns
       rewriter, rewriter.getFusedLoc({chain.getLoc(), maker.getLoc()}),
       chain.getCotangents().getTypes(), chain.getEmitted().getTypes(), chain.getSums().getTypes(),
       chain.getPlanAttr(), saved, chain.getSeeds(), injected, chain.getFactors(), captures,
-      chain.getSteps(), chain.getDestinations(), /*structure=*/StructureAttr(),
+      chain.getSteps(), chain.getDestinations(), /*structure=*/jacobian::StructureAttr(),
       /*terms=*/ArrayAttr(), rewriter.getDenseI64ArrayAttr(injectInto),
       chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
       chain.getLanesAttr());

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -309,7 +310,8 @@ struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
     auto result = dyn_cast<OpResult>(op.getSource());
     std::optional<int64_t> dim = op.getConstantIndex();
     if (!result || !dim ||
-        !(isa_and_nonnull<BPPSADialect>(result.getOwner()->getDialect()) ||
+        !(isa_and_nonnull<BPPSADialect, dist::DistDialect, jacobian::JacobianDialect>(
+              result.getOwner()->getDialect()) ||
           isa<tensor::ConcatOp>(result.getOwner())))
       return failure();
     FailureOr<OpFoldResult> size =

@@ -37,9 +37,9 @@ static Value createUnitCotangents(OpBuilder &builder, Location loc, OpFoldResult
       .getResult(0);
 }
 
-Value bppsa::createDenseJacobian(OpBuilder &builder, LinkOp link, Value cotangent) {
+Value bppsa::createDenseJacobian(OpBuilder &builder, jacobian::LinkOp link, Value cotangent) {
   Location loc = link.getLoc();
-  JacobianType known = link.getJacobianType();
+  jacobian::MatrixType known = link.getJacobianType();
   int64_t rows = known.getRows(), cols = known.getCols();
   Type type = known.getElementType();
   OpFoldResult batch = tensor::getMixedSize(builder, loc, cotangent, 0);
@@ -70,7 +70,7 @@ Value bppsa::createDenseJacobian(OpBuilder &builder, LinkOp link, Value cotangen
   Value values = tensor::CollapseShapeOp::create(builder, loc, loop.getResult(0), groups);
   int64_t samples = cast<RankedTensorType>(cotangent.getType()).getDimSize(0);
   auto jacobian =
-      JacobianType::get(builder.getContext(), rows, cols, type,
-                        StructureAttr::get(builder.getContext(), StructureKind::Dense), samples);
-  return AssembleOp::create(builder, loc, jacobian, values, nullptr).getResult();
+      jacobian::MatrixType::get(builder.getContext(), rows, cols, type,
+                        jacobian::StructureAttr::get(builder.getContext(), jacobian::StructureKind::Dense), samples);
+  return jacobian::AssembleOp::create(builder, loc, jacobian, values, nullptr).getResult();
 }

@@ -73,7 +73,7 @@ ChainOp bppsa::createRun(const ChainArrays &arrays, const ChainRun &run) {
       arrays.builder, arrays.loc, types.take_front(numStates),
       types.drop_front(numStates).drop_back(hasSums ? 1 : 0), types.take_back(hasSums ? 1 : 0),
       /*plan=*/PlanAttr(), run.saved, run.seeds, run.injected, run.factors, chain.getCaptures(),
-      /*steps=*/Value(), run.into, /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
+      /*steps=*/Value(), run.into, /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(),
       chain.getInjectIntoAttr(), chain.getProperties().sumWith,
       hasSums ? arrays.builder.getUnitAttr() : UnitAttr(), chain.getReverseAttr(),
       getLanesOf(arrays, run.into.front()));

@@ -127,7 +127,7 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), last),
       tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
       /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
-      /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(),
+      /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(),
       chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
       chain.getLanesAttr());
   cloneLinkInto(chain, link.getBody(), LinkValues::States);

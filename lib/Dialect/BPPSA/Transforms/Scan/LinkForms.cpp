@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-void bppsa::inlineRule(LinkOp link) {
+void bppsa::inlineRule(jacobian::LinkOp link) {
   IRRewriter rewriter(link);
   Block &rule = link.getRule().front();
   Operation *yield = rule.getTerminator();
@@ -22,7 +22,7 @@ void bppsa::inlineRule(LinkOp link) {
 
 /// Where what `region` reads is defined: `front`, before which it is moved where that is possible,
 /// or else `link` itself.
-static Operation *makeAvailable(Region &region, LinkOp link, Operation *front) {
+static Operation *makeAvailable(Region &region, jacobian::LinkOp link, Operation *front) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(region, captured);
   IRRewriter rewriter(link);
@@ -32,7 +32,7 @@ static Operation *makeAvailable(Region &region, LinkOp link, Operation *front) {
 
 /// Moves the operations of the region `jacobian` out of `link`: those that the Jacobian is made by
 /// before `point`. Gives what the region yields.
-static SmallVector<Value> inlineJacobian(LinkOp link, Operation *point) {
+static SmallVector<Value> inlineJacobian(jacobian::LinkOp link, Operation *point) {
   Block &block = link.getJacobian().front();
   llvm::SetVector<Operation *> needed = link.getJacobianOps();
   block.getArgument(0).replaceAllUsesWith(link.getCotangent());
@@ -41,14 +41,14 @@ static SmallVector<Value> inlineJacobian(LinkOp link, Operation *point) {
   return SmallVector<Value>(block.getTerminator()->getOperands());
 }
 
-SmallVector<ApplyOp> bppsa::applyJacobians(ArrayRef<LinkOp> list, bool isDense) {
-  Operation *front = LinkOp(list.front());
+SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> list, bool isDense) {
+  Operation *front = jacobian::LinkOp(list.front());
   OpBuilder builder(front);
-  Value seed = LinkOp(list.front()).getCotangent();
+  Value seed = jacobian::LinkOp(list.front()).getCotangent();
   Value cotangent = flattenSamples(builder, seed);
   // Jacobians first: a plan may read any of them before the first product.
   SmallVector<Value> jacobians;
-  for (LinkOp link : list) {
+  for (jacobian::LinkOp link : list) {
     if (isDense) {
       builder.setInsertionPoint(makeAvailable(link.getRule(), link, front));
       jacobians.push_back(createDenseJacobian(builder, link, seed));
@@ -59,17 +59,17 @@ SmallVector<ApplyOp> bppsa::applyJacobians(ArrayRef<LinkOp> list, bool isDense) 
       jacobians.push_back(yielded.front());
     link.getGradients().replaceAllUsesWith(ValueRange(yielded).drop_front());
   }
-  SmallVector<ApplyOp> applies;
+  SmallVector<jacobian::ApplyOp> applies;
   for (auto [link, jacobian] : llvm::zip_equal(list, jacobians)) {
-    auto result = cast<RankedTensorType>(LinkOp(link).getResult().getType());
-    int64_t rows = cast<JacobianType>(jacobian.getType()).getRows();
+    auto result = cast<RankedTensorType>(jacobian::LinkOp(link).getResult().getType());
+    int64_t rows = cast<jacobian::MatrixType>(jacobian.getType()).getRows();
     auto type = RankedTensorType::get({result.getDimSize(0), rows}, result.getElementType());
     builder.setInsertionPoint(link);
-    applies.push_back(ApplyOp::create(builder, link->getLoc(), type, jacobian, cotangent));
+    applies.push_back(jacobian::ApplyOp::create(builder, link->getLoc(), type, jacobian, cotangent));
     cotangent = applies.back().getResult();
-    LinkOp(link).getResult().replaceAllUsesWith(unflattenSamples(builder, cotangent, result));
+    jacobian::LinkOp(link).getResult().replaceAllUsesWith(unflattenSamples(builder, cotangent, result));
   }
-  for (LinkOp link : llvm::reverse(list))
+  for (jacobian::LinkOp link : llvm::reverse(list))
     link.erase();
   return applies;
 }

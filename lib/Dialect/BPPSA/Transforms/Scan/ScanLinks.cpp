@@ -24,15 +24,15 @@ using namespace bppsa;
 
 /// Writes the products of `schedule` before the first op of `list` and replaces the
 /// list by them.
-static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
-  ApplyOp front = list.front();
+static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &schedule) {
+  jacobian::ApplyOp front = list.front();
   OpBuilder builder(front);
   Location loc = front.getLoc();
   auto cotangentType = cast<RankedTensorType>(front.getCotangent().getType());
   std::vector<Value> values(schedule.getNumValues());
   values[0] = front.getCotangent();
   for (auto [i, apply] : llvm::enumerate(list))
-    values[i + 1] = ApplyOp(apply).getJacobian();
+    values[i + 1] = jacobian::ApplyOp(apply).getJacobian();
   for (const ScanLevel &level : schedule.getLevels())
     for (ScanOperation op : level.operations) {
       Value left = values[op.left];
@@ -41,31 +41,31 @@ static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
         continue;
       }
       Value right = values[op.right];
-      auto second = cast<JacobianType>(right.getType());
+      auto second = cast<jacobian::MatrixType>(right.getType());
       if (op.kind == ScanOperation::Kind::Compose) {
-        JacobianType type = JacobianType::compose(cast<JacobianType>(left.getType()), second);
-        values[op.out] = ComposeOp::create(builder, loc, type, left, right);
+        jacobian::MatrixType type = jacobian::MatrixType::compose(cast<jacobian::MatrixType>(left.getType()), second);
+        values[op.out] = jacobian::ComposeOp::create(builder, loc, type, left, right);
       } else {
         auto type = RankedTensorType::get({cotangentType.getDimSize(0), second.getRows()},
                                           cotangentType.getElementType());
-        values[op.out] = ApplyOp::create(builder, loc, type, right, left);
+        values[op.out] = jacobian::ApplyOp::create(builder, loc, type, right, left);
       }
     }
   for (auto [i, apply] : llvm::enumerate(list)) {
     bool isLast = i + 1 == list.size();
     int64_t value = isLast ? schedule.getInitial() : schedule.getEntering(i + 2);
-    ApplyOp(apply).getResult().replaceAllUsesWith(values[value]);
+    jacobian::ApplyOp(apply).getResult().replaceAllUsesWith(values[value]);
   }
-  for (ApplyOp apply : llvm::reverse(list))
+  for (jacobian::ApplyOp apply : llvm::reverse(list))
     apply.erase();
 }
 
 /// Cuts `list` where a Jacobian is not defined before the first op of its part.
-static SmallVector<ArrayRef<ApplyOp>> cutWhereReady(ArrayRef<ApplyOp> list) {
-  SmallVector<ArrayRef<ApplyOp>> parts;
+static SmallVector<ArrayRef<jacobian::ApplyOp>> cutWhereReady(ArrayRef<jacobian::ApplyOp> list) {
+  SmallVector<ArrayRef<jacobian::ApplyOp>> parts;
   while (!list.empty()) {
-    ApplyOp front = list.front();
-    auto isReady = [&](ApplyOp apply) {
+    jacobian::ApplyOp front = list.front();
+    auto isReady = [&](jacobian::ApplyOp apply) {
       Operation *link = apply.getJacobian().getDefiningOp();
       return apply->getBlock() == front->getBlock() &&
              (!link || link->getBlock() != front->getBlock() || link->isBeforeInBlock(front));
@@ -132,23 +132,23 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
         parent.walk(inlineRule);
         continue;
       }
-      std::vector<SmallVector<ApplyOp>> lists = findLinkLists<ApplyOp>(parent);
-      for (ArrayRef<LinkOp> links : findLinkLists<LinkOp>(parent))
+      std::vector<SmallVector<jacobian::ApplyOp>> lists = findLinkLists<jacobian::ApplyOp>(parent);
+      for (ArrayRef<jacobian::LinkOp> links : findLinkLists<jacobian::LinkOp>(parent))
         lists.push_back(applyJacobians(links, denseJacobians));
-      for (ArrayRef<ApplyOp> list : lists)
-        for (ArrayRef<ApplyOp> part : cutWhereReady(list))
+      for (ArrayRef<jacobian::ApplyOp> list : lists)
+        for (ArrayRef<jacobian::ApplyOp> part : cutWhereReady(list))
           scan(part, wanted);
     }
   }
 
 private:
   /// Without a plan one is chosen.
-  void scan(ArrayRef<ApplyOp> list, PlanAttr plan);
+  void scan(ArrayRef<jacobian::ApplyOp> list, PlanAttr plan);
 };
 } // namespace
 
-void ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
-  ApplyOp front = list.front(), last = list.back();
+void ScanLinksPass::scan(ArrayRef<jacobian::ApplyOp> list, PlanAttr plan) {
+  jacobian::ApplyOp front = list.front(), last = list.back();
   if (!plan) {
     EvaluationOptions evaluation;
     evaluation.workers = {workers};

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the products of a scan plan as `bppsa.linearize`,
-// `bppsa.compose` and `bppsa.apply`.
+// Writes the products of a scan plan as `jacobian.linearize`,
+// `jacobian.compose` and `jacobian.apply`.
 //
 // With cotangents s[k] injected before link k, the cotangent that enters link
 // k + 1 is e[k+1] = J[k] e[k] + s[k+1]. The elements of the scan are therefore
@@ -78,7 +78,7 @@ private:
   OpFoldResult batch;
   int64_t batchDim;
   /// The type of the Jacobian of every link.
-  JacobianType linkType;
+  jacobian::MatrixType linkType;
   std::vector<ScanElement> elements;
 };
 } // namespace
@@ -93,7 +93,7 @@ ScanExpander::ScanExpander(ChainOp chain, const ScanSchedule &schedule)
   batch = tensor::getMixedSize(builder, loc, seed, 0);
   batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
   int64_t size = getStateOffset(stateSizes.size());
-  linkType = JacobianType::get(builder.getContext(), size, size, elementType, *chain.getStructure(),
+  linkType = jacobian::MatrixType::get(builder.getContext(), size, size, elementType, *chain.getStructure(),
                                batchDim);
 }
 
@@ -168,12 +168,14 @@ Value ScanExpander::linearize(int64_t link) {
   SmallVector<Value> saved;
   for (Value sequence : chain.getSaved())
     saved.push_back(getSlice(sequence, getStep(link)));
-  auto op = LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
+  auto op = jacobian::LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
   IRMapping mapping;
   chain.getBody().cloneInto(&op.getBody(), mapping);
   // Emitted values are no part of the Jacobian.
-  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
-  yield.getValuesMutable().assign(yield.getValues().take_front(stateSizes.size()));
+  Operation *yield = op.getBody().front().getTerminator();
+  OpBuilder atEnd(yield);
+  jacobian::YieldOp::create(atEnd, loc, yield->getOperands().take_front(stateSizes.size()));
+  yield->erase();
   return op.getResult();
 }
 
@@ -198,13 +200,13 @@ void ScanExpander::execute(ScanOperation op) {
   }
   ScanElement right = getElement(op.right);
   if (op.kind == ScanOperation::Kind::Compose) {
-    auto type = JacobianType::compose(cast<JacobianType>(left.jacobian.getType()),
-                                      cast<JacobianType>(right.jacobian.getType()));
-    out.jacobian = ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
+    auto type = jacobian::MatrixType::compose(cast<jacobian::MatrixType>(left.jacobian.getType()),
+                                      cast<jacobian::MatrixType>(right.jacobian.getType()));
+    out.jacobian = jacobian::ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
   }
   Value offset;
   if (left.offset)
-    offset = ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
+    offset = jacobian::ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
   out.offset = add(offset, right.offset);
 }
 

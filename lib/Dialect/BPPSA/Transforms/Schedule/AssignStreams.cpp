@@ -6,7 +6,7 @@
 
 #include "StreamPlan.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
@@ -26,7 +26,7 @@ namespace {
 struct Section {
   SmallVector<MemoryAccess> accesses;
   /// Where the main stream is selected again.
-  SelectStreamOp end;
+  bgpu::SelectStreamOp end;
   /// The event behind them, where something waits for it, and the first operation that does.
   std::optional<int64_t> event;
   Operation *waited = nullptr;
@@ -41,7 +41,7 @@ public:
 
 private:
   void placeSection(unsigned region, Operation *place);
-  void moveProducers(Operation *op, RecordEventOp record);
+  void moveProducers(Operation *op, bgpu::RecordEventOp record);
   void joinSections(size_t count, Operation *user);
   void placeJoins();
   void moveDeallocations();
@@ -55,7 +55,7 @@ private:
 } // namespace
 
 /// Moves what `op` needs and stands behind `record` in front of it.
-void StreamAssigner::moveProducers(Operation *op, RecordEventOp record) {
+void StreamAssigner::moveProducers(Operation *op, bgpu::RecordEventOp record) {
   for (Value value : getUsedValues(op)) {
     Operation *made = value.getDefiningOp();
     if (!made || made->getBlock() != record->getBlock() || made->isBeforeInBlock(record))
@@ -78,11 +78,11 @@ void StreamAssigner::placeSection(unsigned region, Operation *place) {
   OpBuilder builder(start->getContext());
   builder.setInsertionPointAfter(place);
   Location loc = place->getLoc();
-  auto record = RecordEventOp::create(builder, loc, numEvents);
-  SelectStreamOp::create(builder, loc, kSubStream);
-  WaitEventOp::create(builder, loc, numEvents++);
+  auto record = bgpu::RecordEventOp::create(builder, loc, numEvents);
+  bgpu::SelectStreamOp::create(builder, loc, kSubStream);
+  bgpu::WaitEventOp::create(builder, loc, numEvents++);
   Section &section = sections.emplace_back();
-  section.end = SelectStreamOp::create(builder, loc, kMainStream);
+  section.end = bgpu::SelectStreamOp::create(builder, loc, kMainStream);
   for (unsigned number : numbers) {
     const BackwardLaunch &launch = plan.getLaunches()[number];
     moveProducers(launch.op, record);
@@ -98,9 +98,9 @@ void StreamAssigner::joinSections(size_t count, Operation *user) {
     return;
   OpBuilder builder(last.end);
   last.event = numEvents++;
-  RecordEventOp::create(builder, last.end.getLoc(), *last.event);
+  bgpu::RecordEventOp::create(builder, last.end.getLoc(), *last.event);
   builder.setInsertionPoint(user);
-  auto wait = WaitEventOp::create(builder, user->getLoc(), *last.event);
+  auto wait = bgpu::WaitEventOp::create(builder, user->getLoc(), *last.event);
   for (Section &section : llvm::MutableArrayRef(sections).take_front(count))
     if (!section.waited)
       section.waited = wait;
@@ -111,7 +111,7 @@ void StreamAssigner::placeJoins() {
   size_t given = 0;
   bool isSub = false;
   for (Operation *op = start; op; op = op->getNextNode()) {
-    if (auto select = dyn_cast<SelectStreamOp>(op)) {
+    if (auto select = dyn_cast<bgpu::SelectStreamOp>(op)) {
       isSub = select.getStream() == kSubStream;
       given += isSub;
       continue;
@@ -142,7 +142,7 @@ void StreamAssigner::moveDeallocations() {
 void StreamAssigner::run() {
   OpBuilder builder(start->getContext());
   builder.setInsertionPointAfter(start);
-  auto first = SelectStreamOp::create(builder, start.getLoc(), kMainStream);
+  auto first = bgpu::SelectStreamOp::create(builder, start.getLoc(), kMainStream);
   for (auto [number, region] : llvm::enumerate(plan.getRegions()))
     placeSection(number, region.before == start ? first : region.before);
   placeJoins();

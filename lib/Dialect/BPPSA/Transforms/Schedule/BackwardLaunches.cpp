@@ -11,7 +11,7 @@
 
 #include "BackwardLaunches.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ParameterSide.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -32,8 +32,8 @@ func::FuncOp LaunchAccesses::getKernel(Operation *op) const {
 }
 
 std::optional<SmallVector<MemoryAccess>> LaunchAccesses::get(Operation *op) {
-  if (isa<memref::AllocOp, memref::DeallocOp, MarkPhaseOp, SelectStreamOp, RecordEventOp,
-          WaitEventOp>(op) ||
+  if (isa<memref::AllocOp, memref::DeallocOp, MarkPhaseOp, bgpu::SelectStreamOp, bgpu::RecordEventOp,
+          bgpu::WaitEventOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op))
     return SmallVector<MemoryAccess>();
   if (func::FuncOp kernel = getKernel(op)) {

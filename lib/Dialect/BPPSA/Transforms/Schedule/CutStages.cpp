@@ -13,7 +13,7 @@
 #include "StatisticUpdates.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Analysis/OperationFlops.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -56,7 +56,7 @@ namespace {
 /// What one stage makes and others use.
 struct Transfer {
   /// In the whole function, beside the value: holds its sizes.
-  StageReceiveOp receive;
+  dist::StageReceiveOp receive;
   /// By the stage that uses it.
   llvm::MapVector<int64_t, int64_t> channels;
 };
@@ -164,7 +164,7 @@ LogicalResult Transfers::addReceives() {
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))
         sizes.push_back(tensor::DimOp::create(builder, value.getLoc(), value, dim));
-    transfer.receive = StageReceiveOp::create(builder, value.getLoc(), type, sizes, Value(),
+    transfer.receive = dist::StageReceiveOp::create(builder, value.getLoc(), type, sizes, Value(),
                                               *getStage(value), /*channel=*/0);
   }
   resolveSizes(whole);
@@ -213,11 +213,11 @@ Value StageBuilder::get(Value value) {
     return mapping.lookup(value);
   }
   const Transfer *transfer = transfers.get(value);
-  StageReceiveOp receive = transfer->receive;
+  dist::StageReceiveOp receive = transfer->receive;
   SmallVector<Value> sizes;
   for (Value size : receive.getSizes())
     sizes.push_back(get(size));
-  auto made = StageReceiveOp::create(builder, value.getLoc(), value.getType(), sizes, Value(),
+  auto made = dist::StageReceiveOp::create(builder, value.getLoc(), value.getType(), sizes, Value(),
                                      *other, transfer->channels.find(stage)->second);
   mapping.map(value, made.getResult());
   return made.getResult();
@@ -234,7 +234,7 @@ void StageBuilder::send(Operation &op) {
   for (Value result : op.getResults())
     if (const Transfer *transfer = transfers.get(result))
       for (auto [other, channel] : transfer->channels)
-        StageSendOp::create(builder, op.getLoc(), mapping.lookup(result), other, channel);
+        dist::StageSendOp::create(builder, op.getLoc(), mapping.lookup(result), other, channel);
 }
 
 void StageBuilder::count(Operation &op) {

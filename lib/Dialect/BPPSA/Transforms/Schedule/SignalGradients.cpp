@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArrayUses.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -34,10 +34,10 @@ static void signal(BlockArgument parameter, BlockArgument gradient) {
   }
   Location loc = gradient.getLoc();
   OpBuilder builder(first);
-  AwaitParameterOp::create(builder, parameter.getLoc(), parameter);
+  dist::AwaitParameterOp::create(builder, parameter.getLoc(), parameter);
   if (last)
     builder.setInsertionPointAfter(last);
-  SignalGradientOp::create(builder, loc, gradient);
+  dist::SignalGradientOp::create(builder, loc, gradient);
 }
 
 namespace {

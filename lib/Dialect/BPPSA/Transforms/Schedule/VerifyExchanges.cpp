@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -65,8 +65,8 @@ private:
 
   bool isExchange(Operation *op) const {
     auto call = dyn_cast<func::CallOp>(op);
-    return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, StageSendOp, StageReceiveOp,
-               ShardEnterOp, ShardLeaveOp, ShardScanOp>(op) ||
+    return isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::StageSendOp, dist::StageReceiveOp,
+               dist::ShardEnterOp, dist::ShardLeaveOp, dist::ShardScanOp>(op) ||
            (call && exchanging.contains(call.getCalleeAttr().getAttr()));
   }
 

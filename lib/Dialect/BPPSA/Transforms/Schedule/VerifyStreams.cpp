@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardLaunches.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -44,7 +44,7 @@ private:
 
   std::optional<SmallVector<MemoryAccess>> getAccesses(Operation *op);
   LogicalResult visit(Operation *op);
-  LogicalResult waitFor(WaitEventOp wait);
+  LogicalResult waitFor(bgpu::WaitEventOp wait);
   LogicalResult launch(Operation *op, std::optional<SmallVector<MemoryAccess>> accesses);
   LogicalResult end(Operation *terminator);
 
@@ -64,11 +64,11 @@ std::optional<SmallVector<MemoryAccess>> StreamChecker::getAccesses(Operation *o
   return launchAccesses.get(op);
 }
 
-LogicalResult StreamChecker::waitFor(WaitEventOp wait) {
+LogicalResult StreamChecker::waitFor(bgpu::WaitEventOp wait) {
   auto found = events.find(wait.getEvent());
   if (found == events.end())
     return wait.emitOpError() << "waits for event " << wait.getEvent()
-                              << ", which is not recorded before; put a 'bppsa.record_event' in "
+                              << ", which is not recorded before; put a 'bgpu.record_event' in "
                                  "front";
   if (found->second.stream != selected)
     streams[selected].waited = std::max(streams[selected].waited, found->second.count);
@@ -92,15 +92,15 @@ LogicalResult StreamChecker::launch(Operation *op,
 }
 
 LogicalResult StreamChecker::visit(Operation *op) {
-  if (auto select = dyn_cast<SelectStreamOp>(op)) {
+  if (auto select = dyn_cast<bgpu::SelectStreamOp>(op)) {
     selected = select.getStream();
     return success();
   }
-  if (auto record = dyn_cast<RecordEventOp>(op)) {
+  if (auto record = dyn_cast<bgpu::RecordEventOp>(op)) {
     events[record.getEvent()] = {selected, streams[selected].launches.size()};
     return success();
   }
-  if (auto wait = dyn_cast<WaitEventOp>(op))
+  if (auto wait = dyn_cast<bgpu::WaitEventOp>(op))
     return waitFor(wait);
   std::optional<SmallVector<MemoryAccess>> accesses = getAccesses(op);
   return accesses && accesses->empty() ? success() : launch(op, std::move(accesses));
@@ -128,7 +128,7 @@ struct VerifyStreams : public bppsa::impl::VerifyStreamsBase<VerifyStreams> {
     LaunchAccesses accesses(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
-          !function.getOps<SelectStreamOp>().empty() &&
+          !function.getOps<bgpu::SelectStreamOp>().empty() &&
           failed(StreamChecker(accesses).run(function)))
         return signalPassFailure();
     markAllAnalysesPreserved();

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArrayUses.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 
 namespace bppsa {
@@ -36,7 +36,7 @@ static LogicalResult verifyUnused(BlockArgument array, Operation *pause, const T
 /// Parameters whose gradients are final where the step waits are updated there.
 static LogicalResult verifyParameters(func::FuncOp function, Operation *pause) {
   auto parameters = findArguments<attrs::Parameter>(function);
-  for (auto signal : function.front().getOps<SignalGradientOp>()) {
+  for (auto signal : function.front().getOps<dist::SignalGradientOp>()) {
     auto gradient = cast<BlockArgument>(signal.getGradient());
     StringAttr name = attrs::Gradient::ofArgument(function, gradient.getArgNumber());
     if (!signal->isBeforeInBlock(pause))
@@ -69,7 +69,7 @@ struct VerifyUpdates : public bppsa::impl::VerifyUpdatesBase<VerifyUpdates> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal() || !llvm::hasSingleElement(function.getBody()) ||
-        function.front().getOps<SignalGradientOp>().empty())
+        function.front().getOps<dist::SignalGradientOp>().empty())
       return markAllAnalysesPreserved();
     Operation *pause = findPause(function.front());
     if (pause &&

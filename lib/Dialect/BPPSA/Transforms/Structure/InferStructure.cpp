@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// "24x6, csr with 36 entries, 75.00 % of it zero, shared by all samples".
-static std::string describe(JacobianType type) {
+static std::string describe(jacobian::MatrixType type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << type.getRows() << "x" << type.getCols() << ", " << type.getStructure().toString()
@@ -50,22 +50,22 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
       return;
     annotateGraphStructure(
         function, batchAxis,
-        [&](Operation *op, JacobianType type, StringRef why) { report(op, type, why); });
+        [&](Operation *op, jacobian::MatrixType type, StringRef why) { report(op, type, why); });
     reportLinks();
   }
 
 private:
-  void report(Operation *op, JacobianType type, StringRef why);
-  void annotateChain(ChainOp chain, StructureAttr structure);
+  void report(Operation *op, jacobian::MatrixType type, StringRef why);
+  void annotateChain(ChainOp chain, jacobian::StructureAttr structure);
   void annotateLoop(Operation *loop);
   void reportLinks();
   void reportLists();
-  void reportLink(size_t number, size_t count, Operation *op, JacobianType type);
+  void reportLink(size_t number, size_t count, Operation *op, jacobian::MatrixType type);
 };
 } // namespace
 
 /// Says what was found, or `why` nothing was.
-void InferStructurePass::report(Operation *op, JacobianType type, StringRef why) {
+void InferStructurePass::report(Operation *op, jacobian::MatrixType type, StringRef why) {
   auto options = remark::RemarkOpts::name("InferStructure")
                      .category("structure")
                      .function(getOperation().getName());
@@ -78,7 +78,7 @@ void InferStructurePass::report(Operation *op, JacobianType type, StringRef why)
         << remark::add("no structure of {0} is known: {1}", name, why);
 }
 
-void InferStructurePass::reportLink(size_t number, size_t count, Operation *op, JacobianType type) {
+void InferStructurePass::reportLink(size_t number, size_t count, Operation *op, jacobian::MatrixType type) {
   auto options = remark::RemarkOpts::name("InferStructure")
                      .category("structure")
                      .function(getOperation().getName());
@@ -96,12 +96,12 @@ void InferStructurePass::reportLinks() {
 
 /// The same of chains that are differentiated.
 void InferStructurePass::reportLists() {
-  for (ArrayRef<LinkOp> list : findLinkLists<LinkOp>(getOperation()))
+  for (ArrayRef<jacobian::LinkOp> list : findLinkLists<jacobian::LinkOp>(getOperation()))
     for (auto [i, link] : llvm::enumerate(list))
-      reportLink(i + 1, list.size(), link, LinkOp(link).getJacobianType());
+      reportLink(i + 1, list.size(), link, jacobian::LinkOp(link).getJacobianType());
 }
 
-void InferStructurePass::annotateChain(ChainOp chain, StructureAttr structure) {
+void InferStructurePass::annotateChain(ChainOp chain, jacobian::StructureAttr structure) {
   chain.setStructureAttr(structure);
   chain.removeTermsAttr();
   if (std::optional<LinearForm> form = LinearForm::get(chain))
@@ -111,12 +111,12 @@ void InferStructurePass::annotateChain(ChainOp chain, StructureAttr structure) {
 }
 
 void InferStructurePass::annotateLoop(Operation *loop) {
-  JacobianType type = inferStepJacobian(loop);
+  jacobian::MatrixType type = inferStepJacobian(loop);
   if (!type)
     return;
   if (auto chain = dyn_cast<ChainOp>(loop))
     annotateChain(chain, type.getStructure());
   else
-    attrs::Jacobian::set(loop, OperandJacobiansAttr::getOf(&getContext(), type));
+    attrs::OperandJacobians::set(loop, jacobian::OperandJacobiansAttr::getOf(&getContext(), type));
   report(loop, type, "");
 }

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A Jacobian as arrays: the operands that stand for it in `bppsa.sparse_compose`.
+/// A Jacobian as arrays: the operands that stand for it in `jacobian.sparse_compose`.
 struct MatrixArrays {
   /// `[N]`, or `[N, B]` where every sample has its own.
   Value values;
@@ -31,14 +31,14 @@ class ProductLowering {
 public:
   explicit ProductLowering(func::FuncOp function) : builder(function.getContext()) {}
 
-  void lower(AssembleOp op);
-  void lower(ComposeOp op);
-  void lower(ApplyOp op);
+  void lower(jacobian::AssembleOp op);
+  void lower(jacobian::ComposeOp op);
+  void lower(jacobian::ApplyOp op);
 
 private:
   Value createIndices(ArrayRef<int32_t> indices);
   /// The starts of rows and the columns of entries; none of a dense pattern.
-  void addIndices(JacobianType type, MatrixArrays &arrays);
+  void addIndices(jacobian::MatrixType type, MatrixArrays &arrays);
   /// The cotangent `[B, N]` with samples side by side.
   Value getSideBySide(Value cotangent);
   Value multiplyElements(Value lhs, Value rhs);
@@ -56,7 +56,7 @@ Value ProductLowering::createIndices(ArrayRef<int32_t> indices) {
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, indices));
 }
 
-void ProductLowering::addIndices(JacobianType type, MatrixArrays &arrays) {
+void ProductLowering::addIndices(jacobian::MatrixType type, MatrixArrays &arrays) {
   SparsityPattern pattern = type.computePattern();
   if (pattern.isDense())
     return;
@@ -71,10 +71,10 @@ void ProductLowering::addIndices(JacobianType type, MatrixArrays &arrays) {
   arrays.columns = createIndices(columns);
 }
 
-void ProductLowering::lower(AssembleOp op) {
+void ProductLowering::lower(jacobian::AssembleOp op) {
   builder.setInsertionPoint(op);
   loc = op.getLoc();
-  auto type = cast<JacobianType>(op.getResult().getType());
+  auto type = cast<jacobian::MatrixType>(op.getResult().getType());
   MatrixArrays arrays;
   if (type.getBatch()) {
     arrays.values = transposeSamples(builder, loc, op.getSource());
@@ -91,10 +91,10 @@ void ProductLowering::lower(AssembleOp op) {
   matrices[op.getResult()] = arrays;
 }
 
-void ProductLowering::lower(ComposeOp op) {
+void ProductLowering::lower(jacobian::ComposeOp op) {
   builder.setInsertionPoint(op);
   loc = op.getLoc();
-  auto type = cast<JacobianType>(op.getType());
+  auto type = cast<jacobian::MatrixType>(op.getType());
   const MatrixArrays first = matrices.at(op.getFirst()), second = matrices.at(op.getSecond());
   MatrixArrays result;
   addIndices(type, result);
@@ -102,11 +102,11 @@ void ProductLowering::lower(ComposeOp op) {
   if (type.getBatch())
     shape.push_back(*type.getBatch());
   result.values =
-      SparseComposeOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()),
+      jacobian::SparseComposeOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()),
                               first.values, first.starts, first.columns, first.positions,
                               second.values, second.starts, second.columns, second.positions,
                               result.starts, result.columns, Value(), type.getRows(),
-                              cast<JacobianType>(op.getFirst().getType()).getRows(), type.getCols())
+                              cast<jacobian::MatrixType>(op.getFirst().getType()).getRows(), type.getCols())
           .getResult();
   matrices[op.getResult()] = result;
 }
@@ -125,18 +125,18 @@ Value ProductLowering::multiplyElements(Value lhs, Value rhs) {
   return linalg::MulOp::create(builder, loc, ValueRange{lhs, rhs}, ValueRange{empty}).getResult(0);
 }
 
-void ProductLowering::lower(ApplyOp op) {
+void ProductLowering::lower(jacobian::ApplyOp op) {
   builder.setInsertionPoint(op);
   loc = op.getLoc();
-  auto type = cast<JacobianType>(op.getJacobian().getType());
+  auto type = cast<jacobian::MatrixType>(op.getJacobian().getType());
   const MatrixArrays matrix = matrices.at(op.getJacobian());
   Value cotangent = getSideBySide(op.getCotangent()), result;
-  if (type.getStructure().is(StructureKind::Diagonal) && type.getBatch() && !matrix.positions) {
+  if (type.getStructure().is(jacobian::StructureKind::Diagonal) && type.getBatch() && !matrix.positions) {
     result = multiplyElements(matrix.values, cotangent);
   } else {
     auto resultType = RankedTensorType::get({type.getRows(), op.getType().getDimSize(0)},
                                             op.getType().getElementType());
-    result = SparseApplyOp::create(builder, loc, resultType, matrix.values, matrix.starts,
+    result = jacobian::SparseApplyOp::create(builder, loc, resultType, matrix.values, matrix.starts,
                                    matrix.columns, matrix.positions, cotangent, Value())
                  .getResult();
   }
@@ -149,12 +149,12 @@ void ProductLowering::lower(ApplyOp op) {
 static Operation *findUnknownJacobian(func::FuncOp function) {
   Operation *found = nullptr;
   function.walk([&](Operation *op) {
-    bool isProduct = isa<AssembleOp, ComposeOp, ApplyOp>(op);
+    bool isProduct = isa<jacobian::AssembleOp, jacobian::ComposeOp, jacobian::ApplyOp>(op);
     for (Value operand : op->getOperands()) {
-      if (!isa<JacobianType>(operand.getType()))
+      if (!isa<jacobian::MatrixType>(operand.getType()))
         continue;
       Operation *link = operand.getDefiningOp();
-      if (!isProduct || !isa_and_nonnull<AssembleOp, ComposeOp>(link))
+      if (!isProduct || !isa_and_nonnull<jacobian::AssembleOp, jacobian::ComposeOp>(link))
         found = found ? found : op;
     }
   });
@@ -167,22 +167,22 @@ struct LowerProductsPass : public bppsa::impl::LowerProductsBase<LowerProductsPa
     func::FuncOp function = getOperation();
     if (Operation *op = findUnknownJacobian(function)) {
       op->emitOpError("uses a jacobian that is neither assembled nor composed in this function; "
-                      "make it there by bppsa.assemble or bppsa.compose");
+                      "make it there by jacobian.assemble or jacobian.compose");
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (isa<AssembleOp, ComposeOp, ApplyOp>(op))
+      if (isa<jacobian::AssembleOp, jacobian::ComposeOp, jacobian::ApplyOp>(op))
         ops.push_back(op);
     });
     ProductLowering lowering(function);
     for (Operation *op : ops) {
-      if (auto assemble = dyn_cast<AssembleOp>(op))
+      if (auto assemble = dyn_cast<jacobian::AssembleOp>(op))
         lowering.lower(assemble);
-      else if (auto compose = dyn_cast<ComposeOp>(op))
+      else if (auto compose = dyn_cast<jacobian::ComposeOp>(op))
         lowering.lower(compose);
       else
-        lowering.lower(cast<ApplyOp>(op));
+        lowering.lower(cast<jacobian::ApplyOp>(op));
     }
     for (Operation *op : llvm::reverse(ops))
       op->erase();

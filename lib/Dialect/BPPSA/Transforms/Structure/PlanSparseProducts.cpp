@@ -6,7 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
-#include "bppsa/Sparse/SymbolicProduct.h"
+#include "bppsa/Dialect/Jacobian/Sparsity/SymbolicProduct.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseSet.h"
@@ -20,8 +20,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-static JacobianType withStructure(JacobianType type, StructureAttr structure) {
-  return JacobianType::get(type.getContext(), type.getRows(), type.getCols(), type.getElementType(),
+static jacobian::MatrixType withStructure(jacobian::MatrixType type, jacobian::StructureAttr structure) {
+  return jacobian::MatrixType::get(type.getContext(), type.getRows(), type.getCols(), type.getElementType(),
                            structure, type.getBatch());
 }
 
@@ -40,11 +40,11 @@ struct PlanSparseProductsPass : public bppsa::impl::PlanSparseProductsBase<PlanS
   void runOnOperation() override {
     memory = {};
     indexed.clear();
-    getOperation().walk([&](ComposeOp compose) { plan(compose); });
+    getOperation().walk([&](jacobian::ComposeOp compose) { plan(compose); });
     getOperation().walk([&](Operation *op) {
-      if (auto assemble = dyn_cast<AssembleOp>(op))
+      if (auto assemble = dyn_cast<jacobian::AssembleOp>(op))
         count(assemble);
-      else if (auto compose = dyn_cast<ComposeOp>(op))
+      else if (auto compose = dyn_cast<jacobian::ComposeOp>(op))
         count(compose);
     });
     int64_t bytes = memory.getBytes(batch);
@@ -59,22 +59,22 @@ struct PlanSparseProductsPass : public bppsa::impl::PlanSparseProductsBase<PlanS
   }
 
 private:
-  void plan(ComposeOp compose);
-  void count(AssembleOp assemble);
-  void count(ComposeOp compose);
+  void plan(jacobian::ComposeOp compose);
+  void count(jacobian::AssembleOp assemble);
+  void count(jacobian::ComposeOp compose);
   /// Adds the indices of `type`, which equal patterns share.
-  void countIndices(JacobianType type);
+  void countIndices(jacobian::MatrixType type);
 
   JacobianMemory memory;
   DenseSet<Attribute> indexed;
 };
 } // namespace
 
-void PlanSparseProductsPass::plan(ComposeOp compose) {
-  auto first = cast<JacobianType>(compose.getFirst().getType());
-  auto second = cast<JacobianType>(compose.getSecond().getType());
-  auto type = cast<JacobianType>(compose.getType());
-  StructureAttr structure = JacobianType::compose(first, second).getStructure();
+void PlanSparseProductsPass::plan(jacobian::ComposeOp compose) {
+  auto first = cast<jacobian::MatrixType>(compose.getFirst().getType());
+  auto second = cast<jacobian::MatrixType>(compose.getSecond().getType());
+  auto type = cast<jacobian::MatrixType>(compose.getType());
+  jacobian::StructureAttr structure = jacobian::MatrixType::compose(first, second).getStructure();
   SparsityPattern pattern = structure.computePattern(type.getRows(), type.getCols());
   auto options = remark::RemarkOpts::name("PlanSparseProducts")
                      .category("products")
@@ -87,25 +87,25 @@ void PlanSparseProductsPass::plan(ComposeOp compose) {
       density, countMultiplyAdds(second.computePattern(), first.computePattern()),
       4 * pattern.getNumEntries());
   // Only products know how to read a product that is stored in another way.
-  bool isInternal = llvm::all_of(compose->getUsers(), llvm::IsaPred<ComposeOp, ApplyOp>);
-  bool fillsIn = isInternal && structure.is(StructureKind::CSR) && pattern.getDensity() > breakEven;
+  bool isInternal = llvm::all_of(compose->getUsers(), llvm::IsaPred<jacobian::ComposeOp, jacobian::ApplyOp>);
+  bool fillsIn = isInternal && structure.is(jacobian::StructureKind::CSR) && pattern.getDensity() > breakEven;
   if (fillsIn) {
     remark::analysis(compose.getLoc(), options)
         << remark::add("the product is stored dense: {0} of it are possible nonzeros", density);
-    structure = StructureAttr::get(&getContext(), StructureKind::Dense);
+    structure = jacobian::StructureAttr::get(&getContext(), jacobian::StructureKind::Dense);
   }
   if (isInternal)
     compose.getResult().setType(withStructure(type, structure));
 }
 
-void PlanSparseProductsPass::countIndices(JacobianType type) {
+void PlanSparseProductsPass::countIndices(jacobian::MatrixType type) {
   SparsityPattern pattern = type.computePattern();
   if (!pattern.isDense() && indexed.insert(type.getStructure()).second)
     memory.sharedBytes += sizeof(int32_t) * (pattern.getNumRows() + 1 + pattern.getNumEntries());
 }
 
-void PlanSparseProductsPass::count(AssembleOp assemble) {
-  auto type = cast<JacobianType>(assemble.getResult().getType());
+void PlanSparseProductsPass::count(jacobian::AssembleOp assemble) {
+  auto type = cast<jacobian::MatrixType>(assemble.getResult().getType());
   countIndices(type);
   if (assemble.getPositions())
     memory.sharedBytes += sizeof(int32_t) * assemble.getPositions()->size();
@@ -113,8 +113,8 @@ void PlanSparseProductsPass::count(AssembleOp assemble) {
     memory.sampleBytes += 4 * cast<ShapedType>(assemble.getSource().getType()).getDimSize(1);
 }
 
-void PlanSparseProductsPass::count(ComposeOp compose) {
-  auto type = cast<JacobianType>(compose.getType());
+void PlanSparseProductsPass::count(jacobian::ComposeOp compose) {
+  auto type = cast<jacobian::MatrixType>(compose.getType());
   countIndices(type);
   int64_t bytes = 4 * type.computePattern().getNumEntries();
   (type.getBatch() ? memory.sampleBytes : memory.sharedBytes) += bytes;

@@ -114,15 +114,15 @@ static void replace(const SparseProduct &product) {
   Location loc = op.getLoc();
   auto resultType = cast<RankedTensorType>(op.getResult(0).getType());
   auto type =
-      JacobianType::get(op.getContext(), product.pattern.getNumRows(), product.pattern.getNumCols(),
+      jacobian::MatrixType::get(op.getContext(), product.pattern.getNumRows(), product.pattern.getNumCols(),
                         resultType.getElementType(),
-                        StructureAttr::fromPattern(op.getContext(), product.pattern), std::nullopt);
-  Value matrix = AssembleOp::create(builder, loc, type, product.weights,
+                        jacobian::StructureAttr::fromPattern(op.getContext(), product.pattern), std::nullopt);
+  Value matrix = jacobian::AssembleOp::create(builder, loc, type, product.weights,
                                     builder.getDenseI32ArrayAttr(product.positions));
   Value operand = flattenSamples(builder, product.operand);
   auto flatType = RankedTensorType::get({resultType.getDimSize(0), product.pattern.getNumRows()},
                                         resultType.getElementType());
-  Value flat = ApplyOp::create(builder, loc, flatType, matrix, operand);
+  Value flat = jacobian::ApplyOp::create(builder, loc, flatType, matrix, operand);
   Value result = unflattenSamples(builder, flat, resultType), bias = op.getDpsInits()[0];
   if (!isZero(bias)) {
     Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, bias),
@@ -149,7 +149,7 @@ struct SparsifyProductsPass : public bppsa::impl::SparsifyProductsBase<SparsifyP
       if (product && isWanted(*product))
         products.push_back(std::move(*product));
     });
-    function.walk([](Operation *op) { attrs::Jacobian::remove(op); });
+    function.walk([](Operation *op) { attrs::OperandJacobians::remove(op); });
     for (const SparseProduct &product : products)
       replace(product);
     numSparse += products.size();

@@ -142,15 +142,15 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK:         return %[[C0]], %[[C512]], %[[C1024]]
 // CHECK-LABEL: func.func @streams(
 // CHECK:         %[[PLAN:.*]]:3 = call @streams_arena
-// CHECK:         bppsa.select_stream 1
+// CHECK:         bgpu.select_stream 1
 // CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
 // CHECK:         call @bppsa_rt_arena_drop
 // CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
 // CHECK:         call @bppsa_rt_arena_drop
-// CHECK:         bppsa.select_stream 0
+// CHECK:         bgpu.select_stream 0
 // CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
 // CHECK:         call @bppsa_rt_arena_drop
-// CHECK:         bppsa.wait_event 1
+// CHECK:         bgpu.wait_event 1
 // CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#{{[01]}}, %{{.*}})
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
   func.func private @use(memref<128xf32>)
@@ -161,15 +161,15 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
     return
   }
   func.func @streams(%x: memref<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>}) {
-    bppsa.record_event 0
-    bppsa.select_stream 1
-    bppsa.wait_event 0
+    bgpu.record_event 0
+    bgpu.select_stream 1
+    bgpu.wait_event 0
     call @helper() : () -> ()
     call @helper() : () -> ()
-    bppsa.record_event 1
-    bppsa.select_stream 0
+    bgpu.record_event 1
+    bgpu.select_stream 0
     call @helper() : () -> ()
-    bppsa.wait_event 1
+    bgpu.wait_event 1
     call @helper() : () -> ()
     return
   }

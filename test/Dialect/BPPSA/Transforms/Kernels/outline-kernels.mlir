@@ -62,8 +62,8 @@ func.func @scatter(%a: memref<?xf32>, %b: memref<8xf32>) {
 //  CHECK-NEXT:   call @sparse_apply_kernel_5(%[[P]], %[[G]], %[[OUT]])
 //  CHECK-NEXT:   return
 func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g: memref<2x?xf32>, %out: memref<2x?xf32>) {
-  bppsa.sparse_compose 2 x 2 x 2 first %a : memref<4xf32> second %b : memref<4xf32> into %p : memref<4xf32>
-  bppsa.sparse_apply %p : memref<4xf32> cotangent %g : memref<2x?xf32> into %out : memref<2x?xf32>
+  jacobian.sparse_compose 2 x 2 x 2 first %a : memref<4xf32> second %b : memref<4xf32> into %p : memref<4xf32>
+  jacobian.sparse_apply %p : memref<4xf32> cotangent %g : memref<2x?xf32> into %out : memref<2x?xf32>
   return
 }
 
@@ -73,7 +73,7 @@ func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g:
 //  CHECK-NEXT:   call @sparse_outer_sum_kernel_6(%[[X]], %[[G]], %[[S]], %[[R]], %[[P]], %[[OUT]])
 //  CHECK-NEXT:   return
 func.func @gradient(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) {
-  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
+  jacobian.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
       : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
   return
 }
@@ -111,10 +111,10 @@ func.func @steps(%a: memref<?xf32>, %n: index) {
 // CHECK-NEXT:   arith.constant
 // CHECK-NEXT:   linalg.fill
 // CHECK:      func.func private @sparse_compose_kernel_4({{.*}}) attributes {passthrough = ["noinline"]}
-// CHECK-NEXT:   bppsa.sparse_compose
+// CHECK-NEXT:   jacobian.sparse_compose
 // CHECK:      func.func private @sparse_apply_kernel_5({{.*}})
-// CHECK-NEXT:   bppsa.sparse_apply
+// CHECK-NEXT:   jacobian.sparse_apply
 // CHECK:      func.func private @sparse_outer_sum_kernel_6({{.*}})
-// CHECK-NEXT:   bppsa.sparse_outer_sum
+// CHECK-NEXT:   jacobian.sparse_outer_sum
 // CHECK:      func.func private @update_kernel
 // CHECK:        scf.for

@@ -19,10 +19,10 @@
 // CHECK:             math.tanh
 // CHECK:           tensor.insert_slice %[[COLUMN]] into %[[COLUMNS]][0, 0, %[[J]]] [%{{.*}}, 3, 1] [1, 1, 1]
 // CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %[[SLOPES]] {{\[\[}}0], [1, 2]] : tensor<?x3x3xf32> into tensor<?x9xf32>
-// CHECK:         %[[TANH:.*]] = bppsa.assemble %[[ROWS]] : tensor<?x9xf32> -> <3x3xf32, dense, batch = ?>
-// CHECK:         %[[CONV:.*]] = bppsa.assemble %{{.*}} : tensor<?x12xf32> -> <4x3xf32, dense, batch = ?>
-// CHECK:         %[[H:.*]] = bppsa.apply %[[TANH]], %{{.*}}
-// CHECK-NEXT:    %[[DX:.*]] = bppsa.apply %[[CONV]], %[[H]]
+// CHECK:         %[[TANH:.*]] = jacobian.assemble %[[ROWS]] : tensor<?x9xf32> -> <3x3xf32, dense, batch = ?>
+// CHECK:         %[[CONV:.*]] = jacobian.assemble %{{.*}} : tensor<?x12xf32> -> <4x3xf32, dense, batch = ?>
+// CHECK:         %[[H:.*]] = jacobian.apply %[[TANH]], %{{.*}}
+// CHECK-NEXT:    %[[DX:.*]] = jacobian.apply %[[CONV]], %[[H]]
 // CHECK:         %[[DK:.*]] = linalg.generic {{.*}} ins(%[[H]], %[[X]] :
 // CHECK:         return %{{.*}}, %[[DX]], %[[DK]]
 func.func @loss(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %k: tensor<2xf32> {bppsa.parameter = "k"},

@@ -11,16 +11,16 @@
 // CHECK-LABEL: func.func @blelloch
 // CHECK-SAME: %[[A:.*]]: tensor<4x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
 // CHECK: %[[A3:.*]] = tensor.extract_slice %[[A]][3, 0, 0] [1, 8, 2]
-// CHECK: %[[J3:.*]] = bppsa.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2] -> <2x2xf32, diagonal, batch = 8>
-// CHECK: %[[G3:.*]] = bppsa.apply %[[J3]], %[[G]]
-// CHECK: %[[J2:.*]] = bppsa.linearize
-// CHECK: %[[J1:.*]] = bppsa.linearize
-// CHECK: %[[J21:.*]] = bppsa.compose %[[J2]], %[[J1]] : <2x2xf32, diagonal, batch = 8>, <2x2xf32, diagonal, batch = 8> -> <2x2xf32, diagonal, batch = 8>
-// CHECK: %[[G1:.*]] = bppsa.apply %[[J21]], %[[G3]]
-// CHECK: bppsa.apply %[[J2]], %[[G3]]
+// CHECK: %[[J3:.*]] = jacobian.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2] -> <2x2xf32, diagonal, batch = 8>
+// CHECK: %[[G3:.*]] = jacobian.apply %[[J3]], %[[G]]
+// CHECK: %[[J2:.*]] = jacobian.linearize
+// CHECK: %[[J1:.*]] = jacobian.linearize
+// CHECK: %[[J21:.*]] = jacobian.compose %[[J2]], %[[J1]] : <2x2xf32, diagonal, batch = 8>, <2x2xf32, diagonal, batch = 8> -> <2x2xf32, diagonal, batch = 8>
+// CHECK: %[[G1:.*]] = jacobian.apply %[[J21]], %[[G3]]
+// CHECK: jacobian.apply %[[J2]], %[[G3]]
 // CHECK: %[[A0:.*]] = tensor.extract_slice %[[A]][0, 0, 0] [1, 8, 2]
-// CHECK: %[[J0:.*]] = bppsa.linearize saved(%[[A0]] : tensor<8x2xf32>)
-// CHECK: %[[G0:.*]] = bppsa.apply %[[J0]], %[[G1]]
+// CHECK: %[[J0:.*]] = jacobian.linearize saved(%[[A0]] : tensor<8x2xf32>)
+// CHECK: %[[G0:.*]] = jacobian.apply %[[J0]], %[[G1]]
 // CHECK: return %[[G0]]
 func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
@@ -37,7 +37,7 @@ func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf3
 // States that do not mix are one diagonal.
 
 // CHECK-LABEL: func.func @two_states
-// CHECK: bppsa.compose {{.*}} -> <5x5xf32, diagonal, batch = ?>
+// CHECK: jacobian.compose {{.*}} -> <5x5xf32, diagonal, batch = ?>
 func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?x3xf32>, %h: tensor<?x2xf32>)
     -> (tensor<?x3xf32>, tensor<?x2xf32>) {
   %0:2 = bppsa.chain plan <blelloch> saved(%f, %i : tensor<4x?x3xf32>, tensor<4x?x2xf32>)
@@ -56,7 +56,7 @@ func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?
 // Of a matrix that all steps share and each step scales, nothing is left of a product.
 
 // CHECK-LABEL: func.func @shared
-// CHECK: bppsa.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
+// CHECK: jacobian.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
 func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
       inject_into [] captures(%w : tensor<2x2xf32>) -> (tensor<8x2xf32>) {
@@ -74,8 +74,8 @@ func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32
 // emitted values are recomputed from what enters every link.
 
 // CHECK-LABEL: func.func @emitted
-// CHECK: bppsa.linearize
-// CHECK-NOT: bppsa.linearize
+// CHECK: jacobian.linearize
+// CHECK-NOT: jacobian.linearize
 // CHECK: %[[D:.*]] = bppsa.recurrence sequences(%{{.*}}, %{{.*}} : tensor<2x8x2xf32>, tensor<2x8x2xf32>) outputs(tensor<2x8x2xf32>)
 // CHECK: return %[[D]]
 func.func @emitted(%a: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<2x8x2xf32> {
@@ -97,9 +97,9 @@ func.func @emitted(%a: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<2x8x2xf
 // CHECK: %[[S1:.*]] = tensor.extract_slice %[[S]][1, 0, 0]
 // CHECK: %[[E1:.*]] = arith.addf %[[G]], %[[S1]]
 // CHECK: %[[S0:.*]] = tensor.extract_slice %[[S]][0, 0, 0]
-// CHECK: %[[J1E1:.*]] = bppsa.apply %{{.*}}, %[[E1]]
+// CHECK: %[[J1E1:.*]] = jacobian.apply %{{.*}}, %[[E1]]
 // CHECK: %[[E0:.*]] = arith.addf %[[J1E1]], %[[S0]]
-// CHECK: bppsa.apply %{{.*}}, %[[E0]]
+// CHECK: jacobian.apply %{{.*}}, %[[E0]]
 func.func @injected(%s: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <hybrid, 0> saved(%s : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
       injected(%s : tensor<2x8x2xf32>) inject_into [0] -> (tensor<8x2xf32>) {

@@ -17,70 +17,70 @@
 // CHECK-LABEL: func.func @step(
 // CHECK:         call @subtract
 // CHECK-NEXT:    call @product
-// CHECK-NEXT:    bppsa.record_event 0
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    bgpu.record_event 0
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @weights
 // CHECK-NEXT:    call @bias
-// CHECK-NEXT:    bppsa.record_event 1
-// CHECK-NEXT:    bppsa.select_stream 0
+// CHECK-NEXT:    bgpu.record_event 1
+// CHECK-NEXT:    bgpu.select_stream 0
 // CHECK-NEXT:    call @double
-// CHECK-NEXT:    bppsa.wait_event 1
+// CHECK-NEXT:    bgpu.wait_event 1
 
 // What a gradient reads is changed before the copy: it runs before that, and the change waits for it.
 // CHECK-LABEL: func.func @changed(
 // CHECK:         call @subtract
-// CHECK-NEXT:    bppsa.record_event 0
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    bgpu.record_event 0
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @weights
-// CHECK-NEXT:    bppsa.record_event 2
-// CHECK-NEXT:    bppsa.select_stream 0
-// CHECK-NEXT:    bppsa.wait_event 2
+// CHECK-NEXT:    bgpu.record_event 2
+// CHECK-NEXT:    bgpu.select_stream 0
+// CHECK-NEXT:    bgpu.wait_event 2
 // CHECK-NEXT:    call @subtract
 // CHECK-NEXT:    call @product
-// CHECK-NEXT:    bppsa.record_event 1
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 1
+// CHECK-NEXT:    bgpu.record_event 1
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 1
 // CHECK-NEXT:    call @bias
 // CHECK:         call @double
 
 // What the array of a gradient holds for a while, and a cotangent reads, is none.
 // CHECK-LABEL: func.func @between(
-// CHECK:         bppsa.select_stream 0
+// CHECK:         bgpu.select_stream 0
 // CHECK-NEXT:    call @weights
 // CHECK-NEXT:    call @product
-// CHECK-NEXT:    bppsa.record_event 0
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    bgpu.record_event 0
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @weights
 
 // Contributions to a gradient are a group, which cannot move: the first one reads what is changed
 // before the second one.
 // CHECK-LABEL: func.func @tied(
-// CHECK-NOT:     bppsa.select_stream
+// CHECK-NOT:     bgpu.select_stream
 // REMARK: Function=tied | Remark="0 of 5 launches
 
 // With an array of its own for the second cotangent it can.
 // CHECK-LABEL: func.func @tied_apart(
 // CHECK:         call @subtract
 // CHECK-NEXT:    call @subtract
-// CHECK:         bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK:         bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @weights
 // CHECK-NEXT:    call @weights
 // CHECK-NEXT:    call @subtract
-// CHECK-NEXT:    bppsa.record_event 1
-// CHECK-NEXT:    bppsa.select_stream 0
+// CHECK-NEXT:    bgpu.record_event 1
+// CHECK-NEXT:    bgpu.select_stream 0
 // REMARK: Function=tied_apart | Remark="3 of 5 launches
 
 // OWN-LABEL: func.func @step(
 // OWN:         call @subtract
-// OWN:         bppsa.select_stream 1
+// OWN:         bgpu.select_stream 1
 // OWN:         call @weights
-// OWN:         bppsa.select_stream 0
+// OWN:         bgpu.select_stream 0
 // OWN:         call @product
-// OWN:         bppsa.select_stream 1
+// OWN:         bgpu.select_stream 1
 // OWN:         call @bias
 
 // SIZE: bppsa-assign-streams: 'size' must be at least 1, found 0

@@ -12,26 +12,26 @@
 // CHECK-SAME:      [[X:%[a-z0-9_]+]]: memref<?x8xf32> {bppsa.input = "x"}, [[W1:%[a-z0-9_]+]]: memref<8x8xf32> {bppsa.parameter = "w1"}, [[W2:%[a-z0-9_]+]]: memref<8x8xf32> {bppsa.parameter = "w2"}
 // CHECK-SAME:      [[DW1:%[a-z0-9_]+]]: memref<8x8xf32> {bppsa.gradient = "w1"}, [[DW2:%[a-z0-9_]+]]: memref<8x8xf32> {bppsa.gradient = "w2"}
 // CHECK:         bppsa.mark_phase 1
-// CHECK-NEXT:    bppsa.select_stream 0
+// CHECK-NEXT:    bgpu.select_stream 0
 // CHECK-NEXT:    [[G2:%[a-z0-9_]+]] = memref.alloc(
 // CHECK-NEXT:    call @subtract(%{{.*}}, %{{.*}}, [[G2]])
 // CHECK-NEXT:    [[SCRATCH:%[a-z0-9_]+]] = memref.alloc() : memref<8x8xf32>
-// CHECK-NEXT:    bppsa.record_event 0
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    bgpu.record_event 0
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @clear([[SCRATCH]])
 // CHECK-NEXT:    call @weights([[H:%[a-z0-9_]+]], [[G2]], [[SCRATCH]])
 // CHECK-NEXT:    call @copy([[SCRATCH]], [[DW2]])
-// CHECK-NEXT:    bppsa.select_stream 0
+// CHECK-NEXT:    bgpu.select_stream 0
 // CHECK:         call @clear_rows
 // CHECK-NEXT:    call @product([[G2]], [[W2]], [[G1:%[a-z0-9_]+]])
-// CHECK-NEXT:    bppsa.record_event 1
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 1
+// CHECK-NEXT:    bgpu.record_event 1
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 1
 // CHECK-NEXT:    call @weights([[X]], [[G1]], [[DW1]])
-// CHECK-NEXT:    bppsa.record_event 2
-// CHECK-NEXT:    bppsa.select_stream 0
-// CHECK-NEXT:    bppsa.wait_event 2
+// CHECK-NEXT:    bgpu.record_event 2
+// CHECK-NEXT:    bgpu.select_stream 0
+// CHECK-NEXT:    bgpu.wait_event 2
 // CHECK-DAG:     memref.dealloc [[G2]]
 // CHECK-DAG:     memref.dealloc [[G1]]
 // CHECK-DAG:     memref.dealloc [[H]]
@@ -110,13 +110,13 @@ func.func @step(%x: memref<?x8xf32> {bppsa.input = "x"},
 // CHECK-LABEL: func.func @reused(
 // CHECK:         bppsa.mark_phase 1
 // CHECK:         call @double(%{{.*}}, [[G:%[a-z0-9_]+]])
-// CHECK:         bppsa.record_event 0
-// CHECK-NEXT:    bppsa.select_stream 1
-// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK:         bgpu.record_event 0
+// CHECK-NEXT:    bgpu.select_stream 1
+// CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @sum([[G]], %{{.*}}, %{{.*}})
-// CHECK-NEXT:    bppsa.record_event 1
-// CHECK-NEXT:    bppsa.select_stream 0
-// CHECK-NEXT:    bppsa.wait_event 1
+// CHECK-NEXT:    bgpu.record_event 1
+// CHECK-NEXT:    bgpu.select_stream 0
+// CHECK-NEXT:    bgpu.wait_event 1
 // CHECK-NEXT:    memref.dealloc [[H:%[a-z0-9_]+]]
 // CHECK-NEXT:    call @double(%{{.*}}, [[G]])
 // CHECK-NEXT:    call @double([[G]], %{{.*}})
@@ -153,11 +153,11 @@ func.func @reused(%x: memref<8xf32> {bppsa.input = "x"}, %w: memref<8xf32> {bpps
 // REMARK: remark: [Missed] AssignStreams | Category:schedule | Function=unknown | Remark="one stream: the arrays that func.call uses are not known"
 // REMARK: remark: [Passed] AssignStreams | Category:schedule | Function=none | Remark="0 of 1 launches of the backward pass on the sub stream, in 0 groups and 0 regions"
 // CHECK-LABEL: func.func @unknown(
-// CHECK-NOT:     bppsa.select_stream
+// CHECK-NOT:     bgpu.select_stream
 // CHECK-LABEL: func.func @none(
-// CHECK-NOT:     bppsa.select_stream
+// CHECK-NOT:     bgpu.select_stream
 // CHECK-LABEL: func.func @forward(
-// CHECK-NOT:     bppsa.select_stream
+// CHECK-NOT:     bgpu.select_stream
 func.func private @double(%a: memref<8xf32>, %b: memref<8xf32>) {
   linalg.add ins(%a, %a : memref<8xf32>, memref<8xf32>) outs(%b : memref<8xf32>)
   return

@@ -14,9 +14,9 @@
 //       CHECK:   %[[B:.*]] = tensor.dim %[[X]], %c0
 //       CHECK:   %[[E:.*]] = tensor.empty(%[[B]])
 //       CHECK:   %[[H0:.*]] = linalg.matmul ins(%[[X]], %[[W0]]
-//  CHECK-NEXT:   bppsa.stage_send %[[H0]] to 1 channel 0 : tensor<?x4xf32>
+//  CHECK-NEXT:   dist.stage_send %[[H0]] to 1 channel 0 : tensor<?x4xf32>
 //  CHECK-NEXT:   bppsa.mark_phase 1
-//       CHECK:   %[[G:.*]] = bppsa.stage_receive(%{{.*}}) from 1 channel 1 : tensor<?x4xf32>
+//       CHECK:   %[[G:.*]] = dist.stage_receive(%{{.*}}) from 1 channel 1 : tensor<?x4xf32>
 //       CHECK:   %[[D0:.*]] = linalg.mul {{.*}} ins(%[[X]], %[[G]]
 //  CHECK-NEXT:   return %[[D0]] : tensor<?x4xf32>
 
@@ -24,12 +24,12 @@
 //  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) attributes {bppsa.stage_work = array<f64: 3.200000e+01, 4.000000e+00, 0.000000e+00>} {
 //  CHECK-NEXT:   bppsa.mark_phase 0
 //       CHECK:   %[[SIZE:.*]] = tensor.dim %arg0, %c0
-//       CHECK:   %[[H0:.*]] = bppsa.stage_receive(%[[SIZE]]) from 0 channel 0 : tensor<?x4xf32>
+//       CHECK:   %[[H0:.*]] = dist.stage_receive(%[[SIZE]]) from 0 channel 0 : tensor<?x4xf32>
 //       CHECK:   %[[H1:.*]] = linalg.matmul ins(%[[H0]],
 //       CHECK:   bppsa.mark_phase 1
 //       CHECK:   %[[U:.*]] = linalg.add ins(%arg3, %arg3
 //       CHECK:   %[[G:.*]] = linalg.sub ins(%[[H1]], %[[U]]
-//  CHECK-NEXT:   bppsa.stage_send %[[G]] to 0 channel 1 : tensor<?x4xf32>
+//  CHECK-NEXT:   dist.stage_send %[[G]] to 0 channel 1 : tensor<?x4xf32>
 //  CHECK-NEXT:   return %[[H1]]
 
 // WHOLE-LABEL: func.func @step(

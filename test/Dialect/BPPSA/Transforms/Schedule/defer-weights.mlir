@@ -6,8 +6,8 @@
 // CHECK-LABEL: func.func @stage(
 //       CHECK:   %[[SENT:.*]] = arith.negf %arg0
 //       CHECK:   %[[G:.*]] = arith.addf %arg0, %arg1
-//       CHECK:   bppsa.stage_send %[[SENT]] to 0 channel 0
-//       CHECK:   bppsa.stage_send %[[G]] to 0 channel 1
+//       CHECK:   dist.stage_send %[[SENT]] to 0 channel 0
+//       CHECK:   dist.stage_send %[[G]] to 0 channel 1
 //  CHECK-NEXT:   bppsa.mark_phase 2
 //  CHECK-NEXT:   %[[D:.*]] = arith.mulf %arg0, %[[G]]
 //  CHECK-NEXT:   %[[E:.*]] = arith.addf %[[D]], %[[D]]
@@ -17,9 +17,9 @@ func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa
   %sent = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
   %g = arith.addf %x, %g1 {bppsa.backward_part = #bppsa.backward_part<cotangent>} : tensor<4xf32>
   %d = arith.mulf %x, %g {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
-  bppsa.stage_send %sent to 0 channel 0 : tensor<4xf32>
+  dist.stage_send %sent to 0 channel 0 : tensor<4xf32>
   %e = arith.addf %d, %d {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
-  bppsa.stage_send %g to 0 channel 1 : tensor<4xf32>
+  dist.stage_send %g to 0 channel 1 : tensor<4xf32>
   return %e : tensor<4xf32>
 }
 

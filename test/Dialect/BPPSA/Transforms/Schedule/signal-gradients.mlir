@@ -11,16 +11,16 @@ func.func private @window(memref<?xf32, strided<[1], offset: ?>>)
 // CHECK-LABEL: func.func @step
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[FROZEN:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
 //  CHECK-NEXT:   call @read(%[[FROZEN]])
-//  CHECK-NEXT:   bppsa.await_parameter %[[A]] : memref<8xf32>
+//  CHECK-NEXT:   dist.await_parameter %[[A]] : memref<8xf32>
 //  CHECK-NEXT:   call @use(%[[A]], %[[X]])
-//  CHECK-NEXT:   bppsa.await_parameter %[[B]] : memref<8xf32>
+//  CHECK-NEXT:   dist.await_parameter %[[B]] : memref<8xf32>
 //  CHECK-NEXT:   call @use(%[[B]], %[[X]])
 //  CHECK-NEXT:   call @use(%[[X]], %[[DB]])
 //  CHECK-NEXT:   call @use(%[[B]], %[[X]])
 //  CHECK-NEXT:   memref.copy %[[X]], %[[DB]]
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DB]] : memref<8xf32>
+//  CHECK-NEXT:   dist.signal_gradient %[[DB]] : memref<8xf32>
 //  CHECK-NEXT:   call @use(%[[X]], %[[DA]])
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]] : memref<8xf32>
+//  CHECK-NEXT:   dist.signal_gradient %[[DA]] : memref<8xf32>
 //  CHECK-NEXT:   return
 func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
                 %frozen: memref<8xf32> {bppsa.parameter = "f"}, %x: memref<8xf32>,
@@ -51,10 +51,10 @@ func.func @eval(%a: memref<8xf32> {bppsa.parameter = "a"},
 //  CHECK-SAME: (%[[A:.*]]: memref<?xf32> {{.*}}, %[[DA:.*]]: memref<?xf32> {{.*}})
 //       CHECK:   memref.dim %[[A]]
 //       CHECK:   memref.subview
-//       CHECK:   bppsa.await_parameter %[[A]]
+//       CHECK:   dist.await_parameter %[[A]]
 //  CHECK-NEXT:   call @window
 //       CHECK:   call @window
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+//  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
                  %da: memref<?xf32> {bppsa.gradient = "a"}) {
   %c0 = arith.constant 0 : index
@@ -71,11 +71,11 @@ func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
 // Where a view goes into a result, the whole function may use it.
 // CHECK-LABEL: func.func @unknown
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
-//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   dist.await_parameter %[[A]]
 //  CHECK-NEXT:   call @read(%[[X]])
 //       CHECK:   arith.select
 //       CHECK:   call @read(%[[X]])
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+//  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>, %c: i1,
                    %da: memref<8xf32> {bppsa.gradient = "a"}) {
   call @read(%x) : (memref<8xf32>) -> ()
@@ -88,12 +88,12 @@ func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>,
 // A gradient is written after the parameter is awaited, also where nothing reads that.
 // CHECK-LABEL: func.func @unused
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
-//  CHECK-NEXT:   bppsa.await_parameter %[[B]]
+//  CHECK-NEXT:   dist.await_parameter %[[B]]
 //  CHECK-NEXT:   call @read(%[[X]])
-//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   dist.await_parameter %[[A]]
 //  CHECK-NEXT:   call @read(%[[DA]])
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DB]]
+//  CHECK-NEXT:   dist.signal_gradient %[[DA]]
+//  CHECK-NEXT:   dist.signal_gradient %[[DB]]
 //  CHECK-NEXT:   return
 func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
                   %x: memref<8xf32>, %da: memref<8xf32> {bppsa.gradient = "a"},
@@ -106,10 +106,10 @@ func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {
 // What is used in a region is used by the operation of the function's block around it.
 // CHECK-LABEL: func.func @nested
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
-//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   dist.await_parameter %[[A]]
 //  CHECK-NEXT:   scf.if %[[C]]
 //       CHECK:   }
-//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+//  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 //  CHECK-NEXT:   return
 func.func @nested(%a: memref<8xf32> {bppsa.parameter = "a"}, %c: i1,
                   %da: memref<8xf32> {bppsa.gradient = "a"}) {

@@ -7,15 +7,15 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
 func.func @ordered(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
   %a = memref.alloc() : memref<8xf32>
   call @use(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.record_event 0
-  bppsa.select_stream 1
-  bppsa.wait_event 0
+  bgpu.record_event 0
+  bgpu.select_stream 1
+  bgpu.wait_event 0
   call @use(%a, %y) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.record_event 1
-  bppsa.select_stream 0
+  bgpu.record_event 1
+  bgpu.select_stream 0
   // Both read %a.
   call @use(%a, %z) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.wait_event 1
+  bgpu.wait_event 1
   memref.dealloc %a : memref<8xf32>
   return
 }
@@ -28,14 +28,14 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   return
 }
 func.func @too_early(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
-  bppsa.record_event 0
+  bgpu.record_event 0
   // expected-note @below {{of this operation}}
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.select_stream 1
-  bppsa.wait_event 0
+  bgpu.select_stream 1
+  bgpu.wait_event 0
   // expected-error @below {{uses memory on stream 1 without waiting for stream 0; wait for an event that is recorded behind its use}}
   call @use(%y, %z) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.select_stream 0
+  bgpu.select_stream 0
   return
 }
 
@@ -47,10 +47,10 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   return
 }
 func.func @overwritten(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
-  bppsa.select_stream 1
+  bgpu.select_stream 1
   // expected-note @below {{of this operation}}
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.select_stream 0
+  bgpu.select_stream 0
   // expected-error @below {{uses memory on stream 0 without waiting for stream 1}}
   call @use(%z, %x) : (memref<8xf32>, memref<8xf32>) -> ()
   return
@@ -65,16 +65,16 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
 }
 func.func @freed(%x: memref<8xf32>) {
   %a = memref.alloc() : memref<8xf32>
-  bppsa.record_event 0
-  bppsa.select_stream 1
-  bppsa.wait_event 0
+  bgpu.record_event 0
+  bgpu.select_stream 1
+  bgpu.wait_event 0
   // expected-note @below {{of this operation}}
   call @use(%x, %a) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.record_event 1
-  bppsa.select_stream 0
+  bgpu.record_event 1
+  bgpu.select_stream 0
   // expected-error @below {{uses memory on stream 0 without waiting for stream 1}}
   memref.dealloc %a : memref<8xf32>
-  bppsa.wait_event 1
+  bgpu.wait_event 1
   return
 }
 
@@ -86,10 +86,10 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   return
 }
 func.func @any(%c: i1, %x: memref<8xf32>, %y: memref<8xf32>) {
-  bppsa.select_stream 1
+  bgpu.select_stream 1
   // expected-note @below {{of this operation}}
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.select_stream 0
+  bgpu.select_stream 0
   %either = arith.select %c, %x, %y : memref<8xf32>
   // expected-error @below {{uses memory on stream 0 without waiting for stream 1}}
   call @use(%either, %either) : (memref<8xf32>, memref<8xf32>) -> ()
@@ -99,17 +99,17 @@ func.func @any(%c: i1, %x: memref<8xf32>, %y: memref<8xf32>) {
 // -----
 
 func.func @unknown_event() {
-  bppsa.select_stream 0
-  // expected-error @below {{waits for event 3, which is not recorded before; put a 'bppsa.record_event' in front}}
-  bppsa.wait_event 3
-  bppsa.record_event 3
+  bgpu.select_stream 0
+  // expected-error @below {{waits for event 3, which is not recorded before; put a 'bgpu.record_event' in front}}
+  bgpu.wait_event 3
+  bgpu.record_event 3
   return
 }
 
 // -----
 
 func.func @wrong_end() {
-  bppsa.select_stream 1
+  bgpu.select_stream 1
   // expected-error @below {{ends a function on stream 1; select stream 0 in front}}
   return
 }
@@ -121,11 +121,11 @@ func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   return
 }
 func.func @not_joined(%x: memref<8xf32>, %y: memref<8xf32>) {
-  bppsa.select_stream 1
-  bppsa.record_event 0
+  bgpu.select_stream 1
+  bgpu.record_event 0
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
-  bppsa.select_stream 0
-  bppsa.wait_event 0
+  bgpu.select_stream 0
+  bgpu.wait_event 0
   // expected-error @below {{ends a function before stream 0 has waited for stream 1; wait for an event that is recorded behind its last launch}}
   return
 }
@@ -134,7 +134,7 @@ func.func @not_joined(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 func.func @third() {
   // expected-error @below {{attribute 'stream' failed to satisfy constraint}}
-  bppsa.select_stream 2
+  bgpu.select_stream 2
   return
 }
 
@@ -143,7 +143,7 @@ func.func @third() {
 func.func @nested(%c: i1) {
   scf.if %c {
     // expected-error @below {{expects parent op 'func.func'}}
-    bppsa.wait_event 0
+    bgpu.wait_event 0
   }
   return
 }

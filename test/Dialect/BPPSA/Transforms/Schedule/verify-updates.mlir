@@ -6,13 +6,13 @@
 func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %v: memref<8xf32> {bppsa.parameter = "v"},
                 %loss: memref<f32> {bppsa.loss}, %dv: memref<8xf32> {bppsa.gradient = "v"},
                 %dw: memref<8xf32> {bppsa.gradient = "w"}) {
-  bppsa.await_parameter %w : memref<8xf32>
-  bppsa.await_parameter %v : memref<8xf32>
+  dist.await_parameter %w : memref<8xf32>
+  dist.await_parameter %v : memref<8xf32>
   memref.copy %v, %dv : memref<8xf32> to memref<8xf32>
-  bppsa.signal_gradient %dv : memref<8xf32>
+  dist.signal_gradient %dv : memref<8xf32>
   bppsa.mark_phase 2
   memref.copy %w, %dw : memref<8xf32> to memref<8xf32>
-  bppsa.signal_gradient %dw : memref<8xf32>
+  dist.signal_gradient %dw : memref<8xf32>
   return
 }
 
@@ -30,11 +30,11 @@ func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %v: memref<8xf32> {bp
                 %dv: memref<8xf32> {bppsa.gradient = "v"}, %dw: memref<4xf32> {bppsa.gradient = "w"}) {
   %part = memref.subview %v[0] [4] [1] : memref<8xf32> to memref<4xf32>
   memref.copy %v, %dv : memref<8xf32> to memref<8xf32>
-  bppsa.signal_gradient %dv : memref<8xf32>
+  dist.signal_gradient %dv : memref<8xf32>
   bppsa.mark_phase 2
   // expected-error @below {{uses parameter v after its update; form that gradient in the next step, too, or this one in the same step}}
   memref.copy %part, %dw : memref<4xf32> to memref<4xf32>
-  bppsa.signal_gradient %dw : memref<4xf32>
+  dist.signal_gradient %dw : memref<4xf32>
   return
 }
 
@@ -45,6 +45,6 @@ func.func @step(%w: memref<f32> {bppsa.parameter = "w"}, %loss: memref<f32> {bpp
   bppsa.mark_phase 2
   // expected-error @below {{makes a loss or a statistic after the step has been waited for; it needs a place before 'bppsa.mark_phase 2'}}
   memref.copy %w, %loss : memref<f32> to memref<f32>
-  bppsa.signal_gradient %dw : memref<f32>
+  dist.signal_gradient %dw : memref<f32>
   return
 }

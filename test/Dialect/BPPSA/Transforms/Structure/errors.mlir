@@ -8,42 +8,42 @@
 
 //--- links.mlir
 
-!d = !bppsa.jacobian<4x4xf32, dense>
+!d = !jacobian.matrix<4x4xf32, dense>
 func.func @links(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
-  %1 = bppsa.apply %a, %0 : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  %0 = jacobian.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  %1 = jacobian.apply %a, %0 : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
 
 //--- lower.mlir
 
-!d = !bppsa.jacobian<4x4xf32, dense>
+!d = !jacobian.matrix<4x4xf32, dense>
 func.func @argument(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @below {{'bppsa.apply' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
-  %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  // expected-error @below {{'jacobian.apply' op uses a jacobian that is neither assembled nor composed in this function; make it there by jacobian.assemble or jacobian.compose}}
+  %0 = jacobian.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
 // -----
 
-!d = !bppsa.jacobian<4x4xf32, dense, batch = 8>
+!d = !jacobian.matrix<4x4xf32, dense, batch = 8>
 func.func @linearized(%s: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %a = bppsa.linearize saved(%s : tensor<8x4xf32>) states [4] -> !d {
+  %a = jacobian.linearize saved(%s : tensor<8x4xf32>) states [4] -> !d {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
-    bppsa.yield %1 : vector<4xf32>
+    jacobian.yield %1 : vector<4xf32>
   }
-  // expected-error @below {{'bppsa.compose' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
-  %b = bppsa.compose %a, %a : !d, !d -> !d
-  %0 = bppsa.apply %b, %s : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  // expected-error @below {{'jacobian.compose' op uses a jacobian that is neither assembled nor composed in this function; make it there by jacobian.assemble or jacobian.compose}}
+  %b = jacobian.compose %a, %a : !d, !d -> !d
+  %0 = jacobian.apply %b, %s : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
 // -----
 
-!d = !bppsa.jacobian<4x4xf32, dense>
+!d = !jacobian.matrix<4x4xf32, dense>
 func.func @returned(%w: tensor<4x4xf32>) -> !d {
-  %a = bppsa.assemble %w : tensor<4x4xf32> -> !d
-  // expected-error @below {{'func.return' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
+  %a = jacobian.assemble %w : tensor<4x4xf32> -> !d
+  // expected-error @below {{'func.return' op uses a jacobian that is neither assembled nor composed in this function; make it there by jacobian.assemble or jacobian.compose}}
   return %a : !d
 }

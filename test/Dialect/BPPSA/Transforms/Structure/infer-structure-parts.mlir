@@ -4,7 +4,7 @@
 // after it, so the dimension counts no blocks.
 
 // CHECK-LABEL: func.func @border_at_the_end(
-// CHECK:         tensor.insert_slice {{.*}}!bppsa.jacobian<3x4xf32, csr(#bppsa.pattern<3x4, {{\[\[}}0], [1], [2]], [0 to 2]>)>
+// CHECK:         tensor.insert_slice {{.*}}!jacobian.matrix<3x4xf32, csr(#jacobian.pattern<3x4, {{\[\[}}0], [1], [2]], [0 to 2]>)>
 func.func @border_at_the_end(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %zeros: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %c0 = arith.constant 0 : index
   %b = tensor.dim %x, %c0 : tensor<?x3xf32>
@@ -13,7 +13,7 @@ func.func @border_at_the_end(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch
 }
 
 // CHECK-LABEL: func.func @border_of_rows(
-// CHECK:         tensor.insert_slice {{.*}}!bppsa.jacobian<4x6xf32, block_diagonal(2, csr(#bppsa.pattern<2x3, {{\[\[}}0], [1]], [0, 1]>))>
+// CHECK:         tensor.insert_slice {{.*}}!jacobian.matrix<4x6xf32, block_diagonal(2, csr(#jacobian.pattern<2x3, {{\[\[}}0], [1]], [0, 1]>))>
 func.func @border_of_rows(%x: tensor<?x2x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %zeros: tensor<?x2x3xf32>) -> tensor<?x2x3xf32> {
   %c0 = arith.constant 0 : index
   %b = tensor.dim %x, %c0 : tensor<?x2x2xf32>
@@ -22,7 +22,7 @@ func.func @border_of_rows(%x: tensor<?x2x2xf32> {bppsa.input = "x", bppsa.batch_
 }
 
 // CHECK-LABEL: func.func @first_elements(
-// CHECK:         tensor.extract_slice {{.*}}!bppsa.jacobian<5x2xf32, csr(#bppsa.pattern<5x2, {{\[\[}}0], [1], []], [0 to 2, 2, 2]>)>
+// CHECK:         tensor.extract_slice {{.*}}!jacobian.matrix<5x2xf32, csr(#jacobian.pattern<5x2, {{\[\[}}0], [1], []], [0 to 2, 2, 2]>)>
 func.func @first_elements(%x: tensor<?x5xf32> {bppsa.input = "x", bppsa.batch_axis = 0}) -> tensor<?x2xf32> {
   %c0 = arith.constant 0 : index
   %b = tensor.dim %x, %c0 : tensor<?x5xf32>

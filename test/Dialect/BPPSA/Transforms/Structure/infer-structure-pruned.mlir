@@ -9,7 +9,7 @@
 // A tap that is zero and stays so is no entry of any row.
 
 // CHECK-LABEL: func.func @convolution(
-// CHECK:         linalg.generic {{.*}}bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<5x3xf32, csr(#bppsa.pattern<5x3, {{\[\[}}0], [1], [0, 2], [2]], [0 to 2, 1, 3]>)>, none, none>
+// CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<5x3xf32, csr(#jacobian.pattern<5x3, {{\[\[}}0], [1], [0, 2], [2]], [0 to 2, 1, 3]>)>, none, none>
 func.func @convolution(%x: tensor<?x5xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %w: tensor<3xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[true, false, true]> : tensor<3xi1>},
     %zeros: tensor<?x3xf32>) -> tensor<?x3xf32> {
@@ -24,7 +24,7 @@ func.func @convolution(%x: tensor<?x5xf32> {bppsa.input = "x", bppsa.batch_axis 
 }
 
 // CHECK-LABEL: func.func @product(
-// CHECK:         linalg.generic {{.*}}bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<2x3xf32, csr(#bppsa.pattern<2x3, {{\[\[}}0, 2], [2]], [0, 1]>)>, none, none>
+// CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<2x3xf32, csr(#jacobian.pattern<2x3, {{\[\[}}0, 2], [2]], [0, 1]>)>, none, none>
 func.func @product(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %w: tensor<2x3xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[[true, false, true], [false, false, true]]> : tensor<2x3xi1>},
     %zeros: tensor<?x3xf32>) -> tensor<?x3xf32> {
@@ -41,7 +41,7 @@ func.func @product(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}
 // All steps have the weights in common, so one matrix repeats.
 
 // CHECK-LABEL: func.func @product_for_each_step(
-// CHECK:         linalg.generic {{.*}}bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<8x12xf32, block_diagonal(4, csr(#bppsa.pattern<2x3, {{\[\[}}0, 2], [2]], [0, 1]>))>, none, none>
+// CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<8x12xf32, block_diagonal(4, csr(#jacobian.pattern<2x3, {{\[\[}}0, 2], [2]], [0, 1]>))>, none, none>
 func.func @product_for_each_step(%x: tensor<?x4x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %w: tensor<2x3xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[[true, false, true], [false, false, true]]> : tensor<2x3xi1>},
     %zeros: tensor<?x4x3xf32>) -> tensor<?x4x3xf32> {
@@ -59,7 +59,7 @@ func.func @product_for_each_step(%x: tensor<?x4x2xf32> {bppsa.input = "x", bppsa
 // What is left of a dense matrix may be a diagonal, or nothing.
 
 // CHECK-LABEL: func.func @diagonal(
-// CHECK:         linalg.generic {{.*}}bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<2x2xf32, diagonal>, none, none>
+// CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<2x2xf32, diagonal>, none, none>
 func.func @diagonal(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %w: tensor<2x2xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[[true, false], [false, true]]> : tensor<2x2xi1>},
     %zeros: tensor<?x2xf32>) -> tensor<?x2xf32> {
@@ -74,7 +74,7 @@ func.func @diagonal(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0
 }
 
 // CHECK-LABEL: func.func @nothing(
-// CHECK:         linalg.generic {{.*}}bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<2x2xf32, zero>, none, none>
+// CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<2x2xf32, zero>, none, none>
 func.func @nothing(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %w: tensor<2x2xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<false> : tensor<2x2xi1>},
     %zeros: tensor<?x2xf32>) -> tensor<?x2xf32> {

@@ -14,13 +14,13 @@
 
 // CHECK-LABEL: func.func @conv
 // CHECK: tensor.insert_slice
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<4x16xf32, csr(#bppsa.pattern<4x16, {{\[\[}}5], [6], [9], [10{{\]\]}}, [0 to 3]>)>, none, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<4x16xf32, csr(#jacobian.pattern<4x16, {{\[\[}}5], [6], [9], [10{{\]\]}}, [0 to 3]>)>, none, none>
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<16x8xf32, csr(#bppsa.pattern<16x8, {{\[\[}}0, 4], [0, 1, 4, 5], [1, 5],
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<16x8xf32, csr(#jacobian.pattern<16x8, {{\[\[}}0, 4], [0, 1, 4, 5], [1, 5],
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<8x8xf32, diagonal, batch = ?>, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<8x8xf32, diagonal, batch = ?>, none>
 // CHECK: tensor.collapse_shape
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<8x8xf32, identity>>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<8x8xf32, identity>>
 
 // REMARK: jacobian of tensor.insert_slice: 4x16, csr with 4 entries, 93.7500 % of it zero, shared by all samples
 // REMARK: jacobian of linalg.generic: 16x8, csr with 72 entries, 43.7500 % of it zero, shared by all samples
@@ -60,9 +60,9 @@ func.func @conv(%x: tensor<?x1x2x2xf32> {bppsa.input = "x"}, %w: tensor<2x1x3x3x
 
 // CHECK-LABEL: func.func @average
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<12x6xf32, block_diagonal(3, csr(#bppsa.pattern<4x2, {{\[\[}}0], [1{{\]\]}}, [0, 0, 1, 1]>))>, none, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<12x6xf32, block_diagonal(3, csr(#jacobian.pattern<4x2, {{\[\[}}0], [1{{\]\]}}, [0, 0, 1, 1]>))>, none, none>
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<6x6xf32, diagonal>, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<6x6xf32, diagonal>, none>
 func.func @average(%x: tensor<?x3x4xf32> {bppsa.input = "x"}) -> tensor<?x3x2xf32> {
   %zero = arith.constant 0.0 : f32
   %two = arith.constant 2.0 : f32
@@ -90,7 +90,7 @@ func.func @average(%x: tensor<?x3x4xf32> {bppsa.input = "x"}) -> tensor<?x3x2xf3
 // A maximum pool searches the place of each maximum and reads it there; windows of 3 overlap.
 
 // CHECK-LABEL: func.func @max_pool
-// CHECK: bppsa.jacobian = #bppsa.jacobians<none, none, !bppsa.jacobian<10x4xf32, csr(#bppsa.pattern<10x4, {{\[\[}}0], [0, 1], [1], [2], [2, 3], [3{{\]\]}}, [0, 0 to 2, 2, 3, 3 to 5, 5]>), batch = ?>>
+// CHECK: jacobian.operands = #jacobian.operands<none, none, !jacobian.matrix<10x4xf32, csr(#jacobian.pattern<10x4, {{\[\[}}0], [0, 1], [1], [2], [2, 3], [3{{\]\]}}, [0, 0 to 2, 2, 3, 3 to 5, 5]>), batch = ?>>
 func.func @max_pool(%x: tensor<?x2x5xf32> {bppsa.input = "x"}) -> tensor<?x2x2xf32> {
   %lowest = arith.constant 0xFF800000 : f32
   %c0 = arith.constant 0 : index
@@ -136,7 +136,7 @@ func.func @max_pool(%x: tensor<?x2x5xf32> {bppsa.input = "x"}) -> tensor<?x2x2xf
 
 // CHECK-LABEL: func.func @positions
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<15x10xf32, block_diagonal(5, shared_dense)>, none, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<15x10xf32, block_diagonal(5, shared_dense)>, none, none>
 func.func @positions(%x: tensor<5x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1 : i64}, %w: tensor<2x3xf32>)
     -> tensor<5x?x2xf32> {
   %zero = arith.constant 0.0 : f32
@@ -159,9 +159,9 @@ func.func @positions(%x: tensor<5x?x3xf32> {bppsa.input = "x", bppsa.batch_axis 
 
 // CHECK-LABEL: func.func @residual
 // CHECK: linalg.generic
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<4x4xf32, identity>, !bppsa.jacobian<4x4xf32, identity>, none>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<4x4xf32, identity>, !jacobian.matrix<4x4xf32, identity>, none>
 // CHECK: linalg.generic
-// CHECK-NOT: bppsa.jacobian
+// CHECK-NOT: jacobian.operands
 // CHECK: return
 // REMARK: no structure of linalg.generic is known: its result mixes samples
 func.func @residual(%x: tensor<?x4xf32> {bppsa.input = "x"}, %y: tensor<?x4xf32> {bppsa.input = "y"}) -> tensor<4xf32> {
@@ -190,9 +190,9 @@ func.func @residual(%x: tensor<?x4xf32> {bppsa.input = "x"}, %y: tensor<?x4xf32>
 
 // CHECK-LABEL: func.func @recurrences
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<3x3xf32, diagonal, batch = ?>>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<3x3xf32, diagonal, batch = ?>>
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<3x3xf32, column_scaled, batch = ?>>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<3x3xf32, column_scaled, batch = ?>>
 // REMARK: jacobian of bppsa.recurrence: 3x3, diagonal
 func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1 : i64}, %h: tensor<?x3xf32>, %r: tensor<3x3xf32>)
     -> (tensor<?x?x3xf32>, tensor<?x?x3xf32>) {
@@ -218,7 +218,7 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
 
 // CHECK-LABEL: func.func @lstm
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [sum(column_scaled, column_scaled), column_scaled, diagonal, diagonal]), batch = ?>>
+// CHECK-SAME: jacobian.operands = #jacobian.operands<!jacobian.matrix<4x4xf32, blocks([2, 2], [2, 2], [sum(column_scaled, column_scaled), column_scaled, diagonal, diagonal]), batch = ?>>
 // CHECK: bppsa.chain
 // CHECK-SAME: structure <blocks([2, 2], [2, 2], [shared_dense, column_scaled, zero, diagonal])>
 // CHECK-SAME: terms [#bppsa.term<row = 0, col = 0, matrix = 0, transposed = true>, #bppsa.term<row = 0, col = 1, matrix = 0, right = 0, transposed = true>,

@@ -6,13 +6,13 @@
 // CHECK-LABEL: func.func @gemm(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32> {{{.*}}}, %[[W:.*]]: tensor<3x4xf32> {{{.*}}}, %[[B:.*]]: tensor<3xf32> {{{.*}}}) -> tensor<?x3xf32>
 // CHECK:         %[[BIAS:.*]] = linalg.broadcast ins(%[[B]] : tensor<3xf32>)
-// CHECK:         %[[J:.*]] = bppsa.assemble %[[W]] at [1, 11] : tensor<3x4xf32> -> <3x4xf32, csr(#bppsa.pattern<3x4, {{\[\[}}1], [], [3]], [0 to 2]>)>
-// CHECK:         %[[P:.*]] = bppsa.apply %[[J]], %[[X]] : <3x4xf32, csr(#bppsa.pattern<3x4, {{.*}}>)>, tensor<?x4xf32> -> tensor<?x3xf32>
+// CHECK:         %[[J:.*]] = jacobian.assemble %[[W]] at [1, 11] : tensor<3x4xf32> -> <3x4xf32, csr(#jacobian.pattern<3x4, {{\[\[}}1], [], [3]], [0 to 2]>)>
+// CHECK:         %[[P:.*]] = jacobian.apply %[[J]], %[[X]] : <3x4xf32, csr(#jacobian.pattern<3x4, {{.*}}>)>, tensor<?x4xf32> -> tensor<?x3xf32>
 // CHECK:         %[[Y:.*]] = linalg.add ins(%[[P]], %[[BIAS]] : tensor<?x3xf32>, tensor<?x3xf32>)
 // CHECK:         return %[[Y]]
 // FEW: remark: {{.*}}2 of 12 multiply-adds are left without pruned weights: they are computed with the others
 // FEW-LABEL: func.func @gemm(
-// FEW-NOT:     bppsa.apply
+// FEW-NOT:     jacobian.apply
 // FEW:         linalg.generic
 #x = affine_map<(b, o, i) -> (b, i)>
 #w = affine_map<(b, o, i) -> (o, i)>
@@ -38,9 +38,9 @@ func.func @gemm(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i
 
 // CHECK-LABEL: func.func @convolution(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x1x3xf32>
-// CHECK:         %[[J:.*]] = bppsa.assemble %{{.*}} at [2, 2] : tensor<1x1x3xf32> -> <3x3xf32, csr
+// CHECK:         %[[J:.*]] = jacobian.assemble %{{.*}} at [2, 2] : tensor<1x1x3xf32> -> <3x3xf32, csr
 // CHECK:         %[[FLAT:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<?x1x3xf32> into tensor<?x3xf32>
-// CHECK:         %[[P:.*]] = bppsa.apply %[[J]], %[[FLAT]] :
+// CHECK:         %[[P:.*]] = jacobian.apply %[[J]], %[[FLAT]] :
 // CHECK:         %[[Y:.*]] = tensor.expand_shape %[[P]]
 // CHECK-NOT:     linalg
 // CHECK:         return %[[Y]]
@@ -70,7 +70,7 @@ func.func @convolution(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batch_axi
 // Padding that is not zero adds to the result what no matrix tells.
 
 // CHECK-LABEL: func.func @padded_with_ones(
-// CHECK-NOT:     bppsa.apply
+// CHECK-NOT:     jacobian.apply
 // CHECK:         linalg.generic
 func.func @padded_with_ones(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i64},
                        %w: tensor<1x1x3xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[[[0, 0, 1]]]> : tensor<1x1x3xi1>}) -> tensor<?x1x3xf32> {
@@ -96,7 +96,7 @@ func.func @padded_with_ones(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batc
 // Weights of which nothing is known stay with their operation.
 
 // CHECK-LABEL: func.func @whole(
-// CHECK-NOT:     bppsa.apply
+// CHECK-NOT:     jacobian.apply
 // CHECK:         linalg.generic
 func.func @whole(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i64},
                  %w: tensor<3x4xf32> {bppsa.parameter = "w"}, %b: tensor<3xf32> {bppsa.parameter = "b"}) -> tensor<?x3xf32> {
@@ -117,7 +117,7 @@ func.func @whole(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : 
 // Elements that are multiplied and not added to anything are no matrix product.
 
 // CHECK-LABEL: func.func @elementwise(
-// CHECK-NOT:     bppsa.apply
+// CHECK-NOT:     jacobian.apply
 // CHECK:         linalg.generic
 #id = affine_map<(b, i) -> (b, i)>
 #i = affine_map<(b, i) -> (i)>

@@ -39,21 +39,21 @@ llvm::FailureOr<std::optional<int64_t>> inferSampleAxis(mlir::OpResult result,
 /// where no structure is known.
 ///
 /// `operand` is an operand of the operation, or a tensor that its body reads.
-JacobianType inferJacobian(mlir::OpResult result, mlir::Value operand, const SampleAxes &axes,
+jacobian::MatrixType inferJacobian(mlir::OpResult result, mlir::Value operand, const SampleAxes &axes,
                            std::string &why);
 
 /// Is told of every Jacobian that was found, or why none was (with a null type).
 using StructureReport =
-    llvm::function_ref<void(mlir::Operation *op, JacobianType type, llvm::StringRef why)>;
+    llvm::function_ref<void(mlir::Operation *op, jacobian::MatrixType type, llvm::StringRef why)>;
 
 /// The dimensions that samples run along in a graph. Arguments with `bppsa.input` have samples
 /// along `bppsa.batch_axis`; where none has that attribute, along `batchAxis`.
 SampleAxes findSampleAxes(mlir::FunctionOpInterface function, int64_t batchAxis);
 
-/// Gives `op` its `bppsa.jacobian`, if its result depends on samples.
+/// Gives `op` its `jacobian.operands`, if its result depends on samples.
 void annotateStructure(mlir::Operation *op, const SampleAxes &axes);
 
-/// Gives every operation of a graph that depends on samples its `bppsa.jacobian`. Returns what
+/// Gives every operation of a graph that depends on samples its `jacobian.operands`. Returns what
 /// `findSampleAxes` does.
 SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,
                                   StructureReport report);

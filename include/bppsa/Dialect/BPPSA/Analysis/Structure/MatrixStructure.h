@@ -7,7 +7,7 @@
 // What a cost model knows of a transposed Jacobian, of a product of some, or of
 // a cotangent (a matrix of one column): its structure and sizes, and whether all
 // samples of a batch share it. It has no values. Here entries are counted; what a
-// product is says `StructureAttr::product`.
+// product is says `jacobian::StructureAttr::product`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,13 @@ public:
   MatrixStructure() = default;
   /// That of a `rows` x `cols` matrix. `shared` says whether all samples have the
   /// same entries, which zeros and identities have anyway.
-  MatrixStructure(StructureAttr structure, int64_t rows, int64_t cols, bool shared = false);
+  MatrixStructure(jacobian::StructureAttr structure, int64_t rows, int64_t cols, bool shared = false);
   static MatrixStructure getDense(mlir::MLIRContext *context, int64_t rows, int64_t cols);
 
   /// This structure, with one matrix for all samples or with one for each.
   MatrixStructure withShared(bool shared) const;
 
-  StructureAttr getStructure() const { return structure; }
+  jacobian::StructureAttr getStructure() const { return structure; }
   int64_t getRows() const { return rows; }
   int64_t getCols() const { return cols; }
   bool isShared() const { return shared; }
@@ -63,7 +63,7 @@ public:
 private:
   /// A part of the matrix that has no parts itself.
   struct Block {
-    StructureAttr structure;
+    jacobian::StructureAttr structure;
     int64_t row, col, rows, cols;
   };
 
@@ -75,7 +75,7 @@ private:
   static void draw(const Block &block, Picture &picture);
   static void drawPattern(const Block &block, Picture &picture);
 
-  StructureAttr structure;
+  jacobian::StructureAttr structure;
   int64_t rows = 0, cols = 0;
   bool shared = true;
 };

@@ -44,16 +44,16 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
 def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let summary = "gives lists of links a parallel association order";
   let description = [{
-    A list of links is a sequence of `bppsa.link` or `bppsa.apply` ops each of which
+    A list of links is a sequence of `jacobian.link` or `jacobian.apply` ops each of which
     works on the result of the one before it. The pass replaces each list, or each in
-    the function `function`, by the tree of the plan `algorithm`: `bppsa.compose` for
-    products of two Jacobians and `bppsa.apply` for those with a cotangent (Wang,
+    the function `function`, by the tree of the plan `algorithm`: `jacobian.compose` for
+    products of two Jacobians and `jacobian.apply` for those with a cotangent (Wang,
     Bai, Pekhimenko: BPPSA, MLSys 2020). The structure of a product is that of
     the product table.
 
-    Of a `bppsa.link` one region is left. With `none` its rule takes its place, and
+    Of a `jacobian.link` one region is left. With `none` its rule takes its place, and
     no Jacobian is formed. With any plan the Jacobians of the list are made before its
-    first link, and each link is a `bppsa.apply`; `linear` is sequential
+    first link, and each link is a `jacobian.apply`; `linear` is sequential
     back-propagation over sparse Jacobians. With `dense-jacobians` they are not those
     that the links have: column j of a matrix is what the rule makes of a cotangent
     that is one at element j.
@@ -68,17 +68,17 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
 
     With `algorithm=blelloch`, the list
     ```mlir
-    %1 = bppsa.apply %a, %g : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %2 = bppsa.apply %b, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %3 = bppsa.apply %c, %2 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %1 = jacobian.apply %a, %g : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %2 = jacobian.apply %b, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %3 = jacobian.apply %c, %2 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
     ```
     becomes
     ```mlir
-    %1 = bppsa.apply %a, %g : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %bc = bppsa.compose %b, %c : !bppsa.jacobian<4x4xf32, dense>, !bppsa.jacobian<4x4xf32, dense>
-        -> !bppsa.jacobian<4x4xf32, dense>
-    %3 = bppsa.apply %bc, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %2 = bppsa.apply %b, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %1 = jacobian.apply %a, %g : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %bc = jacobian.compose %b, %c : !jacobian.matrix<4x4xf32, dense>, !jacobian.matrix<4x4xf32, dense>
+        -> !jacobian.matrix<4x4xf32, dense>
+    %3 = jacobian.apply %bc, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %2 = jacobian.apply %b, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
     ```
   }];
   let options = [
@@ -153,8 +153,8 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
 
     A scan over at most `unroll-up-to` steps, a number that its type has, is written
     as straight-line code of explicit Jacobians instead, for looking at trees: one
-    `bppsa.linearize` for each step whose Jacobian is read, `bppsa.compose` for
-    products of two of them and `bppsa.apply` for products of one with a cotangent. A
+    `jacobian.linearize` for each step whose Jacobian is read, `jacobian.compose` for
+    products of two of them and `jacobian.apply` for products of one with a cotangent. A
     Jacobian has the structure that the link gives it, and a product what the product
     table makes of those of its factors: products of diagonals are diagonals.
     Cotangents that are injected at a step travel as the offset of an affine pair: the

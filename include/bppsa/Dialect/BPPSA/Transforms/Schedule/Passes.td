@@ -166,8 +166,8 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     Makes `@NAME_stage0`, `@NAME_stage1` and so on of each of `functions`, by the attribute `bppsa.stage` of
     operations (`bppsa-assign-stages`), which it removes. A function of a stage takes the arguments of the whole
     one, runs the operations of the stage and what these need of those of no stage, in their order, and
-    returns what the stage makes. What another stage needs it sends (`bppsa.stage_send`) as soon as it is
-    there, and what it needs of others it receives (`bppsa.stage_receive`) in front of the first use; each pair of
+    returns what the stage makes. What another stage needs it sends (`dist.stage_send`) as soon as it is
+    there, and what it needs of others it receives (`dist.stage_receive`) in front of the first use; each pair of
     a value and a stage has a channel of its own. Activations go to later stages, cotangents to earlier
     ones: other orders are refused. The `bppsa.mark_phase` of the whole function are those of each
     stage. `bppsa.stage_work` of a function are its floating-point operations: forward, for cotangents, and,
@@ -182,7 +182,7 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     ```
     is
     ```mlir
-    %h = bppsa.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
+    %h = dist.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
     %y = linalg.generic ... ins(%h, %w1 ...)
     ```
   }];
@@ -190,7 +190,7 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     ListOption<"functions", "functions", "std::string", "training steps to cut">,
     Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
   ];
-  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::affine::AffineDialect",
+  let dependentDialects = ["::bppsa::dist::DistDialect", "::bppsa::BPPSADialect", "::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -204,13 +204,13 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
     ```mlir
     %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
     %g0 = ... ins(%g1, %w1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
-    bppsa.stage_send %g0 to 0 channel 1
+    dist.stage_send %g0 to 0 channel 1
     return %dw1
     ```
     becomes
     ```mlir
     %g0 = ... ins(%g1, %w1 ...)
-    bppsa.stage_send %g0 to 0 channel 1
+    dist.stage_send %g0 to 0 channel 1
     bppsa.mark_phase 2
     %dw1 = ... ins(%x, %g1 ...)
     return %dw1
@@ -224,8 +224,8 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
   let summary = "tells the run time when gradients are final and parameters are read";
   let description = [{
     On memory, in each of `functions`, which are training steps of a program for several ranks.
-    `bppsa.await_parameter` of a parameter with a gradient stands in front of the first operation of
-    the function's block that uses the parameter or its gradient, `bppsa.signal_gradient` behind the
+    `dist.await_parameter` of a parameter with a gradient stands in front of the first operation of
+    the function's block that uses the parameter or its gradient, `dist.signal_gradient` behind the
     last one that uses the gradient. So the gradients of a step are exchanged while it still
     computes others, and the sums travel while the next step computes without their parameters.
 
@@ -247,31 +247,32 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
     func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
                     %dw: memref<8xf32> {bppsa.gradient = "w"}) {
       call @load(%x) : (memref<8xf32>) -> ()
-      bppsa.await_parameter %w : memref<8xf32>
+      dist.await_parameter %w : memref<8xf32>
       call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
       call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
-      bppsa.signal_gradient %dw : memref<8xf32>
+      dist.signal_gradient %dw : memref<8xf32>
       call @more(%x) : (memref<8xf32>) -> ()
     ```
   }];
   let options = [
     ListOption<"functions", "functions", "std::string", "The training steps">,
   ];
+  let dependentDialects = ["::bppsa::dist::DistDialect"];
 }
 
 def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
   let summary = "rejects exchanges whose order ranks need not share";
   let description = [{
     All ranks run one program, and each waits for what the others send: they have to make the same
-    exchanges in the same order. So `bppsa.await_parameter`, `bppsa.signal_gradient` and
-    `bppsa.rank_mean`, and calls of functions with one of them, stand in the block of a function, or in
+    exchanges in the same order. So `dist.await_parameter`, `dist.signal_gradient` and
+    `dist.rank_mean`, and calls of functions with one of them, stand in the block of a function, or in
     a `memref.alloca_scope` or an `scf.for` with constant bounds there. In other control flow they
     would depend on data, or on sizes, which differ with the shares of a batch; the pass fails.
 
     ```mlir
     scf.if %c {
-      // error: 'bppsa.rank_mean' op needs a place that every rank reaches equally often, ...
-      bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+      // error: 'dist.rank_mean' op needs a place that every rank reaches equally often, ...
+      dist.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
     }
     ```
   }];
@@ -282,7 +283,7 @@ def AssignStreams : Pass<"bppsa-assign-streams", "::mlir::ModuleOp"> {
   let description = [{
     On memory, where each launch is the call of a kernel. Behind `bppsa.mark_phase 1` of public functions the calls that only form
     gradients of parameters (W, by the data flow that `bppsa-split-backward` goes by: what an array
-    holds between two writes is a value) go to the sub stream (`bppsa.select_stream 1`), the others
+    holds between two writes is a value) go to the sub stream (`bgpu.select_stream 1`), the others
     stay on the main stream.
 
     Ws that write or read what another one writes are a group and keep their order. A region is the
@@ -308,14 +309,14 @@ def AssignStreams : Pass<"bppsa-assign-streams", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     call @cotangent(%g2, %w2, %g1) : ...
-    bppsa.record_event 0
-    bppsa.select_stream 1
-    bppsa.wait_event 0
+    bgpu.record_event 0
+    bgpu.select_stream 1
+    bgpu.wait_event 0
     call @weights(%g1, %x, %dw1) : ...
-    bppsa.record_event 1
-    bppsa.select_stream 0
+    bgpu.record_event 1
+    bgpu.select_stream 0
     call @cotangent(%g3, %w3, %g4) : ...
-    bppsa.wait_event 1
+    bgpu.wait_event 1
     memref.dealloc %g1 : memref<?x8xf32>
     return
     ```
@@ -326,7 +327,7 @@ def AssignStreams : Pass<"bppsa-assign-streams", "::mlir::ModuleOp"> {
     Option<"size", "size", "int64_t", /*default=*/"64",
            "what sizes that only the run time knows count as">
   ];
-  let dependentDialects = ["::bppsa::BPPSADialect"];
+  let dependentDialects = ["::bppsa::bgpu::BGPUDialect", "::bppsa::BPPSADialect"];
 }
 
 def VerifyStreams : Pass<"bppsa-verify-streams", "::mlir::ModuleOp"> {
@@ -338,10 +339,10 @@ def VerifyStreams : Pass<"bppsa-verify-streams", "::mlir::ModuleOp"> {
     The pass fails otherwise.
 
     ```mlir
-    bppsa.select_stream 1
+    bgpu.select_stream 1
     // error: uses memory on stream 1 without waiting for stream 0; ...
     call @weights(%g, %x, %dw) : (memref<?x8xf32>, memref<?x4xf32>, memref<8x4xf32>) -> ()
-    bppsa.select_stream 0
+    bgpu.select_stream 0
     ```
   }];
 }
@@ -350,17 +351,17 @@ def VerifyUpdates : Pass<"bppsa-verify-updates", "::mlir::func::FuncOp"> {
   let summary = "rejects steps that read a parameter after its update";
   let description = [{
     A training step that leaves gradients to the next one (`bppsa-schedule-backward` with `defer:L:next`) waits at
-    `bppsa.mark_phase 2`. Parameters whose gradients are final there (`bppsa.signal_gradient`) are updated while it waits.
+    `bppsa.mark_phase 2`. Parameters whose gradients are final there (`dist.signal_gradient`) are updated while it waits.
     Gradients that are formed behind must not read them any more: the cotangents of a step are those of
     the values that its forward pass had. Losses and running statistics have to be there, too. The pass fails otherwise;
-    functions without `bppsa.signal_gradient` wait for nobody and pass.
+    functions without `dist.signal_gradient` wait for nobody and pass.
 
     ```mlir
-    bppsa.signal_gradient %dv : memref<8xf32>
+    dist.signal_gradient %dv : memref<8xf32>
     bppsa.mark_phase 2
     // error: uses parameter v after its update; ...
     call @weights(%g, %v, %dw) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
-    bppsa.signal_gradient %dw : memref<8xf32>
+    dist.signal_gradient %dw : memref<8xf32>
     ```
   }];
 }

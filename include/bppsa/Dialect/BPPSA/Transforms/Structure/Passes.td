@@ -18,7 +18,7 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
     the body: a product with a captured matrix multiplies by a matrix that all
     steps share, an elementwise function by a diagonal.
 
-    Sets the attribute `bppsa.jacobian` of
+    Sets the attribute `jacobian.operands` of
 
     * every `bppsa.recurrence` with states, to the type of the transposed Jacobian
       of one step.
@@ -43,7 +43,7 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ...
-        attrs = {bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<6x6xf32, diagonal, batch = ?>, none>} {
+        attrs = {jacobian.operands = #jacobian.operands<!jacobian.matrix<6x6xf32, diagonal, batch = ?>, none>} {
       %1 = arith.maximumf %in, %zero : f32
     ```
   }];
@@ -63,7 +63,7 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
     is its matrix applied to each sample. Where the values of the matrix are
     elements of an argument with `bppsa.nonzeros`, and no more than `most-share` of
     the multiply-adds of the operation are left without its zeros, the operation
-    becomes that: `bppsa.apply` of a `bppsa.assemble` of the weights. What the operation adds to, its bias, is
+    becomes that: `jacobian.apply` of a `jacobian.assemble` of the weights. What the operation adds to, its bias, is
     added afterwards. Padding before the operation becomes a part of the matrix.
     Other operations stay. Remarks of the category `products` say what became of
     each.
@@ -73,8 +73,8 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
     ```
     becomes, where two elements of `%w` can differ from zero,
     ```mlir
-    %j = bppsa.assemble %w at [1, 11] : tensor<3x4xf32> -> !bppsa.jacobian<3x4xf32, csr(#pattern)>
-    %p = bppsa.apply %j, %x : !bppsa.jacobian<3x4xf32, csr(#pattern)>, tensor<?x4xf32> -> tensor<?x3xf32>
+    %j = jacobian.assemble %w at [1, 11] : tensor<3x4xf32> -> !jacobian.matrix<3x4xf32, csr(#pattern)>
+    %p = jacobian.apply %j, %x : !jacobian.matrix<3x4xf32, csr(#pattern)>, tensor<?x4xf32> -> tensor<?x3xf32>
     %y = linalg.add ins(%p, %b : tensor<?x3xf32>, tensor<?x3xf32>) ...
     ```
   }];
@@ -93,7 +93,7 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
 def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncOp"> {
   let summary = "decides how products of Jacobians are stored, and how much memory they take";
   let description = [{
-    The symbolic phase of every `bppsa.compose`: the pattern of its result is
+    The symbolic phase of every `jacobian.compose`: the pattern of its result is
     part of its type, and a remark of the category `products` tells the number
     of multiply-adds and the bytes of its values (of one sample, where samples
     have their own). A product with more than `break-even` of its elements
@@ -104,13 +104,13 @@ def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncO
     both numbers.
 
     ```mlir
-    %c = bppsa.compose %a, %b : !bppsa.jacobian<4x4xf32, csr(#p)>, !bppsa.jacobian<4x4xf32, csr(#q)>
-        -> !bppsa.jacobian<4x4xf32, csr(#nearly_full)>
+    %c = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, csr(#p)>, !jacobian.matrix<4x4xf32, csr(#q)>
+        -> !jacobian.matrix<4x4xf32, csr(#nearly_full)>
     ```
     becomes
     ```mlir
-    %c = bppsa.compose %a, %b : !bppsa.jacobian<4x4xf32, csr(#p)>, !bppsa.jacobian<4x4xf32, csr(#q)>
-        -> !bppsa.jacobian<4x4xf32, dense>
+    %c = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, csr(#p)>, !jacobian.matrix<4x4xf32, csr(#q)>
+        -> !jacobian.matrix<4x4xf32, dense>
     ```
   }];
   let options = [
@@ -130,22 +130,22 @@ def LowerProducts : Pass<"bppsa-lower-products", "::mlir::func::FuncOp"> {
     A Jacobian becomes the array of its possible nonzeros, `[N]` or, where every
     sample has its own, `[N, B]` with samples side by side; where they are
     becomes constants: the starts of rows and the columns of entries, unless every
-    element is possible. `bppsa.assemble` with positions leaves its source where
-    it is and adds a constant of positions. `bppsa.compose` becomes
-    `bppsa.sparse_compose` and `bppsa.apply` `bppsa.sparse_apply`, or a product
+    element is possible. `jacobian.assemble` with positions leaves its source where
+    it is and adds a constant of positions. `jacobian.compose` becomes
+    `jacobian.sparse_compose` and `jacobian.apply` `jacobian.sparse_apply`, or a product
     of elements where the Jacobian is a diagonal. Cotangents are `[N, B]` between
     products.
 
     ```mlir
-    %j = bppsa.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !bppsa.jacobian<3x2xf32, csr(#pattern)>
-    %r = bppsa.apply %j, %g : !bppsa.jacobian<3x2xf32, csr(#pattern)>, tensor<?x2xf32> -> tensor<?x3xf32>
+    %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
+    %r = jacobian.apply %j, %g : !jacobian.matrix<3x2xf32, csr(#pattern)>, tensor<?x2xf32> -> tensor<?x3xf32>
     ```
     becomes, with the transpositions of `%g` and `%r` left out,
     ```mlir
     %starts = arith.constant dense<[0, 1, 3, 4]> : tensor<4xi32>
     %columns = arith.constant dense<[0, 0, 1, 1]> : tensor<4xi32>
     %positions = arith.constant dense<[0, 1, 0, 1]> : tensor<4xi32>
-    %r = bppsa.sparse_apply %w : tensor<2xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
+    %r = jacobian.sparse_apply %w : tensor<2xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
         at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
     ```
   }];

@@ -1,0 +1,89 @@
+//===- AllocatingModel.h - bufferization of ops with results ----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// An op reads its operands and writes each result to its destination, or to newly allocated memory
+// if it has none. Destinations are its last operands. All dialects of the project use this model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_ALLOCATINGMODEL_H
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_ALLOCATINGMODEL_H
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+
+namespace bppsa {
+
+/// The destinations of the results of `op`, a tensor operation; none if it allocates.
+mlir::ValueRange getTensorDestinations(mlir::Operation *op);
+/// Bufferizes the operands of `op` and allocates a buffer for each result without a destination:
+/// `operands` are the operands that are no destinations.
+llvm::LogicalResult bufferizeOperands(mlir::Operation *op, mlir::RewriterBase &rewriter,
+                                      const mlir::bufferization::BufferizationOptions &options,
+                                      mlir::bufferization::BufferizationState &state,
+                                      llvm::SmallVectorImpl<mlir::Value> &operands,
+                                      llvm::SmallVectorImpl<mlir::Value> &destinations);
+
+/// The result that is written to `operand`, null if it is no destination.
+mlir::OpResult getTiedTensorResult(mlir::OpOperand &operand);
+
+template <typename OpTy>
+struct AllocatingModel
+    : mlir::bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
+  bool bufferizesToAllocation(mlir::Operation *op, mlir::Value) const { return getTensorDestinations(op).empty(); }
+  bool bufferizesToMemoryRead(mlir::Operation *, mlir::OpOperand &operand, const mlir::bufferization::AnalysisState &) const {
+    return !getTiedTensorResult(operand);
+  }
+  bool bufferizesToMemoryWrite(mlir::Operation *, mlir::OpOperand &operand, const mlir::bufferization::AnalysisState &) const {
+    return static_cast<bool>(getTiedTensorResult(operand));
+  }
+  bool resultBufferizesToMemoryWrite(mlir::Operation *, mlir::OpResult, const mlir::bufferization::AnalysisState &) const {
+    return true;
+  }
+  mlir::bufferization::AliasingValueList getAliasingValues(mlir::Operation *, mlir::OpOperand &operand,
+                                                     const mlir::bufferization::AnalysisState &) const {
+    if (mlir::OpResult result = getTiedTensorResult(operand))
+      return {{result, mlir::bufferization::BufferRelation::Equivalent}};
+    return {};
+  }
+
+  llvm::LogicalResult bufferize(mlir::Operation *op, mlir::RewriterBase &rewriter,
+                          const mlir::bufferization::BufferizationOptions &options, mlir::bufferization::BufferizationState &state) const {
+    llvm::SmallVector<mlir::Value> buffers, destinations;
+    if (failed(bufferizeOperands(op, rewriter, options, state, buffers, destinations)))
+      return llvm::failure();
+    createOnBuffers(llvm::cast<OpTy>(op), rewriter, buffers, destinations);
+    mlir::bufferization::replaceOpWithBufferizedValues(rewriter, op, destinations);
+    return llvm::success();
+  }
+
+private:
+  /// Creates `op` with `buffers` as operands, destinations added.
+  static void createOnBuffers(OpTy op, mlir::RewriterBase &rewriter, llvm::ArrayRef<mlir::Value> buffers,
+                              llvm::ArrayRef<mlir::Value> destinations) {
+    mlir::OperationState bufferized(op.getLoc(), op->getName());
+    bufferized.addOperands(buffers);
+    bufferized.addOperands(destinations);
+    mlir::NamedAttrList attributes(op->getAttrs());
+    if constexpr (OpTy::template hasTrait<mlir::OpTrait::AttrSizedOperandSegments>()) {
+      // Destinations are the last operand segment.
+      auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
+      segments.back() = destinations.size();
+      attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
+    }
+    if constexpr (OpTy::template hasTrait<mlir::OpTrait::AttrSizedResultSegments>())
+      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr(llvm::SmallVector<int32_t>(
+                                               op.getProperties().resultSegmentSizes.size(), 0)));
+    bufferized.addAttributes(attributes);
+    for (mlir::Region &region : op->getRegions())
+      bufferized.addRegion()->takeBody(region);
+    rewriter.create(bufferized);
+  }
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_ALLOCATINGMODEL_H

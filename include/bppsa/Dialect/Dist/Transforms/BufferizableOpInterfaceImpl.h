@@ -1,0 +1,19 @@
+//===- BufferizableOpInterfaceImpl.h - bufferization models -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_DIST_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+#define BPPSA_DIALECT_DIST_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace bppsa::dist {
+
+/// Attaches models that allocate the results of dist operations in one-shot bufferization.
+void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
+
+} // namespace bppsa::dist
+
+#endif // BPPSA_DIALECT_DIST_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H

@@ -1,0 +1,177 @@
+//===- JacobianOps.td - products of Jacobians --------------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_JACOBIAN_IR_JACOBIANOPS
+#define BPPSA_DIALECT_JACOBIAN_IR_JACOBIANOPS
+
+include "bppsa/Dialect/Jacobian/IR/JacobianLinkOps.td"
+include "bppsa/Support/KernelTrait.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Jacobian_LinearizeOp : Jacobian_Op<"linearize", [
+    Pure, AttrSizedOperandSegments, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"::bppsa::jacobian::YieldOp">]> {
+  let summary = "the transposed Jacobian of one step, as a matrix";
+  let description = [{
+    The body is the link of a chain. `saved` are the activations `[B, N]` of the
+    step. The states are laid one after the other: with states of sizes n1, n2
+    the Jacobian has n1 + n2 rows and columns. `states` holds the sizes.
+    Emitted values of the link are not computed.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$saved, Variadic<AnyRankedTensor>:$captures,
+                       DenseI64ArrayAttr:$states);
+  let results = (outs Jacobian_MatrixType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`saved` `(` $saved^ `:` type($saved) `)`)? (`captures` `(` $captures^ `:` type($captures) `)`)?
+    `states` $states attr-dict-with-keyword `->` type($result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
+  let summary = "a transposed Jacobian from the values of its possible nonzeros";
+  let description = [{
+    The possible nonzeros of the structure of the result, row by row, are
+    elements of `source`: number e is element `positions[e]` in row-major order,
+    or element e without `positions`. Where the result has a batch, `source` is
+    `[B, N]` and holds the elements of each sample; else all samples share it,
+    whatever its shape.
+
+    A convolution's matrix is made of its weights, and the slopes of an
+    activation are a diagonal:
+
+    ```mlir
+    %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
+    %d = jacobian.assemble %slopes : tensor<?x8xf32> -> !jacobian.matrix<8x8xf32, diagonal, batch = ?>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, OptionalAttr<DenseI32ArrayAttr>:$positions);
+  let results = (outs Jacobian_MatrixType:$result);
+  let assemblyFormat = "$source (`at` $positions^)? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Jacobian_ComposeOp : Jacobian_Op<"compose", [Pure]> {
+  let summary = "product of two transposed Jacobians";
+  let description = [{
+    `compose %a, %b` is the matrix product `b a`: first `a`, then `b`, in the
+    order in which the chain applies them. This is the paper's operator with a
+    matrix on the left.
+  }];
+  let arguments = (ins Jacobian_MatrixType:$first, Jacobian_MatrixType:$second);
+  let results = (outs Jacobian_MatrixType:$result);
+  let assemblyFormat = "$first `,` $second attr-dict `:` type($first) `,` type($second) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Jacobian_ApplyOp : Jacobian_Op<"apply", [
+    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "applies a transposed Jacobian to cotangents";
+  let description = [{
+    `apply %j, %g` is `j g` for the cotangent `[B, cols]` of each sample. This is
+    the paper's operator with a vector on the left.
+  }];
+  let arguments = (ins Jacobian_MatrixType:$jacobian, AnyRankedTensor:$cotangent);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$jacobian `,` $cotangent attr-dict `:` type($jacobian) `,` type($cotangent) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Numeric phase of products
+//===----------------------------------------------------------------------===//
+
+class Jacobian_NumericProductOp<string mnemonic, list<Trait> traits = []>
+    : Jacobian_Op<mnemonic, !listconcat(traits, [
+        BPPSA_Kernel, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let hasVerifier = 1;
+}
+
+def Jacobian_Values : AnyTypeOf<[RankedTensorOf<[F32, F64]>, MemRefOf<[F32, F64]>],
+                             "ranked tensor or memref of floats">;
+def Jacobian_Indices : AnyTypeOf<[RankedTensorOf<[I32]>, MemRefOf<[I32]>],
+                              "ranked tensor or memref of 32-bit integers">;
+
+def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSizedOperandSegments]> {
+  let summary = "the numeric phase of a matrix applied to cotangents";
+  let description = [{
+    `result[r, b] = sum over starts[r] <= p < starts[r + 1] of value(p, b) *
+    cotangent[columns[p], b]`, for B samples side by side: cotangents are
+    `[N, B]`. `value(p, b)` is `values[p, b]`, or `values[p]` where all samples
+    share one matrix; with `positions` it is the element `positions[p]`.
+    Without `starts` and `columns` every element of the matrix is there, row by
+    row.
+  }];
+  let arguments = (ins Jacobian_Values:$values, Optional<Jacobian_Indices>:$starts,
+                       Optional<Jacobian_Indices>:$columns, Optional<Jacobian_Indices>:$positions,
+                       Jacobian_Values:$cotangent, Optional<AnyMemRef>:$destination);
+  let assemblyFormat = [{
+    $values `:` type($values) (`rows` $starts^ `:` type($starts))?
+    (`columns` $columns^ `:` type($columns))? (`at` $positions^ `:` type($positions))?
+    `cotangent` $cotangent `:` type($cotangent) (`into` $destination^ `:` type($destination))?
+    attr-dict (`->` type($result)^)?
+  }];
+}
+
+def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [AttrSizedOperandSegments]> {
+  let summary = "the numeric phase of a product of two matrices";
+  let description = [{
+    The values of `second * first` at the places that `result_starts` and
+    `result_columns` name, which have to be all its possible nonzeros. Matrices
+    are given as in `sparse_apply`. `cols` is the number of columns of `first`.
+    The result is `[N, B]` where the values of a factor are, else `[N]`. Without
+    `result_starts` and `result_columns` it holds every element, row by row.
+  }];
+  let arguments = (ins Jacobian_Values:$first, Optional<Jacobian_Indices>:$first_starts,
+                       Optional<Jacobian_Indices>:$first_columns,
+                       Optional<Jacobian_Indices>:$first_positions, Jacobian_Values:$second,
+                       Optional<Jacobian_Indices>:$second_starts,
+                       Optional<Jacobian_Indices>:$second_columns,
+                       Optional<Jacobian_Indices>:$second_positions,
+                       Optional<Jacobian_Indices>:$result_starts,
+                       Optional<Jacobian_Indices>:$result_columns,
+                       Optional<AnyMemRef>:$destination,
+                       I64Attr:$rows, I64Attr:$inner, I64Attr:$cols);
+  let assemblyFormat = [{
+    $rows `x` $inner `x` $cols
+    `first` $first `:` type($first) (`rows` $first_starts^ `:` type($first_starts))?
+    (`columns` $first_columns^ `:` type($first_columns))?
+    (`at` $first_positions^ `:` type($first_positions))?
+    `second` $second `:` type($second) (`rows` $second_starts^ `:` type($second_starts))?
+    (`columns` $second_columns^ `:` type($second_columns))?
+    (`at` $second_positions^ `:` type($second_positions))?
+    (`result_rows` $result_starts^ `:` type($result_starts))?
+    (`result_columns` $result_columns^ `:` type($result_columns))?
+    (`into` $destination^ `:` type($destination))?
+    attr-dict (`->` type($result)^)?
+  }];
+}
+
+def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
+  let summary = "some elements of a sum of outer products";
+  let description = [{
+    `result[positions[k]] = sum over starts[k] <= p < starts[k + 1] and b of
+    lhs[lhs_rows[p], b] * rhs[rhs_rows[p], b]`, and zero elsewhere, for B samples
+    side by side: the gradient of those weights of a layer that are not pruned.
+    Positions ascend.
+  }];
+  let arguments = (ins Jacobian_Values:$lhs, Jacobian_Values:$rhs, Jacobian_Indices:$starts,
+                       Jacobian_Indices:$lhs_rows, Jacobian_Indices:$rhs_rows,
+                       Jacobian_Indices:$positions, Optional<AnyMemRef>:$destination);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `:` type($lhs) `,` type($rhs)
+    `starts` $starts `rows` $lhs_rows `,` $rhs_rows `at` $positions `:`
+    type($starts) `,` type($lhs_rows) `,` type($rhs_rows) `,` type($positions)
+    (`into` $destination^ `:` type($destination))? attr-dict (`->` type($result)^)?
+  }];
+}
+
+#endif // BPPSA_DIALECT_JACOBIAN_IR_JACOBIANOPS

@@ -1,0 +1,19 @@
+//===- BufferizableOpInterfaceImpl.h - bufferization models -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_JACOBIAN_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+#define BPPSA_DIALECT_JACOBIAN_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace bppsa::jacobian {
+
+/// Attaches models that allocate the results of jacobian operations in one-shot bufferization.
+void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
+
+} // namespace bppsa::jacobian
+
+#endif // BPPSA_DIALECT_JACOBIAN_TRANSFORMS_BUFFERIZABLEOPINTERFACEIMPL_H

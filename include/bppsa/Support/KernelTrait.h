@@ -1,0 +1,26 @@
+//===- KernelTrait.h - ops that become loop nests ---------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_SUPPORT_KERNELTRAIT_H
+#define BPPSA_SUPPORT_KERNELTRAIT_H
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace bppsa {
+
+/// Once bufferized, the op reads and writes memrefs and is lowered to one loop nest. It has no
+/// results then.
+template <typename ConcreteType>
+class KernelTrait : public mlir::OpTrait::TraitBase<ConcreteType, KernelTrait> {};
+
+/// Whether `op` is a kernel on memrefs.
+inline bool isBufferizedKernel(mlir::Operation *op) {
+  return op->getNumResults() == 0 && op->hasTrait<KernelTrait>();
+}
+
+} // namespace bppsa
+
+#endif // BPPSA_SUPPORT_KERNELTRAIT_H
