@@ -72,6 +72,14 @@ function(bppsa_add_library name)
   bppsa_install(${name})
 endfunction()
 
+# bppsa_add_passes(<name>): the passes of Passes.td in this folder, registered by register<name>Passes().
+function(bppsa_add_passes name)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name ${name})
+  add_public_tablegen_target(${name}PassIncGen)
+  add_dependencies(BPPSAIncGen ${name}PassIncGen)
+endfunction()
+
 # bppsa_add_tool(<name> sources... [LINK_LIBS libs...])
 function(bppsa_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})

@@ -5,39 +5,43 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/InitAllPasses.h"
+#include "bppsa/Codegen/CPU/Kernels/Passes.h"
+#include "bppsa/Codegen/CPU/Passes.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/CostModel/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Mapping/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Streams/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Device/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
+#include "bppsa/Dialect/Dist/Transforms/Passes.h"
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
-#include "bppsa/Evaluation/Passes.h"
 #include "bppsa/InitAll.h"
-#include "bppsa/Transforms/Passes.h"
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
   bgpu::registerBGPUTransformsPasses();
+  registerBGPUMappingPasses();
+  registerBGPUStreamsPasses();
+  registerBPPSABackwardOrderPasses();
   registerBPPSABufferTransformsPasses();
+  registerBPPSACPUCodegenPasses();
+  registerBPPSACPUKernelsPasses();
   registerBPPSAConversionPasses();
-  registerBPPSADeviceTransformsPasses();
   registerBPPSADifferentiationPasses();
-  registerBPPSAEvaluationPasses();
   registerBPPSAGraphBodyTransformsPasses();
-  registerBPPSAKernelTransformsPasses();
   registerBPPSALoopTransformsPasses();
+  registerBPPSACostModelPasses();
   registerBPPSAScanTransformsPasses();
-  registerBPPSAScheduleTransformsPasses();
-  registerBPPSAStructureTransformsPasses();
-  registerBPPSATransformsPasses();
+  registerDistTransformsPasses();
+  registerJacobianTransformsPasses();
   registerCPULoweringPipeline();
   registerGPULoweringPipelines();
   registerTrainingPipelines();

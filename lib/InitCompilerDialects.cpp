@@ -141,12 +141,12 @@ static void registerLowering(DialectRegistry &registry) {
 }
 
 void bppsa::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<BPPSADialect, bgpu::BGPUDialect, dist::DistDialect, jacobian::JacobianDialect, affine::AffineDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect, DLTIDialect,
-                  func::FuncDialect, gpu::GPUDialect, index::IndexDialect, linalg::LinalgDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect,
-                  NVVM::NVVMDialect, scf::SCFDialect, tensor::TensorDialect, ub::UBDialect,
-                  vector::VectorDialect>();
+  registry.insert<BPPSADialect, bgpu::BGPUDialect, dist::DistDialect, jacobian::JacobianDialect,
+                  affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                  cf::ControlFlowDialect, DLTIDialect, func::FuncDialect, gpu::GPUDialect,
+                  index::IndexDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
   registerInterfaces(registry);
   registerLowering(registry);
   registerVJPExternalModels(registry);

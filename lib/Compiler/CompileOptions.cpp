@@ -7,7 +7,7 @@
 #include "bppsa/Compiler/CompileOptions.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Import/ImportONNX.h"
-#include "bppsa/Schedule/Placement.h"
+#include "bppsa/Simulator/Placement.h"
 #include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"

@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
+#include "bppsa/Codegen/CPU/Passes.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
-#include "bppsa/Transforms/Passes.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringSwitch.h"
 

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
-#include "bppsa/Evaluation/Passes.h"
+#include "bppsa/CostModel/Passes.h"
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h"
 #include "bppsa/Report/Report.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Path.h"

@@ -132,7 +132,8 @@ bool ChainReader::isEntry(const Array &data, int64_t entry) const {
   return !dropZeros;
 }
 
-LogicalResult ChainReader::readLink(const std::string &name, SmallVectorImpl<jacobian::MatrixType> &types) {
+LogicalResult ChainReader::readLink(const std::string &name,
+                                    SmallVectorImpl<jacobian::MatrixType> &types) {
   const Array *shape = find(name + ".shape", /*isFloat=*/false);
   const Array *starts = shape ? find(name + ".indptr", /*isFloat=*/false) : nullptr;
   const Array *columns = starts ? find(name + ".indices", /*isFloat=*/false) : nullptr;
@@ -152,9 +153,9 @@ LogicalResult ChainReader::readLink(const std::string &name, SmallVectorImpl<jac
   if (!types.empty() && types.back().getRows() != cols)
     return fail("array '" + name + ".shape' has " + Twine(cols) +
                 " columns, but the link before it " + Twine(types.back().getRows()) + " rows");
-  types.push_back(jacobian::MatrixType::get(context, rows, cols, Float32Type::get(context),
-                                    jacobian::StructureAttr::fromPattern(context, std::move(pattern)),
-                                    batch));
+  types.push_back(jacobian::MatrixType::get(
+      context, rows, cols, Float32Type::get(context),
+      jacobian::StructureAttr::fromPattern(context, std::move(pattern)), batch));
   return success();
 }
 
@@ -213,8 +214,8 @@ OwningOpRef<ModuleOp> bppsa::makeJacobianChain(MLIRContext *context, const Named
   Value cotangent = body.getArguments().back(), result = cotangent;
   for (auto [link, argument] : llvm::zip(links, body.getArguments())) {
     result = cotangent;
-    cotangent =
-        jacobian::ApplyOp::create(builder, loc, getCotangentType(link.getRows()), argument, cotangent);
+    cotangent = jacobian::ApplyOp::create(builder, loc, getCotangentType(link.getRows()), argument,
+                                          cotangent);
   }
   func::ReturnOp::create(builder, loc, result);
   return module;

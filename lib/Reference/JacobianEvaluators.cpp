@@ -29,7 +29,8 @@ static std::optional<int64_t> getJacobianBatch(jacobian::MatrixType type, const 
   return ShapedType::isDynamic(*type.getBatch()) && array ? array->shape[0] : *type.getBatch();
 }
 
-static SmallVector<int64_t> getJacobianShape(jacobian::MatrixType type, std::optional<int64_t> batch) {
+static SmallVector<int64_t> getJacobianShape(jacobian::MatrixType type,
+                                             std::optional<int64_t> batch) {
   if (!batch)
     return {type.getRows(), type.getCols()};
   return {*batch, type.getRows(), type.getCols()};

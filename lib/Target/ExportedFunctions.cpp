@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Target/ModelDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"

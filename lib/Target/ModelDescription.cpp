@@ -6,10 +6,10 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
+#include "bppsa/CostModel/DeviceCosts.h"
+#include "bppsa/CostModel/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
-#include "bppsa/Evaluation/DeviceCosts.h"
-#include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/StringSet.h"

@@ -7,7 +7,7 @@
 #ifndef BPPSA_TOOLS_BPPSA_SCHEDULE_COMMANDLINE_H
 #define BPPSA_TOOLS_BPPSA_SCHEDULE_COMMANDLINE_H
 
-#include "bppsa/Schedule/PipelineSchedules.h"
+#include "bppsa/Simulator/PipelineSchedules.h"
 #include <optional>
 #include <string>
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_TOOLS_BPPSA_SCHEDULE_DEVICELINKS_H
 #define BPPSA_TOOLS_BPPSA_SCHEDULE_DEVICELINKS_H
 
-#include "bppsa/Schedule/Topology.h"
+#include "bppsa/Simulator/Topology.h"
 #include <string>
 
 namespace bppsa::schedule {

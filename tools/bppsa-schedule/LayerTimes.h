@@ -8,7 +8,7 @@
 #define BPPSA_TOOLS_BPPSA_SCHEDULE_LAYERTIMES_H
 
 #include "CommandLine.h"
-#include "bppsa/Schedule/Model/ModelLayers.h"
+#include "bppsa/Simulator/Model/ModelLayers.h"
 
 namespace bppsa::schedule {
 

@@ -7,9 +7,9 @@
 #ifndef BPPSA_TOOLS_BPPSA_SCHEDULE_OUTPUT_H
 #define BPPSA_TOOLS_BPPSA_SCHEDULE_OUTPUT_H
 
-#include "bppsa/Schedule/LinkExchange.h"
-#include "bppsa/Schedule/Model/ModelLayers.h"
-#include "bppsa/Schedule/PipelineSchedules.h"
+#include "bppsa/Simulator/LinkExchange.h"
+#include "bppsa/Simulator/Model/ModelLayers.h"
+#include "bppsa/Simulator/PipelineSchedules.h"
 #include <nlohmann/json.hpp>
 
 namespace bppsa::schedule {

@@ -11,9 +11,9 @@
 #include "LayerTimes.h"
 #include "Output.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Schedule/Gantt.h"
-#include "bppsa/Schedule/Interlocking.h"
-#include "bppsa/Schedule/OwnerExchange.h"
+#include "bppsa/Simulator/Gantt.h"
+#include "bppsa/Simulator/Interlocking.h"
+#include "bppsa/Simulator/OwnerExchange.h"
 #include "bppsa/Support/InitTool.h"
 #include "bppsa/Support/OutputFile.h"
 #include <iostream>

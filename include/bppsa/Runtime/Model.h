@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_MODEL_H
 #define BPPSA_RUNTIME_MODEL_H
 
-#include "bppsa/Cost/HostCost.h"
+#include "bppsa/CostModel/Machines/HostCost.h"
 #include "bppsa/Runtime/Files/DType.h"
 #include "bppsa/Support/BatchAxes.h"
 

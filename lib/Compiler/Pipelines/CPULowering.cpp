@@ -6,9 +6,9 @@
 
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "KernelStages.h"
+#include "bppsa/Codegen/CPU/Passes.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
-#include "bppsa/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"

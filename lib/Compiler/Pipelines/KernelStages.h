@@ -7,12 +7,14 @@
 #ifndef BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
 #define BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
 
+#include "bppsa/Codegen/CPU/Kernels/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Streams/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
+#include "bppsa/Dialect/Dist/Transforms/Passes.h"
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/Passes.h"

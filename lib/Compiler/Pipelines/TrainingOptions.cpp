@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Compiler/Pipelines/TrainingOptions.h"
-#include "bppsa/Schedule/Placement.h"
+#include "bppsa/Simulator/Placement.h"
 
 using namespace bppsa;
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "ThreadEmitter.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

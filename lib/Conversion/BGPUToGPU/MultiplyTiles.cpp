@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MultiplyTiles.h"
-#include "../GPULaunches/FragmentLayout.h"
+#include "../../Codegen/GPU/FragmentLayout.h"
 #include "ThreadEmitter.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ThreadEmitter.h"
-#include "../GPULaunches/BlockCyclicLayout.h"
+#include "../../Codegen/GPU/BlockCyclicLayout.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "ThreadEmitter.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

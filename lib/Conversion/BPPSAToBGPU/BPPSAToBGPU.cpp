@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Codegen/GPU/Launch.h"
 #include "../Bodies/PhaseCalls.h"
-#include "../GPULaunches/Launch.h"
 #include "Cooperative/CooperativeKernels.h"
 #include "OuterSums.h"
 #include "Products/SequenceProducts.h"
@@ -17,9 +17,9 @@
 #include "Totals.h"
 #include "Transitions/Transitions.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BGPU/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
-#include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "bppsa/Support/Refusal.h"

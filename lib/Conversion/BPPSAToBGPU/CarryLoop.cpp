@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CarryLoop.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "ThreadNumbers.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

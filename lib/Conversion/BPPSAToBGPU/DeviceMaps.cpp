@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceMaps.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

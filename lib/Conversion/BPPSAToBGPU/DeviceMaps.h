@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_DEVICEMAPS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_DEVICEMAPS_H
 
-#include "../GPULaunches/Place.h"
+#include "../../Codegen/GPU/Place.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 
 namespace bppsa {

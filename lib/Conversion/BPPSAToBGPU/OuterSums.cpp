@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OuterSums.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "Slabs.h"
 #include "Totals.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

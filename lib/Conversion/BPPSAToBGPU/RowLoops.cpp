@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowLoops.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "CarryLoop.h"
 #include "DeviceMaps.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

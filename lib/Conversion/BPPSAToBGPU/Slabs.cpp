@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Slabs.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

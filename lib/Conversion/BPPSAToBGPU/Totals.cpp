@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Totals.h"
-#include "../GPULaunches/Launch.h"
+#include "../../Codegen/GPU/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

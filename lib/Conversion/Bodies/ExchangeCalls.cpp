@@ -164,9 +164,9 @@ static LogicalResult lower(dist::ShardScanOp op) {
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::RankWeightOp, dist::StageSendOp,
-            dist::StageReceiveOp, dist::ShardEnterOp, dist::ShardLeaveOp, dist::ShardScanOp, dist::ShardFirstStepOp,
-            dist::ShardAllStepsOp>(op))
+    if (isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::RankWeightOp,
+            dist::StageSendOp, dist::StageReceiveOp, dist::ShardEnterOp, dist::ShardLeaveOp,
+            dist::ShardScanOp, dist::ShardFirstStepOp, dist::ShardAllStepsOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -197,9 +197,10 @@ LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
     } else if (isa<dist::RankWeightOp>(op)) {
       replaceByCall(op, "bppsa_rt_rank_weight", {});
     } else {
-      replaceByCall(
-          op, isa<dist::AwaitParameterOp>(op) ? "bppsa_rt_await_parameter" : "bppsa_rt_signal_gradient",
-          getAddress(builder, op->getLoc(), op->getOperand(0)));
+      replaceByCall(op,
+                    isa<dist::AwaitParameterOp>(op) ? "bppsa_rt_await_parameter"
+                                                    : "bppsa_rt_signal_gradient",
+                    getAddress(builder, op->getLoc(), op->getOperand(0)));
     }
   }
   return success();

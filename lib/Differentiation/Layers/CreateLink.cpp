@@ -116,29 +116,31 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
   int64_t batch = cast<RankedTensorType>(link.operand.getType()).getDimSize(0);
   auto getTypeForEachSample = [&] {
     return jacobian::MatrixType::get(type.getContext(), type.getRows(), type.getCols(),
-                             type.getElementType(), type.getStructure(), batch);
+                                     type.getElementType(), type.getStructure(), batch);
   };
   switch (link.values.kind) {
   case LinkValues::Kind::Slopes: {
     FailureOr<Value> slopes = createSlopes(builder, link.layer);
     if (failed(slopes))
       return failure();
-    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr).getResult();
+    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr)
+        .getResult();
   }
   case LinkValues::Kind::Choice:
-    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(builder, link),
-                              nullptr)
+    return jacobian::AssembleOp::create(builder, loc, getTypeForEachSample(),
+                                        createChoices(builder, link), nullptr)
         .getResult();
   case LinkValues::Kind::Shared:
     return jacobian::AssembleOp::create(builder, loc, type, link.values.factor,
-                              builder.getDenseI32ArrayAttr(link.values.sources))
+                                        builder.getDenseI32ArrayAttr(link.values.sources))
         .getResult();
   case LinkValues::Kind::Ones: {
     auto oneType = RankedTensorType::get(1, type.getElementType());
     Value one = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(oneType, builder.getF32FloatAttr(1).getValue()));
     SmallVector<int32_t> positions(type.computePattern().getNumEntries(), 0);
-    return jacobian::AssembleOp::create(builder, loc, type, one, builder.getDenseI32ArrayAttr(positions))
+    return jacobian::AssembleOp::create(builder, loc, type, one,
+                                        builder.getDenseI32ArrayAttr(positions))
         .getResult();
   }
   }
@@ -193,8 +195,8 @@ static Value createRegion(OpBuilder &builder, Region &region, Value cotangent) {
   return region.getArgument(0);
 }
 
-FailureOr<jacobian::LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link, Value cotangent,
-                                    Value pruned) {
+FailureOr<jacobian::LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link,
+                                              Value cotangent, Value pruned) {
   SmallVector<Type> gradients;
   if (pruned)
     gradients.push_back(pruned.getType());

@@ -71,7 +71,7 @@ void LayerLinks::find(func::FuncOp function) {
     return;
   SampleAxes axes = annotateGraphStructure(function, /*batchAxis=*/0,
                                            [](Operation *, jacobian::MatrixType, StringRef) {});
-  for (const LayerChain &found : findLayerChains(function, {}, reportNoLink))
+  for (const LayerChain &found : findLayerChains(function, reportNoLink))
     addChain(found, axes);
   function.walk([](Operation *op) { attrs::OperandJacobians::remove(op); });
 }
@@ -106,7 +106,8 @@ LogicalResult LayerLinks::visit(Operation *op) {
     return success();
   Value factor = link->values.factor;
   bool isPruned = factor && activity.contains(factor) && getNonzeros(factor);
-  FailureOr<jacobian::LinkOp> created = createLink(builder, *link, cotangent, isPruned ? factor : Value());
+  FailureOr<jacobian::LinkOp> created =
+      createLink(builder, *link, cotangent, isPruned ? factor : Value());
   if (failed(created))
     return failure();
   sweep.add(link->operand, created->getResult());

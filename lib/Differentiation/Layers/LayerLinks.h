@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_DIFFERENTIATION_LAYERS_LAYERLINKS_H
 #define BPPSA_LIB_DIFFERENTIATION_LAYERS_LAYERLINKS_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/LayerChains.h"
-#include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
+#include "bppsa/Dialect/Jacobian/Analysis/LayerChains.h"
+#include "bppsa/Dialect/Jacobian/Analysis/LinkValues.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <deque>
@@ -25,8 +25,8 @@ struct ValuedLink : LayerLink {
   }
 };
 
-/// Differentiates chains of layers by lists of `jacobian.link`; what hangs off a chain, gradients of
-/// parameters above all, keeps the rules of its operations.
+/// Differentiates chains of layers by lists of `jacobian.link`; what hangs off a chain, gradients
+/// of parameters above all, keeps the rules of its operations.
 class LayerLinks {
 public:
   LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
@@ -62,7 +62,7 @@ private:
 /// are the values of the Jacobian and some of which are known to be zero and stay so, it has a
 /// further result, their gradient. Fails, after an error, where a rule does.
 llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
-                                   mlir::Value cotangent, mlir::Value pruned);
+                                             mlir::Value cotangent, mlir::Value pruned);
 
 } // namespace bppsa
 

@@ -253,13 +253,13 @@ void RecurrenceBackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   SmallVector<Value> savedArrays =
       llvm::map_to_vector(primalInputs, [&](Value value) { return getArray(value); });
 
-  auto chain =
-      ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
-                      /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
-                      captures, /*steps=*/Value(), ValueRange(), /*structure=*/jacobian::StructureAttr(),
-                      /*terms=*/ArrayAttr(), injectInto,
-                      /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false, op.getReverse(),
-                      /*lanes=*/IntegerAttr());
+  auto chain = ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
+                               /*plan=*/PlanAttr(), savedArrays, seeds, injected,
+                               /*factors=*/ValueRange(), captures, /*steps=*/Value(), ValueRange(),
+                               /*structure=*/jacobian::StructureAttr(),
+                               /*terms=*/ArrayAttr(), injectInto,
+                               /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false, op.getReverse(),
+                               /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, primalInputs, mapping);

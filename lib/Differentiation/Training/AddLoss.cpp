@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

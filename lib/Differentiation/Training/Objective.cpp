@@ -6,8 +6,8 @@
 
 #include "Objective.h"
 #include "../TensorBuilders.h"
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

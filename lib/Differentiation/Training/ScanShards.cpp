@@ -13,8 +13,8 @@
 
 #include "../TensorBuilders.h"
 #include "ShardExchanges.h"
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -230,8 +230,8 @@ void ChainScan::run() {
   OpFoldResult batch = tensor::getMixedSize(builder, loc, shared.leaves.front().getOperand(), 0);
   Value map = createMap(batch), own = createOwn(batch);
   Value behind = dist::ShardScanOp::create(builder, loc, own.getType(), map, own,
-                                     /*destination=*/Value(), chain.getReverse(),
-                                     shared.leaves.front().getChannel())
+                                           /*destination=*/Value(), chain.getReverse(),
+                                           shared.leaves.front().getChannel())
                      .getResult();
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   for (auto [i, leave] : llvm::enumerate(shared.leaves)) {

@@ -48,14 +48,15 @@ public:
 private:
   Value enter(Value initial, bool reverse, int64_t channel) {
     return dist::ShardEnterOp::create(builder, initial.getLoc(), initial.getType(), initial,
-                                /*destination=*/Value(), reverse, /*transposed=*/false, channel)
+                                      /*destination=*/Value(), reverse, /*transposed=*/false,
+                                      channel)
         .getResult();
   }
   void leave(Value final, bool reverse, int64_t channel) {
     auto scalar = RankedTensorType::get({}, builder.getF32Type());
     rests.push_back(dist::ShardLeaveOp::create(builder, final.getLoc(), scalar, final,
-                                         /*destination=*/Value(), reverse, /*transposed=*/false,
-                                         channel)
+                                               /*destination=*/Value(), reverse,
+                                               /*transposed=*/false, channel)
                         .getResult());
   }
 

@@ -305,8 +305,8 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
 //===----------------------------------------------------------------------===//
 
 void bppsa::loadImportedDialects(MLIRContext *context) {
-  context->loadDialect<BPPSADialect, dist::DistDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+  context->loadDialect<BPPSADialect, dist::DistDialect, affine::AffineDialect, arith::ArithDialect,
+                       func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                        tensor::TensorDialect, vector::VectorDialect>();
 }
 

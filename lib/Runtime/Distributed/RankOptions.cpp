@@ -7,7 +7,7 @@
 #include "RankOptions.h"
 #include "../OptionNumbers.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Schedule/PipelineSchedules.h"
+#include "bppsa/Simulator/PipelineSchedules.h"
 
 using namespace bppsa;
 using namespace bppsa::runtime;

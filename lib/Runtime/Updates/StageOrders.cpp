@@ -6,7 +6,7 @@
 
 #include "bppsa/Runtime/Updates/StageOrders.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Schedule/PipelineOrders.h"
+#include "bppsa/Simulator/PipelineOrders.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Variants/Calibration.h"
-#include "bppsa/Cost/CalibrationFit.h"
+#include "bppsa/CostModel/Machines/CalibrationFit.h"
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"

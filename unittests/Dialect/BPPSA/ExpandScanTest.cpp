@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/CostModel/ChainExtraction.h"
+#include "bppsa/CostModel/PlanEvaluation.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
-#include "bppsa/Evaluation/ChainExtraction.h"
-#include "bppsa/Evaluation/PlanEvaluation.h"
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

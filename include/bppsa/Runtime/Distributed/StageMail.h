@@ -9,7 +9,7 @@
 
 #include "bppsa/Runtime/Distributed/Ranks.h"
 #include "bppsa/Runtime/Model.h"
-#include "bppsa/Schedule/Pipeline.h"
+#include "bppsa/Simulator/Pipeline.h"
 
 #include <deque>
 #include <functional>

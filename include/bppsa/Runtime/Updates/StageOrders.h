@@ -10,7 +10,7 @@
 #include "bppsa/Runtime/Distributed/Ranks.h"
 #include "bppsa/Runtime/Model.h"
 #include "bppsa/Runtime/Updates/PipelineOptions.h"
-#include "bppsa/Schedule/PipelineSchedules.h"
+#include "bppsa/Simulator/PipelineSchedules.h"
 
 #include <map>
 

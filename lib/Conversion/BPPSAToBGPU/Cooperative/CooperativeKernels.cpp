@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CooperativeKernels.h"
-#include "../../GPULaunches/Launch.h"
-#include "../../GPULaunches/LinkSteps.h"
+#include "../../../Codegen/GPU/Launch.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
 #include "../TimeLoops/Recurrence.h"
 #include "CooperativeLoop.h"
 

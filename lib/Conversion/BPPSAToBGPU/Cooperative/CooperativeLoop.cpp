@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CooperativeLoop.h"
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -20,7 +20,7 @@
 
 #include "../TimeLoops/RowTiles.h"
 #include "../TimeLoops/StepSources.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace bppsa {

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../GPULaunches/Launch.h"
-#include "../../GPULaunches/RowProduct.h"
+#include "../../../Codegen/GPU/Launch.h"
+#include "../../../Codegen/GPU/RowProduct.h"
 #include "../ThreadNumbers.h"
 #include "CooperativeLoop.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

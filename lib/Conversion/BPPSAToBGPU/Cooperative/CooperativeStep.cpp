@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "CooperativeLoop.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_PRODUCTS_ARRAYSTACK_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_PRODUCTS_ARRAYSTACK_H
 
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 
 namespace bppsa {
 

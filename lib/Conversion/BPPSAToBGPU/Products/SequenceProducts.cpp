@@ -6,8 +6,8 @@
 
 #include "SequenceProducts.h"
 #include "TiledProduct.h"
+#include "bppsa/Dialect/BGPU/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 
 using namespace mlir;
 using namespace bppsa;

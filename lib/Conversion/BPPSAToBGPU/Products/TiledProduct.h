@@ -14,7 +14,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_PRODUCTS_TILEDPRODUCT_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_PRODUCTS_TILEDPRODUCT_H
 
-#include "../../GPULaunches/FragmentLayout.h"
+#include "../../../Codegen/GPU/FragmentLayout.h"
 #include "ArrayStack.h"
 #include <functional>
 

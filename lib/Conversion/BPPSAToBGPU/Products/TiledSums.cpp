@@ -13,8 +13,8 @@
 #include "../Slabs.h"
 #include "../Totals.h"
 #include "TiledProduct.h"
+#include "bppsa/Dialect/BGPU/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "bppsa/Dialect/BPPSA/Analysis/TiledProducts.h"
 
 using namespace mlir;
 using namespace bppsa;

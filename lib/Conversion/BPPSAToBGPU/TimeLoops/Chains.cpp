@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chains.h"
-#include "../../GPULaunches/Launch.h"
-#include "../../GPULaunches/LinkSteps.h"
-#include "../../GPULaunches/ParallelLoops.h"
+#include "../../../Codegen/GPU/Launch.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
+#include "../../../Codegen/GPU/ParallelLoops.h"
 #include "LinkLoop.h"
 
 using namespace mlir;

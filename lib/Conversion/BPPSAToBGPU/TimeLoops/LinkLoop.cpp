@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinkLoop.h"
-#include "../../GPULaunches/LinkSteps.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
 #include "../Totals.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;

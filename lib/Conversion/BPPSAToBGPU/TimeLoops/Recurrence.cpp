@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recurrence.h"
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "StepOutputs.h"
 #include "StepSources.h"
 #include "StepTiles.h"

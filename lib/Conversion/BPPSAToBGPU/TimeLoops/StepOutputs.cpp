@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepOutputs.h"
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 
 using namespace mlir;
 using namespace bppsa;

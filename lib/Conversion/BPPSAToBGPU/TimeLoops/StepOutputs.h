@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPOUTPUTS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPOUTPUTS_H
 
-#include "../../GPULaunches/Place.h"
+#include "../../../Codegen/GPU/Place.h"
 
 namespace bppsa {
 

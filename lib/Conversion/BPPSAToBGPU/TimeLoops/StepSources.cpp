@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepSources.h"
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "llvm/ADT/SetVector.h"
 

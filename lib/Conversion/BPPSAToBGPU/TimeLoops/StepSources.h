@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPSOURCES_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPSOURCES_H
 
-#include "../../GPULaunches/Place.h"
+#include "../../../Codegen/GPU/Place.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace bppsa {

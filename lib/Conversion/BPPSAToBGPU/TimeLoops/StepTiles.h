@@ -14,7 +14,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H
 
-#include "../../GPULaunches/RowProduct.h"
+#include "../../../Codegen/GPU/RowProduct.h"
 #include "RowTiles.h"
 #include <optional>
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumTiles.h"
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ColumnLoop.h"
-#include "../../GPULaunches/LinkSteps.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
 #include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/IR/TypeUtilities.h"

@@ -17,9 +17,9 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_COLUMNLOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_COLUMNLOOP_H
 
-#include "../../GPULaunches/BlockCyclicLayout.h"
+#include "../../../Codegen/GPU/BlockCyclicLayout.h"
 #include "RunRing.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include <functional>
 

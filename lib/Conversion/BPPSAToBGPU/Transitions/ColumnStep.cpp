@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "../ThreadNumbers.h"
 #include "ColumnLoop.h"
 #include "mlir/Dialect/Math/IR/Math.h"

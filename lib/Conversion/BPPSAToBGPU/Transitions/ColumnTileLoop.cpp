@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ColumnTileLoop.h"
-#include "../../GPULaunches/Launch.h"
-#include "../../GPULaunches/LinkSteps.h"
+#include "../../../Codegen/GPU/Launch.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
 #include "../ThreadNumbers.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 

@@ -14,9 +14,9 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_COLUMNTILELOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TRANSITIONS_COLUMNTILELOOP_H
 
-#include "../../GPULaunches/FragmentLayout.h"
+#include "../../../Codegen/GPU/FragmentLayout.h"
 #include "../TimeLoops/StepSources.h"
-#include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
+#include "bppsa/Dialect/BGPU/Analysis/ColumnTilePlan.h"
 
 namespace bppsa {
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../GPULaunches/Launch.h"
+#include "../../../Codegen/GPU/Launch.h"
 #include "../ThreadNumbers.h"
 #include "ColumnTileLoop.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TransitionLoops.h"
-#include "../../GPULaunches/LinkSteps.h"
+#include "../../../Codegen/GPU/LinkSteps.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transitions.h"
-#include "../../GPULaunches/Launch.h"
-#include "../../GPULaunches/ParallelLoops.h"
+#include "../../../Codegen/GPU/Launch.h"
+#include "../../../Codegen/GPU/ParallelLoops.h"
 #include "TransitionLoops.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Accesses.h"
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

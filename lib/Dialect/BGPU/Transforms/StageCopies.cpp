@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BGPU/Analysis/DeviceArrays.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

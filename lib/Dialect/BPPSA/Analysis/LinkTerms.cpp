@@ -18,8 +18,11 @@ bool LinkTerm::isKnown() const {
   return !left.isUnknown && !right.isUnknown && (kind == Matrix::None || kind == Matrix::Capture);
 }
 
-jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t rows, int64_t cols) const {
-  auto get = [&](jacobian::StructureKind kind) { return jacobian::StructureAttr::get(context, kind); };
+jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t rows,
+                                               int64_t cols) const {
+  auto get = [&](jacobian::StructureKind kind) {
+    return jacobian::StructureAttr::get(context, kind);
+  };
   if (kind == Matrix::Any)
     return get(jacobian::StructureKind::Dense);
   // The sign of a matrix belongs to it.
@@ -29,7 +32,8 @@ jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t row
   jacobian::StructureAttr structure = get(jacobian::StructureKind::SharedDense);
   if (!left.isOne())
     structure = jacobian::StructureAttr::product(diagonal, structure, rows, rows, cols);
-  return right.isOne() ? structure : jacobian::StructureAttr::product(structure, diagonal, rows, cols, cols);
+  return right.isOne() ? structure
+                       : jacobian::StructureAttr::product(structure, diagonal, rows, cols, cols);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,7 +176,8 @@ jacobian::StructureAttr LinkTerms::getStructure(Value value, unsigned col) {
   auto getSize = [](Value of) { return cast<VectorType>(of.getType()).getNumElements(); };
   int64_t rows = getSize(value), cols = getSize(getState(col));
   MLIRContext *context = builder.getContext();
-  jacobian::StructureAttr sum = jacobian::StructureAttr::get(context, jacobian::StructureKind::Zero);
+  jacobian::StructureAttr sum =
+      jacobian::StructureAttr::get(context, jacobian::StructureKind::Zero);
   for (const LinkTerm &term : lookup(value))
     if (term.col == col)
       sum = jacobian::StructureAttr::sum(sum, term.getStructure(context, rows, cols), rows, cols);

@@ -49,7 +49,8 @@ struct LinkTerm {
   /// Whether the term can be built from its scales and a capture.
   bool isKnown() const;
   /// The structure of the term, a `rows` x `cols` matrix.
-  jacobian::StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows, int64_t cols) const;
+  jacobian::StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows,
+                                       int64_t cols) const;
 };
 
 /// Follows the values of the body of a time loop that depend on its states, or, in a chain, on its

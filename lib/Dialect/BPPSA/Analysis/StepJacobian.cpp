@@ -34,15 +34,16 @@ static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
         jacobian::PatternAttr::get(context, structure.getPattern().getValue().transpose()));
   case jacobian::StructureKind::Sum:
   case jacobian::StructureKind::BlockDiagonal:
-    return jacobian::StructureAttr::get(context, structure.getKind(), structure.getCount(), {}, {}, {},
-                              parts);
+    return jacobian::StructureAttr::get(context, structure.getKind(), structure.getCount(), {}, {},
+                                        {}, parts);
   case jacobian::StructureKind::Blocks: {
     SmallVector<jacobian::StructureAttr> turned;
     size_t width = structure.getColSizes().size(), height = structure.getRowSizes().size();
     for (size_t j = 0; j < width; ++j)
       for (size_t i = 0; i < height; ++i)
         turned.push_back(parts[i * width + j]);
-    return jacobian::StructureAttr::getBlocks(structure.getColSizes(), structure.getRowSizes(), turned);
+    return jacobian::StructureAttr::getBlocks(structure.getColSizes(), structure.getRowSizes(),
+                                              turned);
   }
   default:
     return structure;

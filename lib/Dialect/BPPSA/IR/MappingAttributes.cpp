@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers/Verifiers.h"
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 

@@ -326,8 +326,7 @@ LogicalResult OperandJacobiansAttr::verify(function_ref<InFlightDiagnostic()> em
   return success();
 }
 
-OperandJacobiansAttr OperandJacobiansAttr::getOf(MLIRContext *context,
-                                                 ArrayRef<MatrixType> types) {
+OperandJacobiansAttr OperandJacobiansAttr::getOf(MLIRContext *context, ArrayRef<MatrixType> types) {
   return get(context, llvm::map_to_vector(types, [&](MatrixType type) {
                return type ? Type(type) : NoneType::get(context);
              }));

@@ -38,7 +38,7 @@ Type MatrixType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<MatrixType>(loc, parser.getContext(), shape[0], shape[1], elementType,
-                                         structure, batch);
+                                       structure, batch);
 }
 
 void MatrixType::print(AsmPrinter &printer) const {
@@ -55,8 +55,8 @@ void MatrixType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult MatrixType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
-                                   int64_t cols, Type elementType, StructureAttr structure,
-                                   std::optional<int64_t> batch) {
+                                 int64_t cols, Type elementType, StructureAttr structure,
+                                 std::optional<int64_t> batch) {
   if (rows <= 0 || cols <= 0)
     return emitError() << "a jacobian needs at least one row and column, found " << rows << "x"
                        << cols;

@@ -7,8 +7,8 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <array>
@@ -48,7 +48,7 @@ static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
     return mean;
   Value own = graph.getValue(mean);
   auto op = dist::RankMeanOp::create(graph.builder, graph.loc, own.getType(), own,
-                               /*destination=*/Value(), /*transposed=*/false);
+                                     /*destination=*/Value(), /*transposed=*/false);
   return graph.make(op.getResult(), mean.dims);
 }
 

@@ -9,8 +9,8 @@
 
 #include "bppsa/Dialect/BPPSA/IR/CellOps.h"
 #include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
-#include "bppsa/Support/TensorPrecision.h"
 #include "bppsa/Support/KernelTrait.h"
+#include "bppsa/Support/TensorPrecision.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -46,8 +46,7 @@ OpResult bppsa::getTiedTensorResult(OpOperand &operand) {
 
 LogicalResult bppsa::bufferizeOperands(Operation *op, RewriterBase &rewriter,
                                        const BufferizationOptions &options,
-                                       BufferizationState &state,
-                                       SmallVectorImpl<Value> &operands,
+                                       BufferizationState &state, SmallVectorImpl<Value> &operands,
                                        SmallVectorImpl<Value> &destinations) {
   ReifiedRankedShapedTypeDims shapes;
   if (op->getNumResults() > getTensorDestinations(op).size() &&

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "SizeFormulas.h"
-#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/ResultsByArgument.h"
+#include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"

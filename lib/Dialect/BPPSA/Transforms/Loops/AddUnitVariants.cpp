@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/CostModel/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
-#include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 

@@ -6,8 +6,8 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
-#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

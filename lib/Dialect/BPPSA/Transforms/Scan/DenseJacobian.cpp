@@ -69,8 +69,8 @@ Value bppsa::createDenseJacobian(OpBuilder &builder, jacobian::LinkOp link, Valu
   SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
   Value values = tensor::CollapseShapeOp::create(builder, loc, loop.getResult(0), groups);
   int64_t samples = cast<RankedTensorType>(cotangent.getType()).getDimSize(0);
-  auto jacobian =
-      jacobian::MatrixType::get(builder.getContext(), rows, cols, type,
-                        jacobian::StructureAttr::get(builder.getContext(), jacobian::StructureKind::Dense), samples);
+  auto jacobian = jacobian::MatrixType::get(
+      builder.getContext(), rows, cols, type,
+      jacobian::StructureAttr::get(builder.getContext(), jacobian::StructureKind::Dense), samples);
   return jacobian::AssembleOp::create(builder, loc, jacobian, values, nullptr).getResult();
 }

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScanLoops.h"
-#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
+#include "bppsa/CostModel/DeviceCosts.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
-#include "bppsa/Evaluation/DeviceCosts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;

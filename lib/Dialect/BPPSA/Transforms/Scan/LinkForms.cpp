@@ -41,7 +41,8 @@ static SmallVector<Value> inlineJacobian(jacobian::LinkOp link, Operation *point
   return SmallVector<Value>(block.getTerminator()->getOperands());
 }
 
-SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> list, bool isDense) {
+SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> list,
+                                                     bool isDense) {
   Operation *front = jacobian::LinkOp(list.front());
   OpBuilder builder(front);
   Value seed = jacobian::LinkOp(list.front()).getCotangent();
@@ -65,9 +66,11 @@ SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> 
     int64_t rows = cast<jacobian::MatrixType>(jacobian.getType()).getRows();
     auto type = RankedTensorType::get({result.getDimSize(0), rows}, result.getElementType());
     builder.setInsertionPoint(link);
-    applies.push_back(jacobian::ApplyOp::create(builder, link->getLoc(), type, jacobian, cotangent));
+    applies.push_back(
+        jacobian::ApplyOp::create(builder, link->getLoc(), type, jacobian, cotangent));
     cotangent = applies.back().getResult();
-    jacobian::LinkOp(link).getResult().replaceAllUsesWith(unflattenSamples(builder, cotangent, result));
+    jacobian::LinkOp(link).getResult().replaceAllUsesWith(
+        unflattenSamples(builder, cotangent, result));
   }
   for (jacobian::LinkOp link : llvm::reverse(list))
     link.erase();

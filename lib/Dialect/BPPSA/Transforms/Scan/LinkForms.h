@@ -17,11 +17,13 @@ void inlineRule(jacobian::LinkOp link);
 /// Makes the Jacobians of `list` before its first link, where what they are made of is there, and
 /// puts a `jacobian.apply` in the place of each link. With `isDense` the Jacobians are those of
 /// `createDenseJacobian`.
-llvm::SmallVector<jacobian::ApplyOp> applyJacobians(llvm::ArrayRef<jacobian::LinkOp> list, bool isDense);
+llvm::SmallVector<jacobian::ApplyOp> applyJacobians(llvm::ArrayRef<jacobian::LinkOp> list,
+                                                    bool isDense);
 
 /// All elements of the transposed Jacobian of `link` for each sample of `cotangent`: column j is
 /// what its rule makes of a cotangent that is one at element j of a sample.
-mlir::Value createDenseJacobian(mlir::OpBuilder &builder, jacobian::LinkOp link, mlir::Value cotangent);
+mlir::Value createDenseJacobian(mlir::OpBuilder &builder, jacobian::LinkOp link,
+                                mlir::Value cotangent);
 
 } // namespace bppsa
 

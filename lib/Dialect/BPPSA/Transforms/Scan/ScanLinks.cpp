@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinkForms.h"
+#include "bppsa/CostModel/ChainExtraction.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
-#include "bppsa/Evaluation/ChainExtraction.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/IR/Remarks.h"
 
@@ -43,7 +43,8 @@ static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &sch
       Value right = values[op.right];
       auto second = cast<jacobian::MatrixType>(right.getType());
       if (op.kind == ScanOperation::Kind::Compose) {
-        jacobian::MatrixType type = jacobian::MatrixType::compose(cast<jacobian::MatrixType>(left.getType()), second);
+        jacobian::MatrixType type =
+            jacobian::MatrixType::compose(cast<jacobian::MatrixType>(left.getType()), second);
         values[op.out] = jacobian::ComposeOp::create(builder, loc, type, left, right);
       } else {
         auto type = RankedTensorType::get({cotangentType.getDimSize(0), second.getRows()},

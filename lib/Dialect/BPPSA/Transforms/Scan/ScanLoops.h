@@ -13,7 +13,7 @@
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANLOOPS_H
 
 #include "ChainArrays.h"
-#include "bppsa/Cost/ChunkRule.h"
+#include "bppsa/CostModel/Machines/ChunkRule.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 
 namespace bppsa {

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

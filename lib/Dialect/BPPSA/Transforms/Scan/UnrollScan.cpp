@@ -93,8 +93,8 @@ ScanExpander::ScanExpander(ChainOp chain, const ScanSchedule &schedule)
   batch = tensor::getMixedSize(builder, loc, seed, 0);
   batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
   int64_t size = getStateOffset(stateSizes.size());
-  linkType = jacobian::MatrixType::get(builder.getContext(), size, size, elementType, *chain.getStructure(),
-                               batchDim);
+  linkType = jacobian::MatrixType::get(builder.getContext(), size, size, elementType,
+                                       *chain.getStructure(), batchDim);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +168,8 @@ Value ScanExpander::linearize(int64_t link) {
   SmallVector<Value> saved;
   for (Value sequence : chain.getSaved())
     saved.push_back(getSlice(sequence, getStep(link)));
-  auto op = jacobian::LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
+  auto op =
+      jacobian::LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
   IRMapping mapping;
   chain.getBody().cloneInto(&op.getBody(), mapping);
   // Emitted values are no part of the Jacobian.
@@ -201,12 +202,13 @@ void ScanExpander::execute(ScanOperation op) {
   ScanElement right = getElement(op.right);
   if (op.kind == ScanOperation::Kind::Compose) {
     auto type = jacobian::MatrixType::compose(cast<jacobian::MatrixType>(left.jacobian.getType()),
-                                      cast<jacobian::MatrixType>(right.jacobian.getType()));
+                                              cast<jacobian::MatrixType>(right.jacobian.getType()));
     out.jacobian = jacobian::ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
   }
   Value offset;
   if (left.offset)
-    offset = jacobian::ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
+    offset =
+        jacobian::ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
   out.offset = add(offset, right.offset);
 }
 

@@ -33,25 +33,32 @@ mlir::OpResult getTiedTensorResult(mlir::OpOperand &operand);
 template <typename OpTy>
 struct AllocatingModel
     : mlir::bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
-  bool bufferizesToAllocation(mlir::Operation *op, mlir::Value) const { return getTensorDestinations(op).empty(); }
-  bool bufferizesToMemoryRead(mlir::Operation *, mlir::OpOperand &operand, const mlir::bufferization::AnalysisState &) const {
+  bool bufferizesToAllocation(mlir::Operation *op, mlir::Value) const {
+    return getTensorDestinations(op).empty();
+  }
+  bool bufferizesToMemoryRead(mlir::Operation *, mlir::OpOperand &operand,
+                              const mlir::bufferization::AnalysisState &) const {
     return !getTiedTensorResult(operand);
   }
-  bool bufferizesToMemoryWrite(mlir::Operation *, mlir::OpOperand &operand, const mlir::bufferization::AnalysisState &) const {
+  bool bufferizesToMemoryWrite(mlir::Operation *, mlir::OpOperand &operand,
+                               const mlir::bufferization::AnalysisState &) const {
     return static_cast<bool>(getTiedTensorResult(operand));
   }
-  bool resultBufferizesToMemoryWrite(mlir::Operation *, mlir::OpResult, const mlir::bufferization::AnalysisState &) const {
+  bool resultBufferizesToMemoryWrite(mlir::Operation *, mlir::OpResult,
+                                     const mlir::bufferization::AnalysisState &) const {
     return true;
   }
-  mlir::bufferization::AliasingValueList getAliasingValues(mlir::Operation *, mlir::OpOperand &operand,
-                                                     const mlir::bufferization::AnalysisState &) const {
+  mlir::bufferization::AliasingValueList
+  getAliasingValues(mlir::Operation *, mlir::OpOperand &operand,
+                    const mlir::bufferization::AnalysisState &) const {
     if (mlir::OpResult result = getTiedTensorResult(operand))
       return {{result, mlir::bufferization::BufferRelation::Equivalent}};
     return {};
   }
 
   llvm::LogicalResult bufferize(mlir::Operation *op, mlir::RewriterBase &rewriter,
-                          const mlir::bufferization::BufferizationOptions &options, mlir::bufferization::BufferizationState &state) const {
+                                const mlir::bufferization::BufferizationOptions &options,
+                                mlir::bufferization::BufferizationState &state) const {
     llvm::SmallVector<mlir::Value> buffers, destinations;
     if (failed(bufferizeOperands(op, rewriter, options, state, buffers, destinations)))
       return llvm::failure();
@@ -62,7 +69,8 @@ struct AllocatingModel
 
 private:
   /// Creates `op` with `buffers` as operands, destinations added.
-  static void createOnBuffers(OpTy op, mlir::RewriterBase &rewriter, llvm::ArrayRef<mlir::Value> buffers,
+  static void createOnBuffers(OpTy op, mlir::RewriterBase &rewriter,
+                              llvm::ArrayRef<mlir::Value> buffers,
                               llvm::ArrayRef<mlir::Value> destinations) {
     mlir::OperationState bufferized(op.getLoc(), op->getName());
     bufferized.addOperands(buffers);

@@ -7,7 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANSIZES_H
 #define BPPSA_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANSIZES_H
 
-#include "bppsa/Cost/ChunkRule.h"
+#include "bppsa/CostModel/Machines/ChunkRule.h"
 #include "mlir/IR/Builders.h"
 
 namespace bppsa {

@@ -1,0 +1,38 @@
+//===- EvaluationJSON.h - evaluations of plans as text ----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COSTMODEL_EVALUATIONJSON_H
+#define BPPSA_COSTMODEL_EVALUATIONJSON_H
+
+#include "bppsa/CostModel/DeviceEvaluation.h"
+#include "bppsa/CostModel/LayerGraph.h"
+#include "bppsa/CostModel/PlanEvaluation.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace bppsa {
+
+/// A chain, its plans, and what its links are where operations of a graph or a region
+/// have them.
+struct ChainEvaluation {
+  LinkChain chain;
+  std::vector<PlanEvaluation> plans = {};
+  std::optional<LayerGraph> graph = std::nullopt;
+  std::optional<StepDescription> step = std::nullopt;
+  std::optional<DeviceEvaluation> device = std::nullopt;
+};
+
+/// Writes one JSON object, with keys in a fixed order; docs/PlanEvaluator.md
+/// describes it.
+void writeEvaluations(llvm::ArrayRef<ChainEvaluation> evaluations, const EvaluationOptions &options,
+                      llvm::raw_ostream &os);
+
+/// The plan with the shortest makespan for `workers` workers, the first of those
+/// that are as short; null where there is none.
+const PlanEvaluation *findFastest(llvm::ArrayRef<PlanEvaluation> plans, int64_t workers);
+
+} // namespace bppsa
+
+#endif // BPPSA_COSTMODEL_EVALUATIONJSON_H

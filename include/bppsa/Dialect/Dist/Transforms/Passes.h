@@ -1,0 +1,22 @@
+//===- Passes.h - passes of steps on several ranks --------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_DIST_TRANSFORMS_PASSES_H
+#define BPPSA_DIALECT_DIST_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace bppsa {
+
+#define GEN_PASS_DECL
+#include "bppsa/Dialect/Dist/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "bppsa/Dialect/Dist/Transforms/Passes.h.inc"
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_DIST_TRANSFORMS_PASSES_H

@@ -1,0 +1,22 @@
+//===- Passes.h - passes: structure and products of Jacobians - -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_JACOBIAN_TRANSFORMS_PASSES_H
+#define BPPSA_DIALECT_JACOBIAN_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace bppsa {
+
+#define GEN_PASS_DECL
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "bppsa/Dialect/Jacobian/Transforms/Passes.h.inc"
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_JACOBIAN_TRANSFORMS_PASSES_H

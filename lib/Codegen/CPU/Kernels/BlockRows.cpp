@@ -1,0 +1,244 @@
+//===- BlockRows.cpp - graph operations on rows, block by block -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A loss on every step goes through the scores of all steps again and again: for their maxima, the
+// sums of their exponentials, the scores of the classes, and twice for their cotangents. Of a long
+// sequence they come from memory every time. No row of them looks at another one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelGroups.h"
+#include "RowOps.h"
+#include "Slices.h"
+#include "bppsa/Codegen/CPU/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_BLOCKROWS
+#include "bppsa/Codegen/CPU/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Blocks have a multiple of as many rows, which are what vectors hold.
+static constexpr int64_t kRowStep = 64;
+
+/// The bytes of a row of `array`, of which `rowDims` dimensions count rows; nothing where that is
+/// not known.
+static std::optional<int64_t> countRowBytes(Value array, unsigned rowDims) {
+  auto type = cast<MemRefType>(array.getType());
+  ArrayRef<int64_t> row = type.getShape().drop_front(rowDims);
+  if (ShapedType::isDynamicShape(row))
+    return std::nullopt;
+  Type element = type.getElementType();
+  unsigned bits = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                    : std::max(8u, element.getIntOrFloatBitWidth());
+  return ShapedType::getNumElements(row) * bits / 8;
+}
+
+namespace {
+/// Operations behind each other on the same rows.
+class RowGroup {
+public:
+  explicit RowGroup(int64_t bytes) : bytes(bytes) {}
+
+  /// Takes `op` where it fits behind the others; false where it does not.
+  bool add(Operation *op);
+  bool isWorthBlocks() const;
+  /// Puts a parallel loop over blocks of rows in the place of the operations.
+  void emit();
+
+private:
+  std::optional<int64_t> countRowBytes(const SetVector<Value> &all, unsigned dims) const;
+  bool uses(Value root) const;
+  bool isLocal(Value array) const;
+  Value emitBuffer(OpBuilder &builder, Location loc, Value array, Value count) const;
+  void emitBlock(OpBuilder &builder, Value first, Value count,
+                 const llvm::MapVector<Value, Value> &rows) const;
+
+  int64_t bytes, blockRows = 0;
+  unsigned rowDims = 0;
+  SmallVector<Operation *> ops;
+  SetVector<Value> arrays;
+  /// What is read and has no rows, and the arrays that are written.
+  DenseSet<Value> others, written;
+  /// Fills of arrays that no operation of the group has used yet. They stay in front of it.
+  DenseMap<Value, Operation *> fills;
+};
+} // namespace
+
+/// The bytes of a row of all arrays together; nothing where rows are not short.
+std::optional<int64_t> RowGroup::countRowBytes(const SetVector<Value> &all, unsigned dims) const {
+  int64_t sum = 0;
+  for (Value array : all) {
+    std::optional<int64_t> row = ::countRowBytes(array, dims);
+    if (!row)
+      return std::nullopt;
+    sum += *row;
+  }
+  return sum * kRowStep <= bytes ? std::optional(sum) : std::nullopt;
+}
+
+/// Whether an operation of the group uses a view of `root`.
+bool RowGroup::uses(Value root) const {
+  return others.contains(root) ||
+         llvm::any_of(arrays, [&](Value array) { return getViewRoot(array) == root; });
+}
+
+bool RowGroup::add(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  unsigned dims = linalgOp ? countRowLoops(linalgOp) : 0;
+  if (dims == 0)
+    return false;
+  if (isa<linalg::FillOp>(op) && !uses(getViewRoot(op->getOperand(1)))) {
+    fills[op->getOperand(1)] = op;
+    return true;
+  }
+  SetVector<Value> joined = arrays;
+  DenseSet<Value> joinedOthers = others, joinedWritten = written;
+  bool shares = ops.empty();
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (!isa<MemRefType>(value.getType()))
+      continue;
+    if (!hasRows(operand)) {
+      joinedOthers.insert(getViewRoot(value));
+      continue;
+    }
+    shares |= arrays.contains(value);
+    joined.insert(value);
+    if (linalgOp.isDpsInit(&operand))
+      joinedWritten.insert(getViewRoot(value));
+  }
+  dims = ops.empty() ? dims : std::min(dims, rowDims);
+  std::optional<int64_t> rowBytes = countRowBytes(joined, dims);
+  // Another view of what is written may have other rows.
+  auto isOtherView = [&](Value array) {
+    Value root = getViewRoot(array);
+    return joinedWritten.contains(root) && llvm::any_of(joined, [&](Value other) {
+             return other != array && getViewRoot(other) == root;
+           });
+  };
+  if (!shares || !rowBytes || llvm::any_of(joined, isOtherView) ||
+      llvm::any_of(joinedWritten, [&](Value root) { return joinedOthers.contains(root); }))
+    return false;
+  rowDims = dims;
+  blockRows = bytes / *rowBytes / kRowStep * kRowStep;
+  arrays = std::move(joined);
+  others = std::move(joinedOthers);
+  written = std::move(joinedWritten);
+  for (OpOperand &result : linalgOp.getDpsInitsMutable())
+    if (Operation *fill = fills.lookup(result.get())) {
+      ops.push_back(fill);
+      fills.erase(result.get());
+    }
+  ops.push_back(op);
+  return true;
+}
+
+/// Whether several operations, apart from fills, go through rows of more than one element.
+bool RowGroup::isWorthBlocks() const {
+  if (llvm::all_of(arrays, [&](Value array) { return isLocal(array); }))
+    return false;
+  auto hasLongRows = [&](Operation *op) {
+    return !isa<linalg::FillOp>(op) && llvm::any_of(op->getOperands(), [&](Value value) {
+      return arrays.contains(value) &&
+             cast<MemRefType>(value.getType()).getRank() > static_cast<int64_t>(rowDims);
+    });
+  };
+  return llvm::count_if(ops, hasLongRows) > 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+/// Whether nobody else uses `array`, which the operations write before they read it.
+bool RowGroup::isLocal(Value array) const {
+  if (!isUsedOnlyBy(array, ops))
+    return false;
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == array)
+        return !cast<linalg::LinalgOp>(op).payloadUsesValueFromOperand(&operand);
+  return false;
+}
+
+/// Memory of this block in the place of `array`.
+Value RowGroup::emitBuffer(OpBuilder &builder, Location loc, Value array, Value count) const {
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<int64_t> shape = {blockRows};
+  llvm::append_range(shape, type.getShape().drop_front(rowDims));
+  Value buffer = memref::AllocaOp::create(
+      builder, loc, MemRefType::get(shape, type.getElementType()), builder.getI64IntegerAttr(64));
+  return emitSlice(builder, loc, buffer, /*dim=*/0, builder.getIndexAttr(0), count);
+}
+
+/// Emits the operations on rows [first, first + count).
+void RowGroup::emitBlock(OpBuilder &builder, Value first, Value count,
+                         const llvm::MapVector<Value, Value> &rows) const {
+  IRMapping mapping;
+  for (Value array : arrays) {
+    Location loc = ops.back()->getLoc();
+    if (Value all = rows.lookup(array))
+      mapping.map(array, emitSlice(builder, loc, all, /*dim=*/0, first, count));
+    else
+      mapping.map(array, emitBuffer(builder, loc, array, count));
+  }
+  for (Operation *op : ops)
+    emitOnRows(builder, cast<linalg::LinalgOp>(op), rowDims, mapping);
+}
+
+void RowGroup::emit() {
+  moveOthersAway(ops);
+  OpBuilder builder(ops.front());
+  Location loc =
+      builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
+  llvm::MapVector<Value, Value> rows;
+  SmallVector<Value> locals;
+  for (Value array : arrays) {
+    if (isLocal(array))
+      locals.push_back(array);
+    else
+      rows[array] = collapseRows(builder, loc, array, rowDims);
+  }
+  Value all = getDim(builder, loc, rows.front().second, 0);
+  Value length = getIndex(builder, loc, blockRows);
+  Value blocks = arith::CeilDivUIOp::create(builder, loc, all, length);
+  auto loop = scf::ForallOp::create(builder, loc, ArrayRef<OpFoldResult>{blocks}, ValueRange(),
+                                    std::nullopt);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value first = mulIndex(builder, loc, loop.getInductionVar(0), length);
+  Value left = arith::SubIOp::create(builder, loc, all, first);
+  emitBlock(builder, first, minIndex(builder, loc, left, length), rows);
+  llvm::for_each(ops, [](Operation *op) { op->erase(); });
+  for (Value array : locals)
+    eraseMemory(array.getDefiningOp());
+}
+
+namespace {
+struct BlockRows : public bppsa::impl::BlockRowsBase<BlockRows> {
+  using BlockRowsBase::BlockRowsBase;
+
+  void runOnOperation() override {
+    SmallVector<RowGroup, 0> groups;
+    getOperation().walk([&](Block *block) {
+      if (isa<func::FuncOp, scf::ForOp>(block->getParentOp()))
+        llvm::append_range(groups, findGroups(*block, RowGroup(bytes)));
+    });
+    for (RowGroup &group : groups)
+      group.emit();
+    numGroups += groups.size();
+  }
+};
+} // namespace

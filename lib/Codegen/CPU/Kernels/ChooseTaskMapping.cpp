@@ -1,0 +1,65 @@
+//===- ChooseTaskMapping.cpp - samples that threads take together ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Codegen/CPU/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CHOOSETASKMAPPING
+#include "bppsa/Codegen/CPU/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Over units, a gate of an LSTM has 4 vectors of sums, which leave registers for this many
+/// samples.
+static constexpr int64_t kSamplesTogether = 4;
+
+/// Over samples, each entry of a matrix that is loaded is multiplied with so many vectors: one for
+/// each of the two units for multiply-adds that a core has.
+static constexpr int64_t kVectorsTogether = 2;
+
+namespace {
+struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskMapping> {
+  using ChooseTaskMappingBase::ChooseTaskMappingBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (canMap(op))
+        choose(op);
+    });
+  }
+
+private:
+  /// Where a chain makes sums on its way, each vector of samples has some by itself.
+  static bool canMap(Operation *op) {
+    return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
+           cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) &&
+           !isInTimeBlocks(op);
+  }
+
+  void choose(Operation *op) {
+    int64_t bytes = getMatrixBytes(op->getRegion(0)), most = cache;
+    bool isOverUnits = cast<PackableOpInterface>(op).getLanes() == 1, isLarge = bytes > most;
+    int64_t together = isOverUnits ? kSamplesTogether : kVectorsTogether;
+    if (isLarge)
+      attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), together));
+    auto options = remark::RemarkOpts::name("ChooseTaskMapping")
+                       .category("mapping")
+                       .function(getOperation().getSymName());
+    remark::passed(op->getLoc(), options) << remark::add(
+        "{0}: tasks of up to {1} {2}samples or independent steps, as a step reads {3} "
+        "bytes of matrices and the cache has {4}",
+        op->getName().stripDialect(), isLarge ? together : 1, isOverUnits ? "" : "vectors of ",
+        bytes, most);
+  }
+};
+} // namespace

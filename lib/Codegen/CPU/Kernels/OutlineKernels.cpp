@@ -1,0 +1,245 @@
+//===- OutlineKernels.cpp - one function for each kernel ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of one program share most of their loops: the forward pass
+// alone stands in six of them. This pass moves every bufferized operation that
+// becomes a loop nest into a function of its own. Equal ones are then merged by upstream's
+// duplicate-function-elimination, and code generation sees each kernel once. What is left of a
+// function allocates and calls, which is the same for every instruction set.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelGroups.h"
+#include "bppsa/Codegen/CPU/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_OUTLINEKERNELS
+#include "bppsa/Codegen/CPU/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Whether `op` is a bufferized loop, sum, change of layout or graph operation.
+static bool isBufferized(Operation &op) {
+  return isBufferizedKernel(&op) ||
+         (op.getNumResults() == 0 && isa<linalg::LinalgOp, memref::CopyOp>(op));
+}
+
+/// Whether `op` is a loop that writes its results to memory, such as a scatter.
+static bool isLoop(Operation &op) {
+  return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
+}
+
+/// Whether `op` is a loop around operations each of which is a kernel: a scan, or a loop over time
+/// of graph operations, which are many and often alike; or a choice between such operations.
+static bool holdsLoopOps(Operation &op) {
+  bool isChoice = isa<scf::IfOp>(op) && op.getNumResults() == 0;
+  if (!isa<LoopLikeOpInterface>(op) && !isChoice)
+    return false;
+  auto isKernel = [&](Operation *nested) {
+    return isBufferizedKernel(nested) || (isBufferized(*nested) && isa<scf::ForOp, scf::IfOp>(op) &&
+                                          isa<linalg::GenericOp>(nested));
+  };
+  return op
+      .walk([&](Operation *nested) {
+        return nested != &op && isKernel(nested) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether `op` is a parallel loop of chains, transitions and their products, or a loop that
+/// applies transitions in order.
+static bool isWholeLevel(Operation &op) {
+  // A loop that hands arrays on is no kernel before bppsa-bufferize is cleaned up.
+  if (op.getNumResults() != 0)
+    return false;
+  auto isTransition = [](Operation &nested) {
+    return isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(nested);
+  };
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return llvm::any_of(*loop.getBody(), isTransition);
+  auto visit = [&](Operation *nested) {
+    return isTransition(*nested) || isa<ChainOp>(nested) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
+  };
+  return isa<scf::ForallOp>(op) && op.walk(visit).wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// `type` with what a window of an array may have: any offset and, `anyRows`, any number of rows
+/// that lie any distance apart. Null where it does not say how elements lie.
+static MemRefType getWindowType(MemRefType type, bool anyRows) {
+  int64_t offset;
+  SmallVector<int64_t> strides, shape(type.getShape());
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return {};
+  if (anyRows)
+    shape.front() = strides.front() = ShapedType::kDynamic;
+  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides);
+  return MemRefType::get(shape, type.getElementType(), layout, type.getMemorySpace());
+}
+
+/// `value` as the kernel of `op` takes it. Chains of all samples and of the chunks of some have one
+/// kernel: their arrays, which have lanes, begin with rows.
+static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  if (!type)
+    return value;
+  auto chain = dyn_cast<ChainOp>(op);
+  bool anyRows = chain && chain.getLanes() && type.getRank() > 2;
+  if (!anyRows && !isa<StridedLayoutAttr>(type.getLayout()))
+    return value;
+  MemRefType window = getWindowType(type, anyRows);
+  if (!window || window == type)
+    return value;
+  return memref::CastOp::create(builder, op->getLoc(), window, value);
+}
+
+/// Values that `ops` and their regions use: constants and others.
+static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants,
+                          SetVector<Value> &others) {
+  for (Operation *op : ops)
+    for (Value value : getUsedValues(op))
+      (matchPattern(value, m_Constant()) ? constants : others).insert(value);
+}
+
+/// A private function at the end of `module` that is never inlined: inlining would
+/// undo what this pass is for.
+static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location loc,
+                                 const Twine &name, FunctionType type) {
+  builder.setInsertionPointToEnd(module.getBody());
+  auto kernel = func::FuncOp::create(builder, loc, name.str(), type);
+  kernel.setPrivate();
+  kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  return kernel;
+}
+
+/// The operation that a kernel of `op` is named after: in a scope its first kernel.
+static Operation *getNamesake(Operation *op) {
+  if (auto scope = dyn_cast<memref::AllocaScopeOp>(op))
+    for (Operation &nested : scope.getBodyRegion().front())
+      if (isBufferizedKernel(&nested))
+        return &nested;
+  return op;
+}
+
+/// Replaces `ops`, which follow each other, by a call of a new kernel that holds them and is named
+/// after the last of them.
+static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number, bool anyWindow) {
+  SetVector<Value> constants, others;
+  collectInputs(ops, constants, others);
+  OpBuilder builder(ops.back());
+  Location loc =
+      builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
+  std::string name =
+      (getNamesake(ops.back())->getName().stripDialect() + "_kernel_" + Twine(number)).str();
+  SmallVector<Value> operands(others.getArrayRef());
+  if (anyWindow)
+    for (Value &operand : operands)
+      operand = castToWindow(builder, ops.back(), operand);
+  func::CallOp::create(builder, loc, name, TypeRange(), operands);
+
+  auto type = builder.getFunctionType(TypeRange(ValueRange(operands)), TypeRange());
+  func::FuncOp kernel = createKernel(builder, module, loc, name, type);
+  builder.setInsertionPointToStart(kernel.addEntryBlock());
+  IRMapping mapping;
+  mapping.map(others.getArrayRef(), kernel.getArguments());
+  for (Value constant : constants)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  for (Operation *op : ops)
+    builder.clone(*op, mapping)->setLoc(loc);
+  func::ReturnOp::create(builder, loc);
+  for (Operation *op : ops)
+    op->erase();
+}
+
+/// Whether `function` is loops of its own rather than a program of kernels.
+static bool isLoops(func::FuncOp function) {
+  auto ops = function.getOps();
+  return function.getNumResults() == 0 && llvm::none_of(ops, isBufferized) &&
+         llvm::any_of(ops, [](Operation &op) { return isa<LoopLikeOpInterface>(op); });
+}
+
+/// Moves the body of `function` into a new kernel that `function` calls.
+static void outlineBody(func::FuncOp function, ModuleOp module) {
+  OpBuilder builder(function);
+  Location loc = function.getLoc();
+  func::FuncOp kernel = createKernel(builder, module, loc, function.getName() + "_kernel",
+                                     function.getFunctionType());
+  kernel.getBody().takeBody(function.getBody());
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  func::CallOp::create(builder, loc, kernel, function.getArguments());
+  func::ReturnOp::create(builder, loc);
+}
+
+namespace {
+struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> {
+  using OutlineKernelsBase::OutlineKernelsBase;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> loops;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      if (!function.isPrivate() && isLoops(function))
+        loops.push_back(function);
+      else
+        collectKernels(function.front());
+    }
+    // Others have the same names with groups and without.
+    unsigned number = 0;
+    for (ArrayRef<Operation *> ops : kernels) {
+      outline(ops, getOperation(), number, anyWindow);
+      number += ops.size();
+    }
+    for (func::FuncOp function : loops)
+      outlineBody(function, getOperation());
+    kernels.clear();
+  }
+
+private:
+  void collectKernels(Block &block) {
+    DenseSet<Operation *> followers;
+    if (groupSums)
+      followers = gatherSums(block);
+    if (groupCopies)
+      followers.insert_range(gatherCopies(block));
+    if (groupFills)
+      followers.insert_range(gatherFills(block));
+    for (Operation &op : block) {
+      if (followers.contains(&op))
+        kernels.back().push_back(&op);
+      else if (isBufferized(op) || isa<memref::AllocaScopeOp>(op))
+        kernels.push_back({&op});
+      else if (wholeLevels && isWholeLevel(op))
+        kernels.push_back({&op});
+      else if (holdsLoopOps(op))
+        for (Region &region : op.getRegions())
+          for (Block &nested : region)
+            collectKernels(nested);
+      else if (isLoop(op))
+        kernels.push_back({&op});
+    }
+  }
+
+  SmallVector<SmallVector<Operation *, 1>> kernels;
+};
+} // namespace

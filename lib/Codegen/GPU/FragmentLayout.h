@@ -1,0 +1,57 @@
+//===- FragmentLayout.h - what threads have of tensor tiles -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A warp multiplies a tile of 16 rows by one of 8 columns, `mma.sync.m16n8k8`, or
+// `mma.sync.m16n8k16` for bf16. Each of its threads has some elements of every tile,
+// where the PTX ISA has them ("Matrix Fragments for mma.m16n8k8", "... m16n8k16").
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CODEGEN_GPU_FRAGMENTLAYOUT_H
+#define BPPSA_LIB_CODEGEN_GPU_FRAGMENTLAYOUT_H
+
+#include "Launch.h"
+#include "bppsa/Support/TensorPrecision.h"
+
+namespace bppsa {
+
+/// Where the elements are that a thread has of A, B and C, in the tiles of a product `C + A B`.
+class FragmentLayout {
+public:
+  /// Rows of A and C, and columns of B and C.
+  static constexpr int64_t kRows = cost::tileRows, kColumns = cost::tileColumns;
+  /// Elements of C that a thread has; and groups of a warp, each of which has a row of A and C and
+  /// a column of B together, with their threads.
+  static constexpr int64_t kEntries = 4, kGroups = 8, kGroupThreads = 4;
+  /// Gives an element of a tile.
+  using Read =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)>;
+
+  /// Of thread number `inGroup` of group number `group` of a warp.
+  FragmentLayout(mlir::Location loc, TensorPrecision precision, mlir::Value group,
+                 mlir::Value inGroup)
+      : loc(loc), precision(precision), group(group), inGroup(inGroup) {}
+
+  /// The elements of A or B, in the order of the registers of an instruction.
+  llvm::SmallVector<mlir::Value> readA(mlir::OpBuilder &builder, Read read) const;
+  llvm::SmallVector<mlir::Value> readB(mlir::OpBuilder &builder, Read read) const;
+  /// Where entry `i` of the thread is in C.
+  mlir::Value getRow(mlir::OpBuilder &builder, int64_t i) const;
+  mlir::Value getColumn(mlir::OpBuilder &builder, int64_t i) const;
+
+private:
+  llvm::SmallVector<mlir::Value>
+  readFactor(mlir::OpBuilder &builder, llvm::ArrayRef<int64_t> rows,
+             llvm::function_ref<mlir::Value(int64_t row, mlir::Value depth)> read) const;
+
+  mlir::Location loc;
+  TensorPrecision precision;
+  mlir::Value group, inGroup;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CODEGEN_GPU_FRAGMENTLAYOUT_H

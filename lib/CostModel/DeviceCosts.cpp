@@ -1,0 +1,376 @@
+//===- DeviceCosts.cpp - instructions of a chain on a GPU -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Counts by rules of thumb what the kernels of lib/Conversion/BPPSAToBGPU issue and wait for in a
+// step. The counts of instructions follow those of compiled kernels (docs/GPULowering.md), cycles
+// are estimates. A calibration replaces what a cycle and an instruction take, not the counts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/DeviceCosts.h"
+#include "bppsa/CostModel/ChainExtraction.h"
+#include "bppsa/Dialect/BGPU/Analysis/ColumnTilePlan.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceArrays.h"
+#include "bppsa/Dialect/BGPU/Analysis/DeviceMapping.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace bppsa;
+using cost::StepCost;
+using cost::Work;
+
+/// Cycles from the writing of a vector to shared memory, over a barrier, to its reading; of one
+/// read of memory; of a dependent operation; and of a shuffle.
+static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle = 25;
+
+/// Cycles from the writing of a vector to its reading where threads of a warp wait for each other.
+static constexpr double kWarpHandOver = 45;
+
+/// What a multiprocessor holds.
+static constexpr int64_t kMostBlocks = 32, kMostResidentThreads = 2048, kSharedBytes = 227 << 10;
+
+/// A product of tiles keeps a scheduler as busy as so many instructions.
+static constexpr double kProductIssues = 4;
+
+/// Registers of a thread that reads its matrices from memory.
+static constexpr int64_t kRegistersWithoutEntries = 64;
+
+/// Blocks that a multiprocessor holds of `threads` threads with so many registers each, and so many
+/// bytes of shared memory together.
+static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedBytes) {
+  // A kibibyte is the system's.
+  return std::max<int64_t>(1, std::min({kMostBlocks, kMostResidentThreads / threads,
+                                        cost::registersOfBlock / (registers * threads),
+                                        kSharedBytes / (sharedBytes + 1024)}));
+}
+
+namespace {
+/// The part of a link that a run evaluates: what `roots` need.
+class LinkPart {
+public:
+  LinkPart(Block &body, ValueRange roots);
+
+  /// A step of a block that evaluates it with threads for each row, as `mapping` says, and reads
+  /// and writes `vectors` vectors.
+  StepCost getBlockStep(GPUMappingAttr mapping, int64_t vectors) const;
+  /// A step of a warp whose threads evaluate it for columns of `rows` rows, as `mapping` says;
+  /// `saved` are the types of what a step reads.
+  StepCost getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const;
+  /// A step of a block of `mapping` that evaluates it for a column tile of `rows` rows on tensor
+  /// cores.
+  StepCost getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
+                             ValueRange states) const;
+
+private:
+  double getPathCycles(bool inRegisters, int64_t parts) const;
+  /// Entries of the matrices that one of so many threads of a row, or column, has.
+  int64_t countEntriesOfRow(int64_t parts) const;
+  int64_t countEntriesOfColumn(int64_t parts) const;
+
+  SmallVector<Operation *> ops;
+  ValueRange roots;
+  int64_t mostRows = 1, entries = 0;
+  std::vector<int64_t> columns;
+  /// Different matrices, and what they multiply.
+  llvm::SetVector<std::pair<Value, unsigned>> factors;
+  std::vector<std::pair<int64_t, int64_t>> factorSizes;
+  llvm::SetVector<Value> multiplied;
+};
+} // namespace
+
+/// Instructions of an elementwise operation on one row, 0 for other operations, and the cycles
+/// that pass until its result is there.
+static std::pair<double, double> getRowCost(Operation *op) {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (!cell)
+    return {0, 0};
+  int64_t instructions = getRowInstructions(cell.getWork());
+  // Of a special function not all instructions wait for each other.
+  return {instructions, std::min<int64_t>(instructions, 20) * kDependent};
+}
+
+static int64_t getNumColumns(MatVecOp product) {
+  return getNumElements(product.getVector().getType());
+}
+
+LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
+  llvm::SetVector<Operation *> needed;
+  auto add = [&](Value value) {
+    if (auto type = dyn_cast<VectorType>(value.getType()); type && type.getRank() == 1)
+      mostRows = std::max(mostRows, type.getDimSize(0));
+    if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &body)
+      needed.insert(op);
+  };
+  llvm::for_each(roots, add);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (auto product = dyn_cast<MatVecOp>(needed[i])) {
+      columns.push_back(getNumColumns(product));
+      int64_t rowsOfMatrix = getNumElements(product.getResult().getType());
+      entries += columns.back() * rowsOfMatrix;
+      if (factors.insert({product.getMatrix(), product.getTransposed() ? 1u : 0u}))
+        factorSizes.emplace_back(rowsOfMatrix, columns.back());
+      multiplied.insert(product.getVector());
+    }
+    llvm::for_each(needed[i]->getOperands(), add);
+  }
+  for (Operation &op : body)
+    if (needed.contains(&op))
+      ops.push_back(&op);
+}
+
+/// Cycles from the begin of a step until the last root is there.
+double LinkPart::getPathCycles(bool inRegisters, int64_t parts) const {
+  llvm::DenseMap<Value, double> ready;
+  for (Operation *op : ops) {
+    double begin = 0;
+    for (Value operand : op->getOperands())
+      begin = std::max(begin, ready.lookup(operand));
+    double cycles = getRowCost(op).second;
+    if (auto product = dyn_cast<MatVecOp>(op)) {
+      // Sums of products are one stage, whose vectors are handed over together.
+      begin = ready.lookup(product.getVector()) + kHandOver;
+      if (Value addend = product.getAddend())
+        begin = std::max(begin, ready.lookup(addend));
+      // Four sums side by side where the row is in registers, else one.
+      double terms = getNumColumns(product);
+      cycles = inRegisters ? terms / parts + 2 * kDependent + kShuffle * llvm::Log2_64(parts)
+                           : kMemory + terms * 2 * kDependent;
+    }
+    for (Value result : op->getResults())
+      ready[result] = begin + cycles;
+  }
+  double last = 0;
+  for (Value root : roots)
+    last = std::max(last, ready.lookup(root));
+  return last;
+}
+
+int64_t LinkPart::countEntriesOfRow(int64_t parts) const {
+  int64_t count = 0;
+  for (int64_t terms : columns)
+    count += llvm::divideCeil(terms, parts);
+  return count;
+}
+
+int64_t LinkPart::countEntriesOfColumn(int64_t parts) const {
+  int64_t count = 0;
+  for (auto [rowsOfMatrix, terms] : factorSizes)
+    count += llvm::divideCeil(rowsOfMatrix, parts) * terms;
+  return count;
+}
+
+StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
+  // Rows that several blocks share are counted as read from memory by one.
+  bool isShared = mapping.is(GPUKernel::Cooperative);
+  bool inRegisters = !isShared && mapping.keepsMatricesInRegisters();
+  int64_t parts = mapping.getParts(),
+          threads = isShared ? cost::roundUpToWarps(mostRows) : mapping.getThreads();
+  // A load for each multiply-add, or for four where rows are not shared; from memory two, with
+  // their addresses.
+  double perTerm = !inRegisters ? 3.5 : parts > 1 ? 2 : 1.25;
+  double instructions = 10.0 + 8.0 * vectors + perTerm * countEntriesOfRow(parts);
+  for (Operation *op : ops)
+    instructions += getRowCost(op).first;
+  int64_t registers =
+      inRegisters ? countEntriesOfRow(parts) + cost::otherRegisters : kRegistersWithoutEntries;
+  StepCost step;
+  // Few instructions are issued while others wait: there is one warp, and what it waits for is
+  // read.
+  step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
+  step.instructions = instructions;
+  step.warps = threads / cost::warpThreads;
+  step.resident = countResident(threads, registers, 4 * 8 * vectors * mostRows);
+  return step;
+}
+
+/// Instructions that load or store so many rows of a thread, four, two or one with each.
+static int64_t countAccesses(int64_t rows) {
+  return rows / 4 + llvm::popcount(static_cast<uint64_t>(rows % 4));
+}
+
+StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const {
+  bool inRegisters = mapping.keepsMatricesInRegisters();
+  int64_t parts = mapping.getParts();
+  auto countRows = [&](int64_t count) { return llvm::divideCeil(count, parts); };
+  double instructions = 30, depth = 0;
+  int64_t values = countRows(rows), handOvers = 1;
+  for (Type type : saved) {
+    instructions += 5 + countAccesses(countRows(getNumElements(type)));
+    values += countRows(getNumElements(type));
+  }
+  for (Operation *op : ops) {
+    if (op->getNumResults() != 1)
+      continue;
+    int64_t own = countRows(getNumElements(op->getResult(0).getType()));
+    instructions += getRowCost(op).first * own;
+    if (auto product = dyn_cast<MatVecOp>(op)) {
+      instructions += (inRegisters ? 1 : 1.25) * own * getNumColumns(product);
+      // Sums of rows are side by side, but may be too few for the cycles of each addition.
+      depth += getNumColumns(product) * std::max(0.0, kDependent - own);
+    }
+  }
+  if (parts > 1) {
+    ++handOvers;
+    for (Value vector : multiplied) {
+      int64_t count = getNumElements(vector.getType());
+      instructions += countAccesses(countRows(count)) + llvm::divideCeil(count, 4);
+    }
+  }
+  StepCost step;
+  step.cycles = instructions + depth + kWarpHandOver * handOvers;
+  step.instructions = instructions;
+  step.resident = countResident(cost::warpThreads,
+                                40 + 2 * values + (inRegisters ? countEntriesOfColumn(parts) : 0),
+                                inRegisters ? 0 : 4 * entries);
+  step.columns = static_cast<double>(cost::warpThreads / parts);
+  return step;
+}
+
+StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
+                                     ValueRange states) const {
+  // What differs between columns, and what products read of that.
+  llvm::SetVector<Value> columnTiles(states.begin(), states.end()), shared;
+  for (Operation *op : ops) {
+    if (llvm::any_of(op->getOperands(), [&](Value value) { return columnTiles.contains(value); }))
+      columnTiles.insert(op->result_begin(), op->result_end());
+    if (auto product = dyn_cast<MatVecOp>(op))
+      shared.insert(product.getVector());
+  }
+  int64_t ring = getStagedBytes(saved, mapping.getStages()), sharedRows = 0, savedElements = 0;
+  for (Value sequence : saved)
+    savedElements += cast<ShapedType>(sequence.getType()).getShape().back();
+  for (Value value : shared)
+    sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
+  int64_t warps = mapping.getThreads() / cost::warpThreads, width = mapping.getColumns();
+  int64_t slots = llvm::divideCeil(ColumnTilePlan::getNumTiles(mostRows), warps);
+
+  double instructions = 40.0 + savedElements / mostRows * 2.0 * slots;
+  int64_t matrices = 0;
+  for (Operation *op : ops)
+    instructions +=
+        getRowCost(op).first * slots * (columnTiles.contains(op->getResult(0)) ? 4 * width : 2);
+  auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
+  for (int64_t count : columns)
+    matrices += 8 * slots * countDepth(count);
+  bool inRegisters = mapping.keepsMatricesInRegisters();
+  for (int64_t count : columns) {
+    // A tile is read and split once, multiplied three times and added; so is a part of a matrix
+    // that is not in registers, with its addresses.
+    double ofTile = width * (8 + slots * (4 + 3 * kProductIssues)) + (inRegisters ? 0 : 25 * slots);
+    instructions += countDepth(count) * ofTile;
+  }
+  instructions += 4 * slots * width * shared.size();
+  StepCost step;
+  step.cycles = instructions + kHandOver * (columns.size() + 1);
+  step.instructions = instructions;
+  step.warps = warps;
+  step.resident = countResident(mapping.getThreads(), 66 + (inRegisters ? matrices : 30),
+                                ring + sharedRows * 4 * cost::tileColumns * width);
+  int64_t numColumnTiles = llvm::divideCeil(rows, cost::tileColumns * width);
+  step.columns = static_cast<double>(rows) / static_cast<double>(numColumnTiles);
+  return step;
+}
+
+/// A thread has a row: of a product of a map and a vector, or of two maps.
+static StepCost getMapStep(int64_t rows, double terms) {
+  int64_t threads = std::min(cost::roundUpToWarps(rows), cost::mostThreads);
+  StepCost step;
+  step.cycles = kHandOver + kMemory + 2 * kDependent * terms;
+  step.instructions = 20 + 4 * terms;
+  step.warps = threads / cost::warpThreads;
+  step.resident = countResident(threads, kRegistersWithoutEntries, 8 * rows);
+  return step;
+}
+
+/// One warp, whose maps are in shared memory before it needs them: a row for each thread.
+static StepCost getSmallCarry(double terms) {
+  StepCost step;
+  step.cycles = kWarpHandOver + 33 + 3 * terms;
+  step.instructions = 46 + 2 * terms;
+  step.resident = kMostBlocks / 4;
+  return step;
+}
+
+/// That of a body of which no kernel has rows: a graph.
+static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
+  return GPUMappingAttr::get(loop.getContext(), kernel, cost::warpThreads, /*parts=*/1, /*rows=*/0,
+                             /*columns=*/0, Residence::Memory, /*stages=*/0, TensorPrecision::FP32,
+                             /*offset=*/{});
+}
+
+/// The mapping of the links of `loop`, or the one that it would get. Before bppsa-fuse-gradients a
+/// chain has no sums yet, and its costs are those of what it is then: chunks must have the lengths
+/// by which the run time predicts.
+static GPUMappingAttr getLinkMapping(ChainOp loop) {
+  auto own = dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(loop));
+  if (own && loop.getSumWith().empty())
+    return own;
+  if (loop.isGraphForm())
+    return getDefaultMapping(loop, GPUKernel::BlockPerRow);
+  CotangentLoop links = getCotangentLoop(loop);
+  std::unique_ptr<Region> region = cloneLink(links, {});
+  LoopBody body = getLoopBody(links, region->front(), {});
+  body.summed.clear();
+  FailureOr<MappingChoice> choice =
+      chooseLoopMapping(body, /*canCooperate=*/loop.getPlan().isSequential());
+  return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerRow);
+}
+
+/// The mapping that the transitions of chunks of `loop` would get.
+static GPUMappingAttr getColumnMapping(ChainOp loop) {
+  if (loop.isGraphForm())
+    return getDefaultMapping(loop, GPUKernel::BlockPerColumn);
+  FailureOr<MappingChoice> choice =
+      chooseTransitionMapping(getCotangentLoop(loop), /*readAhead=*/true, TensorPrecision::FP32);
+  return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerColumn);
+}
+
+cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
+  Block &body = loop.getBody().front();
+  size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
+  OperandRange yielded = body.getTerminator()->getOperands();
+  TypeRange arguments = body.getArgumentTypes();
+  jacobian::MatrixType jacobian = inferStepJacobian(loop);
+  bool isDiagonal = jacobian && jacobian.getStructure().isDiagonal();
+  RegionCost region = getRegionCost(loop);
+
+  cost::ChainCost chain;
+  chain.rows = getNumElements(arguments.slice(numSaved, numStates));
+  chain.columns = isDiagonal ? 1 : chain.rows;
+  chain.hasOffset = !loop.getInjected().empty();
+  chain.savedBytes = region.savedBytes;
+  chain.emittedBytes = region.emittedBytes;
+  LinkPart whole(body, yielded), states(body, yielded.take_front(numStates));
+  GPUMappingAttr link = getLinkMapping(loop), columns = getColumnMapping(loop);
+  chain.of(Work::Walk) = whole.getBlockStep(link, numSaved + yielded.size());
+  if (columns.is(GPUKernel::ThreadPerColumn))
+    chain.of(Work::Column) =
+        states.getThreadStep(columns, chain.rows, arguments.take_front(numSaved));
+  else if (columns.is(GPUKernel::ColumnTile))
+    chain.of(Work::Column) = states.getColumnTileStep(
+        columns, chain.rows, loop.getSaved(), body.getArguments().slice(numSaved, numStates));
+  else
+    chain.of(Work::Column) = states.getBlockStep(columns, numSaved + numStates);
+  double terms = static_cast<double>(chain.columns);
+  chain.of(Work::Carry) =
+      chain.rows <= cost::mostColumnRows ? getSmallCarry(terms) : getMapStep(chain.rows, terms);
+  chain.of(Work::Product) = getMapStep(chain.rows, terms * terms);
+  return chain;
+}
+
+std::vector<DeviceChain> bppsa::getDeviceChains(Operation *root) {
+  std::vector<DeviceChain> chains;
+  root->walk([&](ChainOp chain) {
+    // The host runs loops over graphs.
+    if (chain.getPlan().isSequential() && !chain.isGraphForm())
+      chains.push_back({getDeviceCost(chain), getLinkMapping(chain), getColumnMapping(chain)});
+  });
+  return chains;
+}

@@ -1,0 +1,255 @@
+//===- CalibrationFit.cpp - constants of a GPU from measurements ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Where it is known what bounds each phase, a predicted time is linear in the constants. So they
+// are fitted for what bounds the phases by the constants before, until that stays the same, from
+// several guesses, of which the best result is taken.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/Machines/CalibrationFit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace bppsa::cost;
+
+/// The launch, cycles, issues, the rest and that of a position.
+static constexpr size_t numConstants = 2 * numWorks + 3;
+using Vector = std::array<double, numConstants>;
+using Matrix = std::array<Vector, numConstants>;
+
+/// How strongly constants are held where they were. Only those that no measurement tells notice.
+static constexpr double hold = 1e-5;
+
+static Vector toVector(const DeviceConstants &constants) {
+  Vector vector = {constants.launch};
+  for (size_t work = 0; work < numWorks; ++work) {
+    vector[1 + work] = constants.cycle[work];
+    vector[1 + numWorks + work] = constants.issue[work];
+  }
+  vector[numConstants - 2] = constants.rest;
+  vector[numConstants - 1] = constants.restPerPosition;
+  return vector;
+}
+
+static DeviceConstants withVector(DeviceConstants constants, const Vector &vector) {
+  constants.launch = vector[0];
+  for (size_t work = 0; work < numWorks; ++work) {
+    constants.cycle[work] = vector[1 + work];
+    constants.issue[work] = vector[1 + numWorks + work];
+  }
+  constants.rest = vector[numConstants - 2];
+  constants.restPerPosition = vector[numConstants - 1];
+  return constants;
+}
+
+//===----------------------------------------------------------------------===//
+// Least squares
+//===----------------------------------------------------------------------===//
+
+/// Solves the equations of the constants in `free`, the others being 0.
+static Vector solve(Matrix matrix, Vector right, const std::array<bool, numConstants> &free) {
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < numConstants; ++i)
+    if (free[i])
+      rows.push_back(i);
+  // The matrix is symmetric and positive definite: no pivots are needed.
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t j = i + 1; j < rows.size(); ++j) {
+      double factor = matrix[rows[j]][rows[i]] / matrix[rows[i]][rows[i]];
+      for (size_t k = i; k < rows.size(); ++k)
+        matrix[rows[j]][rows[k]] -= factor * matrix[rows[i]][rows[k]];
+      right[rows[j]] -= factor * right[rows[i]];
+    }
+  Vector solution = {};
+  for (size_t i = rows.size(); i-- > 0;) {
+    double value = right[rows[i]];
+    for (size_t k = i + 1; k < rows.size(); ++k)
+      value -= matrix[rows[i]][rows[k]] * solution[rows[k]];
+    solution[rows[i]] = value / matrix[rows[i]][rows[i]];
+  }
+  return solution;
+}
+
+/// Makes x the point between x and `target` where the first of the free constants gets to 0, which
+/// is then free no more; `target` itself where none does.
+static void moveTowards(const Vector &target, Vector &x, std::array<bool, numConstants> &free) {
+  double share = 1;
+  size_t first = numConstants;
+  for (size_t i = 0; i < numConstants; ++i)
+    if (free[i] && target[i] <= 0 && x[i] / (x[i] - target[i]) <= share) {
+      share = x[i] / (x[i] - target[i]);
+      first = i;
+    }
+  for (size_t i = 0; i < numConstants; ++i)
+    x[i] += share * (target[i] - x[i]);
+  if (first < numConstants) {
+    x[first] = 0;
+    free[first] = false;
+  }
+}
+
+/// The x >= 0 with the least x'Mx - 2b'x (Lawson and Hanson).
+static Vector solveNonnegative(const Matrix &matrix, const Vector &right) {
+  Vector x = {};
+  std::array<bool, numConstants> free = {};
+  for (size_t round = 0; round < 10 * numConstants; ++round) {
+    size_t next = numConstants;
+    double steepest = 1e-13;
+    for (size_t i = 0; i < numConstants; ++i) {
+      double slope = right[i];
+      for (size_t j = 0; j < numConstants; ++j)
+        slope -= matrix[i][j] * x[j];
+      if (!free[i] && slope > steepest) {
+        steepest = slope;
+        next = i;
+      }
+    }
+    if (next == numConstants)
+      break;
+    free[next] = true;
+    x[next] = std::numeric_limits<double>::min();
+    for (bool isInside = false; !isInside;) {
+      std::array<bool, numConstants> before = free;
+      moveTowards(solve(matrix, right, free), x, free);
+      isInside = free == before;
+    }
+  }
+  return x;
+}
+
+//===----------------------------------------------------------------------===//
+// Fits
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Fit {
+public:
+  Fit(const std::vector<ChainCost> &chains, const std::vector<Measurement> &measurements,
+      const DeviceConstants &start);
+
+  /// Improves `guess` until what bounds the phases stays the same.
+  DeviceConstants improve(DeviceConstants guess) const;
+  /// The sum of the squares of relative errors.
+  double getError(const DeviceConstants &constants) const;
+
+private:
+  /// A measured pass: its parts that have a constant, in units of `scale`, and other time.
+  std::pair<Vector, double> getRow(const Measurement &measurement,
+                                   const DeviceConstants &constants) const;
+
+  const std::vector<ChainCost> &chains;
+  const std::vector<Measurement> &measurements;
+  /// Sizes of the constants, so that all are numbers around 1, and where they are held.
+  Vector scale, held;
+};
+} // namespace
+
+Fit::Fit(const std::vector<ChainCost> &chains, const std::vector<Measurement> &measurements,
+         const DeviceConstants &start)
+    : chains(chains), measurements(measurements), scale(toVector(start)) {
+  for (size_t i = 0; i < numConstants; ++i) {
+    held[i] = scale[i] > 0;
+    if (scale[i] <= 0)
+      scale[i] = 1;
+  }
+}
+
+std::pair<Vector, double> Fit::getRow(const Measurement &measurement,
+                                      const DeviceConstants &constants) const {
+  Vector row = {};
+  double other = 0;
+  for (const ChainCost &chain : chains)
+    for (const Phase &phase :
+         getPhases(chain, measurement.plan, measurement.steps, measurement.samples)) {
+      const StepCost &step = chain.of(phase.work);
+      auto work = static_cast<size_t>(phase.work);
+      std::array<double, 3> units = getUnits(phase, step, constants.multiprocessors);
+      Bound bound;
+      predictPhase(phase, step, constants, &bound);
+      row[0] += phase.launches;
+      if (bound == Bound::Latency)
+        row[1 + work] += units[0] * 1e-3;
+      else if (bound == Bound::Issue)
+        row[1 + numWorks + work] += units[1] * 1e-3;
+      else
+        other += units[2] / constants.bandwidth;
+    }
+  row[numConstants - 2] = 1;
+  row[numConstants - 1] =
+      1e-3 * static_cast<double>(measurement.steps) * static_cast<double>(measurement.samples);
+  for (size_t i = 0; i < numConstants; ++i)
+    row[i] *= scale[i];
+  return {row, other};
+}
+
+DeviceConstants Fit::improve(DeviceConstants guess) const {
+  DeviceConstants best = guess;
+  double least = getError(guess);
+  for (int round = 0; round < 30; ++round) {
+    Matrix matrix = {};
+    Vector right = {};
+    for (size_t i = 0; i < numConstants; ++i) {
+      matrix[i][i] = hold * hold;
+      right[i] = hold * hold * held[i];
+    }
+    for (const Measurement &measurement : measurements) {
+      auto [row, other] = getRow(measurement, guess);
+      double weight = 1 / measurement.microseconds;
+      for (size_t i = 0; i < numConstants; ++i) {
+        right[i] += weight * row[i] * (1 - weight * other);
+        for (size_t j = 0; j < numConstants; ++j)
+          matrix[i][j] += weight * row[i] * weight * row[j];
+      }
+    }
+    Vector found = solveNonnegative(matrix, right);
+    for (size_t i = 0; i < numConstants; ++i)
+      found[i] *= scale[i];
+    guess = withVector(guess, found);
+    double error = getError(guess);
+    if (error < least)
+      best = guess;
+    if (error >= least)
+      break;
+    least = error;
+  }
+  return best;
+}
+
+double Fit::getError(const DeviceConstants &constants) const {
+  double sum = 0;
+  for (const Measurement &measurement : measurements) {
+    double time =
+        predict(chains, measurement.plan, measurement.steps, measurement.samples, constants);
+    double error = time / measurement.microseconds - 1;
+    sum += error * error;
+  }
+  return sum;
+}
+
+DeviceConstants bppsa::cost::fitConstants(const std::vector<ChainCost> &chains,
+                                          const std::vector<Measurement> &measurements,
+                                          const DeviceConstants &start) {
+  Fit fit(chains, measurements, start);
+  DeviceConstants best = start;
+  double least = std::numeric_limits<double>::infinity();
+  for (double cycles : {0.25, 1.0, 4.0})
+    for (double issues : {0.125, 1.0, 8.0}) {
+      DeviceConstants guess = start;
+      for (size_t work = 0; work < numWorks; ++work) {
+        guess.cycle[work] *= cycles;
+        guess.issue[work] *= issues;
+      }
+      DeviceConstants found = fit.improve(guess);
+      if (double error = fit.getError(found); error < least) {
+        least = error;
+        best = found;
+      }
+    }
+  return best;
+}

@@ -1,0 +1,130 @@
+//===- DeviceShapes.cpp - blocks, columns and chunks by sizes -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace bppsa::cost;
+
+/// More entries in registers leave too few for everything else.
+static constexpr int64_t mostEntries = 128;
+
+/// Entries and elements of sums together, with which ptxas does not spill.
+static constexpr int64_t mostWithSums = 160;
+
+/// Values of a step that a thread of a column tile has at a time, beside vectors of the whole step,
+/// and its elements of a tile.
+static constexpr int64_t otherValues = 2, tileElements = 4;
+
+static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Entries of the matrices of a column in each thread, with which ptxas does not spill: a GRU of 20
+/// units has so many in 8 threads, an LSTM of 10 units spills with 200 in 2.
+static constexpr int64_t mostColumnRegisters = 180;
+
+/// The most threads that share a row.
+static constexpr int64_t mostParts = 8;
+
+/// Sums of products that a lane keeps in registers where blocks share rows.
+static constexpr int64_t mostCooperativeSums = 48;
+
+/// The most threads of a column: with more, threads have few rows, and exchange many.
+static constexpr int64_t mostColumnParts = 8;
+
+/// What one of `parts` threads has of rows of so many elements.
+static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
+  int64_t elements = 0;
+  for (int64_t size : sizes)
+    elements += divideUp(size, parts);
+  return elements;
+}
+
+std::string bppsa::cost::findLimit(int64_t rows, const std::vector<int64_t> &columns,
+                                   const std::vector<int64_t> &summed, int64_t parts) {
+  auto exceeds = [](int64_t value, const char *what, int64_t most) {
+    return std::to_string(value) + what + ", above " + std::to_string(most);
+  };
+  if (parts * rows > mostThreads)
+    return exceeds(parts * rows, " threads of a block", mostThreads);
+  int64_t entries = countElements(columns, parts), all = entries + countElements(summed, parts);
+  int64_t registers = (all + otherRegisters) * roundUpToWarps(rows * parts);
+  if (entries > mostEntries)
+    return exceeds(entries, " entries of matrices in a thread", mostEntries);
+  if (all > mostWithSums)
+    return exceeds(all, " entries of matrices and sums in a thread", mostWithSums);
+  if (registers > registersOfBlock)
+    return exceeds(registers, " registers of a block", registersOfBlock);
+  return "";
+}
+
+std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector<int64_t> &columns,
+                                                 const std::vector<int64_t> &summed) {
+  for (int64_t parts = 1; parts <= mostParts; parts *= 2)
+    if (findLimit(rows, columns, summed, parts).empty())
+      return BlockShape{parts, roundUpToWarps(rows * parts), countElements(columns, parts)};
+  return std::nullopt;
+}
+
+std::optional<int64_t> bppsa::cost::shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums) {
+  int64_t rowsOfWarp = 8;
+  while (rowsOfWarp > 1 && (rowsOfWarp * entries > mostEntries ||
+                            rowsOfWarp * sums * cooperativeSamples > mostCooperativeSums))
+    rowsOfWarp /= 2;
+  bool fits = entries > 0 && rowsOfWarp * entries <= mostEntries &&
+              divideUp(rows, cooperativeWarps * rowsOfWarp) <= mostRowGroups;
+  return fits ? std::optional(rowsOfWarp) : std::nullopt;
+}
+
+int64_t bppsa::cost::countStages(int64_t bytes, int64_t mostBytes) {
+  int64_t count = bytes == 0 ? 0 : mostStages;
+  while (count > 1 && count * bytes > mostBytes)
+    count /= 2;
+  return count == 1 ? 0 : count;
+}
+
+std::optional<ColumnTileShape> bppsa::cost::shapeColumnTile(const ColumnTileNeeds &needs) {
+  int64_t tiles = divideUp(needs.rows, tileRows), rowTiles = divideUp(tiles, mostColumnTileWarps);
+  int64_t registers = (needs.vectors + otherValues) * rowTiles * tileElements;
+  auto fits = [&](int64_t columnTiles) {
+    int64_t bytes = needs.sharedRows * columnTiles * tileColumns * 4;
+    return bytes + needs.otherBytes <= blockSharedBytes &&
+           registers * columnTiles <= mostValueRegisters;
+  };
+  int64_t most = mostColumnTileTiles;
+  while (most > 0 && !fits(most))
+    --most;
+  if (most == 0)
+    return std::nullopt;
+  int64_t all = divideUp(needs.columns, tileColumns),
+          columnTiles = divideUp(all, divideUp(all, most));
+  return ColumnTileShape{divideUp(tiles, rowTiles), rowTiles, columnTiles, registers * columnTiles};
+}
+
+ColumnShape bppsa::cost::shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices,
+                                     bool canShare) {
+  auto countEntries = [&](int64_t parts) {
+    int64_t entries = 0;
+    for (auto [rows, columns] : matrices)
+      entries += divideUp(rows, parts) * columns;
+    return entries;
+  };
+  for (int64_t parts = 1; parts <= (canShare ? mostColumnParts : 1); parts *= 2)
+    if (int64_t entries = countEntries(parts); entries <= mostColumnRegisters)
+      return {parts, /*inRegisters=*/true, entries};
+  return {/*parts=*/1, /*inRegisters=*/false, countEntries(1)};
+}
+
+bool bppsa::cost::takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
+                                 const std::vector<int64_t> &others) {
+  if (inputs.empty())
+    return false;
+  std::vector<int64_t> all = inputs;
+  all.insert(all.end(), others.begin(), others.end());
+  std::optional<BlockShape> together = shareRows(rows, all), alone = shareRows(rows, others);
+  return !together || (alone && alone->parts < together->parts);
+}

@@ -1,0 +1,176 @@
+//===- HostCost.cpp - what a backward pass takes of a CPU -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/Machines/HostCost.h"
+#include "bppsa/CostModel/Machines/ChunkRule.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace bppsa::cost;
+
+/// Samples of a group, which vectors hold side by side and one thread works on.
+static constexpr int64_t samplesOfGroup = 16;
+/// Vector operations that a core starts in a cycle at most, cycles from one to the next that needs
+/// its result at most, and bytes that a core reads and writes in a cycle at least.
+static constexpr double mostIssued = 2, mostLatency = 5, leastBytes = 4;
+
+int64_t bppsa::cost::getNumGroups(int64_t samples) {
+  return (samples + samplesOfGroup - 1) / samplesOfGroup;
+}
+
+namespace {
+/// The cycles of a plan on one chain.
+class PlanCycles {
+public:
+  PlanCycles(const HostChain &chain, int64_t steps, int64_t samples, HostMachine machine)
+      : chain(chain), count(steps), steps(static_cast<double>(steps)),
+        samples(static_cast<double>(samples)), lanes(static_cast<double>(machine.lanes)),
+        groups(static_cast<double>(getNumGroups(samples))),
+        threads(static_cast<double>(machine.threads)),
+        issue(static_cast<double>(samplesOfGroup) / static_cast<double>(machine.lanes) /
+              mostIssued) {}
+
+  double ofSequential() const { return std::ceil(groups / threads) * steps * link(); }
+  double ofChunked(double length) const;
+  double ofTree(int64_t mostLevels) const;
+  double overUnits() const { return std::ceil(samples / threads) * steps * unitLink(); }
+  double ofChunksInLanes(double length) const;
+
+private:
+  /// A link applied to a cotangent, as if nothing that waits were hidden by anything else.
+  double link() const {
+    return static_cast<double>(chain.linkOperations) * issue +
+           static_cast<double>(chain.depth) * mostLatency +
+           static_cast<double>(chain.bytes * samplesOfGroup) / leastBytes;
+  }
+  /// The same with vectors of units. Of each vector operation the last register may not be full.
+  double unitLink() const {
+    double operations = static_cast<double>(chain.linkOperations) / lanes +
+                        static_cast<double>(chain.unitOperations);
+    return operations / mostIssued + static_cast<double>(chain.unitDepth) * mostLatency +
+           static_cast<double>(chain.bytes) / leastBytes;
+  }
+  double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
+  /// A link applied to all columns of a map, whose operations do not wait for each other.
+  double map() const { return numColumns() * static_cast<double>(chain.columnOperations) * issue; }
+  /// A map applied to a cotangent: an operation for each entry.
+  double apply() const { return static_cast<double>(chain.rows) * numColumns() * issue; }
+  /// A map composed with another.
+  double compose() const { return static_cast<double>(chain.columns) * apply(); }
+
+  const HostChain &chain;
+  int64_t count;
+  double steps, samples, lanes, groups, threads, issue;
+};
+} // namespace
+
+double PlanCycles::ofChunked(double length) const {
+  length = std::min(length, steps);
+  double rest = steps - length, turns = std::ceil(groups / threads);
+  // What enters the first chunk is known, and nothing reads what leaves the last.
+  double carried = std::max(std::ceil(steps / length) - 2, 0.0);
+  double first = turns * length * link();
+  double others = std::max(groups * rest / threads, std::min(length, rest)) * link();
+  return first + groups * carried * length * map() / threads + turns * carried * apply() + others;
+}
+
+double PlanCycles::ofChunksInLanes(double length) const {
+  length = std::min(length, steps);
+  // The last chunk is not in lanes.
+  double chunks = std::floor((steps - 1) / length), rest = steps - chunks * length;
+  double rows = std::ceil(samples * chunks / samplesOfGroup);
+  double operations = static_cast<double>(chain.linkOperations);
+  double inLanes = rows * length * (map() + operations * issue) / threads;
+  double carries =
+      samples * chunks * static_cast<double>(chain.rows) * numColumns() / lanes / mostIssued;
+  return inLanes + (carries + samples * rest * operations / lanes / mostIssued) / threads;
+}
+
+double PlanCycles::ofTree(int64_t mostLevels) const {
+  // Links may be made as matrices: each entry is written at least.
+  double work = (steps - 1) * apply();
+  int64_t levels = 0;
+  for (; (count >> (levels + 1)) > 0 && (mostLevels < 0 || levels < mostLevels); ++levels) {
+    int64_t half = int64_t(1) << levels, products = (count - half) / (2 * half) + 1;
+    // On the way up the first is a vector, and the last may not be read.
+    work += static_cast<double>(std::max<int64_t>(products - 2, 0)) * compose() +
+            static_cast<double>(products - 1) * apply();
+  }
+  double roots = static_cast<double>((count >> levels) - 1) * apply();
+  return groups * (work / threads + roots + std::ceil(steps / threads) * link());
+}
+
+/// What `count` counts for all `chains`.
+static double sumCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
+                        HostMachine machine, double (PlanCycles::*count)() const) {
+  double cycles = 0;
+  for (const HostChain &chain : chains)
+    cycles += (PlanCycles(chain, steps, samples, machine).*count)();
+  return cycles;
+}
+
+double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                            int64_t samples, HostMachine machine) {
+  return sumCycles(chains, steps, samples, machine, &PlanCycles::ofSequential);
+}
+
+double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                      int64_t samples, HostMachine machine) {
+  return sumCycles(chains, steps, samples, machine, &PlanCycles::overUnits);
+}
+
+bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
+                                         HostMachine machine) {
+  // As bppsa-choose-task-mapping, for which an operation on a matrix takes one of its numbers.
+  constexpr int64_t cacheNumbers = 32768 / 4, fewestLanes = 8;
+  return machine.lanes >= fewestLanes &&
+         std::any_of(chains.begin(), chains.end(),
+                     [](const HostChain &chain) { return chain.linkOperations > cacheNumbers; });
+}
+
+static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {
+  return static_cast<double>(plan.size > 0 ? plan.size : cpuChunkRule.apply(steps, samples));
+}
+
+double bppsa::cost::getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan,
+                                        int64_t steps, int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains)
+    cycles += PlanCycles(chain, steps, samples, machine)
+                  .ofChunksInLanes(getChunkLength(plan, steps, samples));
+  return cycles;
+}
+
+bool bppsa::cost::mayChunksWin(const std::vector<HostChain> &chains) {
+  constexpr int64_t longSequence = 4096;
+  HostMachine machine;
+  Plan plan = {Plan::Kind::Chunked};
+  double most = std::min(getMostSequentialCycles(chains, longSequence, 1, machine),
+                         getMostUnitCycles(chains, longSequence, 1, machine));
+  return getLeastChunkCycles(chains, plan, longSequence, 1, machine) < most;
+}
+
+double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
+                                   int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains) {
+    PlanCycles ofChain(chain, steps, samples, machine);
+    switch (plan.kind) {
+    case Plan::Kind::Sequential:
+      cycles += ofChain.ofSequential();
+      break;
+    case Plan::Kind::Chunked:
+      cycles += ofChain.ofChunked(getChunkLength(plan, steps, samples));
+      break;
+    case Plan::Kind::Tree:
+      cycles += ofChain.ofTree(plan.size);
+      break;
+    }
+  }
+  return cycles;
+}

@@ -1,0 +1,64 @@
+//===- DeferWeights.cpp - gradients of parameters behind all cotangents ---===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Nobody waits for the gradient of a parameter, so that a stage of a pipeline can form it where it
+// would wait itself (Qi et al.: "Zero Bubble Pipeline Parallelism", ICLR 2024).
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/StatisticUpdates.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_DEFERWEIGHTS
+#include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Moves the operations of `function` that only gradients of parameters and running statistics need
+/// behind all others.
+static void deferWeights(func::FuncOp function) {
+  Block &block = function.front();
+  Operation *returned = block.getTerminator();
+  SetVector<Operation *> statistics = findStatisticUpdates(function), deferred;
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    auto part = attrs::BackwardPart::of(&op);
+    bool isNeededEarlier = llvm::any_of(op.getUsers(), [&](Operation *user) {
+      user = block.findAncestorOpInBlock(*user);
+      return user != returned && !deferred.contains(user);
+    });
+    bool isWeight = part && part.getRole() == BackwardRole::Parameter && !isNeededEarlier;
+    if (isWeight || statistics.contains(&op))
+      deferred.insert(&op);
+  }
+  OpBuilder builder(returned);
+  MarkPhaseOp::create(builder, returned->getLoc(), 2);
+  for (Operation *op : llvm::reverse(deferred))
+    op->moveBefore(returned);
+}
+
+namespace {
+struct DeferWeights : public bppsa::impl::DeferWeightsBase<DeferWeights> {
+  using DeferWeightsBase::DeferWeightsBase;
+
+  void runOnOperation() override {
+    for (const std::string &name : functions) {
+      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!function || !function.getBody().hasOneBlock()) {
+        getOperation().emitError() << "bppsa-defer-weights: needs functions of one block, found '"
+                                   << name << "'; change 'functions'";
+        return signalPassFailure();
+      }
+      deferWeights(function);
+    }
+    getOperation().walk([](Operation *op) { attrs::BackwardPart::remove(op); });
+  }
+};
+} // namespace

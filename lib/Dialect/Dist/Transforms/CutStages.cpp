@@ -1,0 +1,318 @@
+//===- CutStages.cpp - functions of the stages of a pipeline --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A stage runs its forward operations, waits where the backward pass begins, and runs its backward
+// ones: one function, whose values in between are the activations that a microbatch holds. What
+// belongs to no stage every stage computes that needs it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/OperationFlops.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StatisticUpdates.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
+#include "bppsa/Dialect/Dist/Transforms/Passes.h"
+#include "bppsa/Support/Refusal.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CUTSTAGES
+#include "bppsa/Dialect/Dist/Transforms/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+static std::optional<int64_t> getStage(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto stage = op ? attrs::Stage::of(op) : nullptr;
+  return stage ? std::optional<int64_t>(stage.getInt()) : std::nullopt;
+}
+
+/// Makes sizes of values sizes of arguments, as far as they are.
+static void resolveSizes(func::FuncOp function) {
+  SmallVector<Operation *> sizes;
+  function.walk([&](tensor::DimOp op) { sizes.push_back(op); });
+  RewritePatternSet patterns(function.getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  // What is left is found where it is needed.
+  static_cast<void>(applyOpPatternsGreedily(sizes, std::move(patterns), config));
+}
+
+namespace {
+/// What one stage makes and others use.
+struct Transfer {
+  /// In the whole function, beside the value: holds its sizes.
+  dist::StageReceiveOp receive;
+  /// By the stage that uses it.
+  llvm::MapVector<int64_t, int64_t> channels;
+};
+
+/// The values that stages of a function exchange.
+class Transfers {
+public:
+  explicit Transfers(func::FuncOp whole) : whole(whole) {}
+
+  LogicalResult find();
+  const Transfer *get(Value value) const {
+    auto found = transfers.find(value);
+    return found == transfers.end() ? nullptr : &found->second;
+  }
+
+private:
+  LogicalResult checkOrder(Operation *op, int64_t stage, Value operand, bool isBackward);
+  LogicalResult findUses(Operation *op, int64_t stage, bool isBackward);
+  LogicalResult addReceives();
+
+  func::FuncOp whole;
+  llvm::MapVector<Value, Transfer> transfers;
+  llvm::DenseSet<Operation *> backward;
+  int64_t numChannels = 0;
+};
+
+/// Writes the function of a stage.
+class StageBuilder {
+public:
+  StageBuilder(func::FuncOp whole, const Transfers &transfers, int64_t stage, int64_t numStages)
+      : whole(whole), transfers(transfers), stage(stage), numStages(numStages),
+        builder(whole.getContext()) {}
+
+  func::FuncOp build(StringRef name);
+
+private:
+  Value get(Value value);
+  void clone(Operation &op);
+  void send(Operation &op);
+  void count(Operation &op);
+  void addReturn(func::FuncOp function);
+
+  func::FuncOp whole;
+  const Transfers &transfers;
+  int64_t stage, numStages;
+  OpBuilder builder;
+  IRMapping mapping;
+  /// Forward, cotangents, gradients of parameters.
+  std::array<double, 3> flops = {};
+  bool isBackward = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+/// Cotangents go back, everything else forward: otherwise stages would wait for each other.
+LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand, bool isBackward) {
+  int64_t other = *getStage(operand);
+  bool isOfBackward = backward.contains(operand.getDefiningOp());
+  if (isBackward ? !isOfBackward || other >= stage : other <= stage)
+    return success();
+  return refuseOp(op) << "of stage " << stage << " needs a value of stage " << other << ", "
+                      << (isBackward ? "which cotangents reach later"
+                                     : "which activations reach later")
+                      << "; put them into one stage";
+}
+
+/// Notes what `op`, or what it needs and belongs to no stage, uses of other stages than `stage`.
+LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward) {
+  SmallVector<Operation *> worklist = {op};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    Operation *next = worklist.pop_back_val();
+    for (Value operand : getUsedValues(next)) {
+      std::optional<int64_t> other = getStage(operand);
+      Operation *made = operand.getDefiningOp();
+      if (!other && made && seen.insert(made).second) {
+        if (!isMemoryEffectFree(made))
+          return refuseOp(made, "of no stage has side effects; it needs a stage");
+        worklist.push_back(made);
+      }
+      if (!other || *other == stage)
+        continue;
+      if (failed(checkOrder(op, stage, operand, isBackward)))
+        return failure();
+      if (!isa<RankedTensorType>(operand.getType()))
+        return refuseOp(made) << "makes a value of type " << operand.getType() << " that stage "
+                              << stage << " needs, too; stages exchange tensors alone";
+      Transfer &transfer = transfers[operand];
+      if (transfer.channels.try_emplace(stage, numChannels).second)
+        ++numChannels;
+    }
+  }
+  return success();
+}
+
+LogicalResult Transfers::addReceives() {
+  for (auto &[value, transfer] : transfers) {
+    OpBuilder builder(whole.getContext());
+    builder.setInsertionPointAfterValue(value);
+    SmallVector<Value> sizes;
+    auto type = cast<RankedTensorType>(value.getType());
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(tensor::DimOp::create(builder, value.getLoc(), value, dim));
+    transfer.receive = dist::StageReceiveOp::create(builder, value.getLoc(), type, sizes, Value(),
+                                                    *getStage(value), /*channel=*/0);
+  }
+  resolveSizes(whole);
+  for (auto &[value, transfer] : transfers) {
+    SmallVector<Value> worklist = llvm::to_vector<4>(transfer.receive.getSizes());
+    while (!worklist.empty()) {
+      Value size = worklist.pop_back_val();
+      if (getStage(size))
+        return value.getDefiningOp()->emitOpError(
+            "has sizes that depend on what a stage computes; stages exchange arrays whose sizes "
+            "are known from those of arguments");
+      if (Operation *made = size.getDefiningOp())
+        llvm::append_range(worklist, getUsedValues(made));
+    }
+  }
+  return success();
+}
+
+LogicalResult Transfers::find() {
+  resolveSizes(whole);
+  bool isBackward = false;
+  for (Operation &op : whole.front().without_terminator()) {
+    if (auto mark = dyn_cast<MarkPhaseOp>(op))
+      isBackward = mark.getPhase() == 1;
+    if (isBackward)
+      backward.insert(&op);
+    if (auto stage = attrs::Stage::of(&op))
+      if (failed(findUses(&op, stage.getInt(), isBackward)))
+        return failure();
+  }
+  return addReceives();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// `value` of the whole function in that of the stage.
+Value StageBuilder::get(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  std::optional<int64_t> other = getStage(value);
+  if (!other) {
+    clone(*op);
+    return mapping.lookup(value);
+  }
+  const Transfer *transfer = transfers.get(value);
+  dist::StageReceiveOp receive = transfer->receive;
+  SmallVector<Value> sizes;
+  for (Value size : receive.getSizes())
+    sizes.push_back(get(size));
+  auto made = dist::StageReceiveOp::create(builder, value.getLoc(), value.getType(), sizes, Value(),
+                                           *other, transfer->channels.find(stage)->second);
+  mapping.map(value, made.getResult());
+  return made.getResult();
+}
+
+void StageBuilder::clone(Operation &op) {
+  for (Value used : getUsedValues(&op))
+    get(used);
+  attrs::Stage::remove(builder.clone(op, mapping));
+}
+
+/// Sends what `op` has made to the stages that need it.
+void StageBuilder::send(Operation &op) {
+  for (Value result : op.getResults())
+    if (const Transfer *transfer = transfers.get(result))
+      for (auto [other, channel] : transfer->channels)
+        dist::StageSendOp::create(builder, op.getLoc(), mapping.lookup(result), other, channel);
+}
+
+void StageBuilder::count(Operation &op) {
+  if (auto mark = dyn_cast<MarkPhaseOp>(op))
+    isBackward = mark.getPhase() == 1;
+  auto part = attrs::BackwardPart::of(&op);
+  bool isWeight = part && part.getRole() == BackwardRole::Parameter;
+  flops[!isBackward ? 0 : isWeight ? 2 : 1] += countStepFlops(&op);
+}
+
+/// Returns what the stage makes; what no stage makes is the last one's.
+void StageBuilder::addReturn(func::FuncOp function) {
+  Operation *returned = whole.front().getTerminator();
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [i, value] : llvm::enumerate(returned->getOperands()))
+    if (getStage(value).value_or(numStages - 1) == stage) {
+      results.push_back(get(value));
+      attributes.push_back(whole.getResultAttrDict(i));
+    }
+  func::ReturnOp::create(builder, returned->getLoc(), results);
+  function.setType(builder.getFunctionType(whole.getArgumentTypes(), TypeRange(results)));
+  function.setAllResultAttrs(attributes);
+}
+
+func::FuncOp StageBuilder::build(StringRef name) {
+  builder.setInsertionPoint(whole);
+  auto function = cast<func::FuncOp>(builder.cloneWithoutRegions(*whole));
+  function.setSymName(name);
+  Block &block = function.getBody().emplaceBlock();
+  for (BlockArgument argument : whole.getArguments())
+    mapping.map(argument, block.addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToEnd(&block);
+  for (Operation &op : whole.front().without_terminator()) {
+    auto own = attrs::Stage::of(&op);
+    if (isa<MarkPhaseOp>(op) || (own && own.getInt() == stage)) {
+      count(op);
+      clone(op);
+      send(op);
+    }
+  }
+  addReturn(function);
+  SetVector<Operation *> updates = findStatisticUpdates(function);
+  for (Operation *op : llvm::reverse(updates))
+    op->moveBefore(block.getTerminator());
+  attrs::StageWork::set(function, builder.getDenseF64ArrayAttr(flops));
+  return function;
+}
+
+namespace {
+struct CutStages : public bppsa::impl::CutStagesBase<CutStages> {
+  using CutStagesBase::CutStagesBase;
+
+  void runOnOperation() override {
+    for (const std::string &name : functions) {
+      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!function)
+        getOperation().emitError() << "bppsa-cut-stages: needs functions that are there, found '"
+                                   << name << "'; change 'functions'";
+      if (!function || failed(cut(function)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult cut(func::FuncOp function) {
+    OpBuilder builder(function);
+    builder.setInsertionPointAfter(function);
+    auto whole = cast<func::FuncOp>(builder.clone(*function));
+    function.walk([](Operation *op) { attrs::Stage::remove(op); });
+    Transfers transfers(whole);
+    if (failed(transfers.find()))
+      return failure();
+    for (int64_t stage = 0; stage < stages; ++stage)
+      StageBuilder(whole, transfers, stage, stages)
+          .build((function.getSymName() + "_stage" + Twine(stage)).str());
+    whole.erase();
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,63 @@
+//===- SignalGradients.cpp - when gradients are final, parameters read ----===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArrayUses.h"
+#include "bppsa/Dialect/Dist/IR/Dist.h"
+#include "bppsa/Dialect/Dist/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SIGNALGRADIENTS
+#include "bppsa/Dialect/Dist/Transforms/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Puts the operations for `parameter` and its gradient into their block.
+static void signal(BlockArgument parameter, BlockArgument gradient) {
+  Block &block = *parameter.getOwner();
+  Operation *first = &block.front(), *last = block.getTerminator()->getPrevNode();
+  std::optional<ArrayUses> read = findUses(parameter), written = findUses(gradient);
+  if (read && written) {
+    ArrayUses all = *written;
+    for (Operation *op : {read->first, read->last})
+      if (op)
+        all.add(op);
+    if (all.first)
+      first = all.first;
+    if (written->last)
+      last = written->last;
+  }
+  Location loc = gradient.getLoc();
+  OpBuilder builder(first);
+  dist::AwaitParameterOp::create(builder, parameter.getLoc(), parameter);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  dist::SignalGradientOp::create(builder, loc, gradient);
+}
+
+namespace {
+struct SignalGradients : public bppsa::impl::SignalGradientsBase<SignalGradients> {
+  using SignalGradientsBase::SignalGradientsBase;
+
+  void runOnOperation() override {
+    for (const std::string &name : functions) {
+      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!function || function.isExternal() || !llvm::hasSingleElement(function.getBody())) {
+        getOperation().emitError() << "bppsa-signal-gradients: needs a function '" << name
+                                   << "' of one block, found none; leave it out of 'functions'";
+        return signalPassFailure();
+      }
+      auto parameters = findArguments<attrs::Parameter>(function);
+      for (BlockArgument gradient : function.getArguments())
+        if (StringAttr of = attrs::Gradient::ofArgument(function, gradient.getArgNumber()))
+          if (BlockArgument parameter = parameters.lookup(of))
+            signal(parameter, gradient);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,21 @@
+//===- LayerWork.h - layers of a training step in IR ------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_SIMULATOR_MODEL_LAYERWORK_H
+#define BPPSA_LIB_SIMULATOR_MODEL_LAYERWORK_H
+
+#include "bppsa/Simulator/Model/ModelLayers.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace bppsa {
+
+/// The layers of a sequential training step with gradients, of which all sizes are known. Nothing
+/// where no node has parameters.
+std::vector<ModelLayer> countLayers(mlir::func::FuncOp step);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_SIMULATOR_MODEL_LAYERWORK_H

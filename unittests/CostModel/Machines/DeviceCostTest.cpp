@@ -1,0 +1,146 @@
+//===- DeviceCostTest.cpp - the cost model of GPUs ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Expected times are computed by hand from the formulas of docs/GPUCosts.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/Machines/DeviceCost.h"
+#include "bppsa/CostModel/Machines/DeviceShapes.h"
+#include "gtest/gtest.h"
+
+using namespace bppsa::cost;
+
+/// A state of two rows: a step of a block takes 100 cycles, of a warp of columns 300.
+static ChainCost makeChain() {
+  ChainCost chain;
+  chain.rows = chain.columns = 2;
+  chain.savedBytes = 8;
+  chain.emittedBytes = 8;
+  chain.of(Work::Walk) = {100, 50, 1, 32, 1};
+  chain.of(Work::Column) = {300, 200, 1, 16, 32};
+  chain.of(Work::Carry) = {400, 30, 1, 32, 1};
+  chain.of(Work::Product) = {500, 60, 1, 32, 1};
+  return chain;
+}
+
+/// 1 GHz, so that a cycle is a nanosecond, ten multiprocessors, a launch in 2 us, 1 GB/s.
+static DeviceConstants makeDevice() {
+  DeviceConstants device;
+  device.multiprocessors = 10;
+  device.bandwidth = 1e6;
+  device.launch = 2;
+  device.cycle.fill(1);
+  device.issue.fill(1);
+  return device;
+}
+
+static double predictFor(const char *plan, int64_t steps, int64_t samples) {
+  return predict({makeChain()}, *parsePlan(plan), steps, samples, makeDevice());
+}
+
+TEST(DeviceCostTest, OneSampleWaitsForItsSteps) {
+  // 1000 steps of 0.1 us.
+  EXPECT_DOUBLE_EQ(predictFor("", 1000, 1), 2 + 100);
+  EXPECT_DOUBLE_EQ(predictFor("linear", 1000, 1), 2 + 100);
+}
+
+TEST(DeviceCostTest, ChunksAreThreePhases) {
+  // 10 chunks: 9 maps of 100 steps, 9 carries, and 100 steps again.
+  EXPECT_DOUBLE_EQ(predictFor("chunked:100", 1000, 1), 3 * 2 + 30 + 9 * 0.4 + 10);
+  // The whole length is one chunk: the seeds are handed over, no map is made.
+  EXPECT_DOUBLE_EQ(predictFor("chunked:1000", 1000, 1), 2 * 2 + 100);
+}
+
+TEST(DeviceCostTest, ManySamplesWaitForInstructionsOrForPlaces) {
+  // 40 schedulers: 320 samples have 8 warps on each, 8 * 50 instructions in a step.
+  EXPECT_DOUBLE_EQ(predictFor("", 1000, 320), 2 + 400);
+  // With places for one block in each multiprocessor there are 32 rounds.
+  ChainCost chain = makeChain();
+  chain.of(Work::Walk).resident = 1;
+  EXPECT_DOUBLE_EQ(predict({chain}, {}, 1000, 320, makeDevice()), 2 + 3200);
+  // 16 bytes a step and sample, at 1 byte in a microsecond.
+  DeviceConstants slow = makeDevice();
+  slow.bandwidth = 1;
+  EXPECT_DOUBLE_EQ(predict({makeChain()}, {}, 1000, 1, slow), 2 + 16000);
+}
+
+TEST(DeviceCostTest, ChunksAreAsLongAsWorkOrWaitingIs) {
+  // One sample waits: sqrt(T * 400 / (300 + 100)). Two columns keep a multiprocessor busy for
+  // 2 / 32 * 200 / 4 = 3.125 cycles of a step, and 132 of them take 400 cycles for a step of many.
+  ChunkRule rule = getChunkRule(makeChain());
+  EXPECT_EQ(rule.apply(1000, 1), 31);
+  EXPECT_EQ(rule.apply(100, 1000), 10);
+  EXPECT_EQ(rule.apply(100, 5000), 29);
+  EXPECT_EQ(rule.apply(10, 1), 8);
+  EXPECT_EQ(rule.apply(100000, 1), 64);
+  EXPECT_DOUBLE_EQ(predictFor("chunked", 1000, 1), predictFor("chunked:31", 1000, 1));
+}
+
+TEST(DeviceCostTest, ATreeHasTwoLaunchesForEachLevel) {
+  // Of 8 links: leaves, 3 levels up, seeds and the only root, which has no product, 2 levels down
+  // (the third has no pair but the first), what is emitted by a block of 8 steps.
+  double launches = 1 + 3 + 2 + 2 + 1;
+  EXPECT_DOUBLE_EQ(predictFor("blelloch", 8, 1), launches * 2 + 0.3 + 3 * 0.5 + 2 * 0.4 + 8 * 0.1);
+  // One level leaves four roots, of which the first has no product.
+  EXPECT_DOUBLE_EQ(predictFor("hybrid:1", 8, 1), 6 * 2 + 0.3 + 0.5 + 0.4 + 3 * 0.4 + 8 * 0.1);
+}
+
+TEST(DeviceCostTest, OffsetsAreWalkedByBlocks) {
+  ChainCost chain = makeChain();
+  chain.hasOffset = true;
+  EXPECT_DOUBLE_EQ(predict({chain}, *parsePlan("chunked:100"), 1000, 1, makeDevice()),
+                   predictFor("chunked:100", 1000, 1) + 2 + 10);
+}
+
+TEST(DeviceCostTest, ChainsFollowEachOther) {
+  EXPECT_DOUBLE_EQ(predict({makeChain(), makeChain()}, {}, 1000, 1, makeDevice()), 2 * (2 + 100));
+}
+
+TEST(DeviceCostTest, ReadsPlans) {
+  EXPECT_EQ(parsePlan("chunked")->size, 0);
+  EXPECT_EQ(parsePlan("auto")->kind, Plan::Kind::Chunked);
+  EXPECT_EQ(parsePlan("hybrid:0")->kind, Plan::Kind::Sequential);
+  for (const char *wrong : {"tree", "chunked:", "chunked:x", "chunked:-1", "hybrid:99999999999"})
+    EXPECT_FALSE(parsePlan(wrong)) << wrong;
+}
+
+TEST(DeviceShapesTest, ChunksGrowWithTheRoot) {
+  for (auto [steps, chunk] :
+       {std::pair<int64_t, int64_t>{1, 8}, {1000, 22}, {5000, 50}, {30000, 64}})
+    EXPECT_EQ(cpuChunkRule.apply(steps, /*samples=*/7), chunk);
+}
+
+TEST(DeviceShapesTest, RowsAreSharedUntilTheyFit) {
+  // Of an RNN of 64 and an LSTM of 64 units, and a GRU of 128, whose rows never fit.
+  EXPECT_EQ(shareRows(64, {64})->threads, 64);
+  EXPECT_EQ(shareRows(64, {64, 64, 64, 64})->parts, 2);
+  EXPECT_EQ(shareRows(20, {80}, {80})->parts, 1);
+  EXPECT_EQ(shareRows(20, {80}, {81})->parts, 2);
+  EXPECT_FALSE(shareRows(128, {128, 128, 128, 128, 128, 128, 128, 128, 128}));
+}
+
+TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
+  // Of an RNN, a GRU and an LSTM; with slices of vectors, one thread has all rows.
+  EXPECT_EQ(shareColumn({{10, 10}}, true).parts, 1);
+  EXPECT_EQ(shareColumn({{20, 20}}, true).entries, 100);
+  EXPECT_EQ(shareColumn({{20, 20}, {20, 20}, {20, 20}}, true).parts, 8);
+  EXPECT_EQ(shareColumn({{10, 10}, {10, 10}, {10, 10}, {10, 10}}, true).parts, 4);
+  EXPECT_FALSE(shareColumn({{20, 20}}, false).inRegisters);
+  EXPECT_FALSE(shareColumn({{20, 20}, {20, 20}, {20, 20}, {20, 20}}, true).inRegisters);
+}
+
+TEST(DeviceShapesTest, InputsAreTakenOutWhereRowsAreSharedByFewer) {
+  // GRUs: of 20 units with 12 inputs and 40, and of 64 units with 12 and 64.
+  EXPECT_FALSE(takesOutInputs(20, {12, 12, 12}, {20, 20, 20}));
+  EXPECT_TRUE(takesOutInputs(20, {40, 40, 40}, {20, 20, 20}));
+  EXPECT_FALSE(takesOutInputs(64, {12, 12, 12}, {64, 64, 64}));
+  EXPECT_TRUE(takesOutInputs(64, {64, 64, 64}, {64, 64, 64}));
+  // Rows that do not fit, of an RNN with 600 inputs, and a GRU of 128 units with one.
+  EXPECT_TRUE(takesOutInputs(130, {600}, {130}));
+  EXPECT_TRUE(takesOutInputs(128, {1, 1, 1}, {128, 128, 128}));
+  EXPECT_FALSE(takesOutInputs(128, {}, {128, 128, 128}));
+}

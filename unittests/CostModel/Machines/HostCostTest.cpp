@@ -1,0 +1,128 @@
+//===- HostCostTest.cpp - bounds of passes on a CPU -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/CostModel/Machines/HostCost.h"
+#include "gtest/gtest.h"
+
+using namespace bppsa::cost;
+
+/// A recurrent layer of `hidden` units and `gates` gates, as the compiler counts it.
+static HostChain makeLayer(int64_t hidden, int64_t gates, int64_t states) {
+  HostChain chain;
+  chain.rows = chain.columns = states * hidden;
+  chain.columnOperations = gates * hidden * (hidden + 1);
+  chain.linkOperations = chain.columnOperations + gates * hidden;
+  chain.depth = (hidden + 7) / 8 * gates * hidden + 10;
+  chain.bytes = 4 * (gates + states) * hidden;
+  return chain;
+}
+
+static bool mayWin(const std::vector<HostChain> &chains, const char *plan, int64_t steps,
+                   int64_t samples, HostMachine machine) {
+  return getLeastCycles(chains, *parsePlan(plan), steps, samples, machine) <
+         getMostSequentialCycles(chains, steps, samples, machine);
+}
+
+/// By hand: 10 operations that a core starts two of in a cycle with one register for a row of 16
+/// samples, 3 that wait 5 cycles each, and 8 bytes for each of 16 samples, four in a cycle.
+TEST(HostCostTest, CountsCycles) {
+  HostChain chain;
+  chain.rows = chain.columns = 2;
+  chain.linkOperations = 10;
+  chain.columnOperations = 4;
+  chain.depth = 3;
+  chain.bytes = 8;
+  double link = 5 + 15 + 32;
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 33, {2, 16}), 2 * 100 * link);
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain, chain}, 100, 16, {1, 16}), 2 * 100 * link);
+  // Four registers for a row.
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 4}), 100 * (link + 15));
+  // Ten chunks of ten steps: one that begins, eight maps of two columns and as many products with
+  // two rows and columns, and nine chunks from what they carry.
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {1, 16}),
+                   8 * 10 * 2 * 2 + 8 * 2 + 100 * link);
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {5, 16}),
+                   8 * 10 * 2 * 2 / 5.0 + 8 * 2 + (10 + 18) * link);
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("linear"), 100, 16, {5, 16}), 100 * link);
+}
+
+/// Vectors of units: 10 operations fill 10/16 of a register, and each of 6 vector operations may
+/// leave one with room.
+TEST(HostCostTest, CountsCyclesOfSmallBatches) {
+  HostChain chain;
+  chain.rows = chain.columns = 2;
+  chain.linkOperations = 10;
+  chain.columnOperations = 4;
+  chain.unitOperations = 6;
+  chain.unitDepth = 3;
+  chain.bytes = 8;
+  double link = (10 / 16.0 + 6) / 2 + 15 + 2;
+  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 1, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 3, {2, 16}), 2 * 100 * link);
+  // Nine chunks of ten steps in one group of lanes: maps of two columns and a link for each step.
+  // A last chunk, over units, and what is carried across the others.
+  double perStep = (2 * 4 + 10) / 2.0, last = 10 * 10 / 32.0, carries = 9 * 4 / 32.0;
+  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 1, {1, 16}),
+                   10 * perStep + last + carries);
+  // 18 rows take two groups.
+  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 2, {1, 16}),
+                   2 * (10 * perStep + last + carries));
+}
+
+TEST(HostCostTest, ChunksMayWinWhereStatesAreSmall) {
+  for (int64_t hidden : {4, 64}) {
+    HostChain chain = makeLayer(hidden, 3, 1);
+    chain.unitOperations = 3 * hidden + 20;
+    chain.unitDepth = hidden + 20;
+    EXPECT_EQ(mayChunksWin({chain}), hidden == 4) << hidden;
+  }
+}
+
+TEST(HostCostTest, ScansNeedThreadsThatSamplesLeave) {
+  std::vector<HostChain> lstms = {makeLayer(128, 4, 2), makeLayer(128, 4, 2)};
+  for (const char *plan : {"auto", "chunked:32", "blelloch", "hybrid:2", "linear"}) {
+    // One group of samples for each thread, and what two cores can gain with one group.
+    for (int64_t samples : {1, 16, 32, 1000})
+      for (int64_t lanes : {4, 8, 16})
+        EXPECT_FALSE(mayWin(lstms, plan, 128, samples, {2, lanes})) << plan << samples;
+    EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 16, {2, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(1, 1, 1)}, plan, 1000, 64, {4, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(1, 1, 1)}, plan, 1000, 16, {1, 16})) << plan;
+  }
+}
+
+TEST(HostCostTest, ScansMayWinWithManyThreads) {
+  for (const char *plan : {"auto", "chunked:32", "blelloch"}) {
+    EXPECT_TRUE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 16, {256, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 4096, {256, 16})) << plan;
+  }
+  // A single chunk is the sequential pass.
+  EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, "chunked:32", 32, 16, {256, 16}));
+}
+
+/// A scan of diagonals does twice the work, which is why it may win with two threads.
+TEST(HostCostTest, ScansOfDiagonalsMayWin) {
+  HostChain chain = makeLayer(64, 1, 1);
+  chain.columns = 1;
+  chain.columnOperations = 64;
+  EXPECT_TRUE(mayWin({chain}, "auto", 1000, 16, {4, 16}));
+  EXPECT_FALSE(mayWin({chain}, "auto", 1000, 64, {4, 16}));
+}
+
+TEST(HostCostTest, SamplesShareMatricesThatLeaveTheCache) {
+  EXPECT_EQ(getNumGroups(1), 1);
+  EXPECT_EQ(getNumGroups(16), 1);
+  EXPECT_EQ(getNumGroups(17), 2);
+  HostChain small, large;
+  small.linkOperations = 8192;
+  large.linkOperations = 8193;
+  EXPECT_FALSE(doSamplesShareMatrices({small}, {2, 16}));
+  EXPECT_TRUE(doSamplesShareMatrices({small, large}, {2, 16}));
+  EXPECT_TRUE(doSamplesShareMatrices({large}, {2, 8}));
+  EXPECT_FALSE(doSamplesShareMatrices({large}, {2, 4}));
+  EXPECT_FALSE(doSamplesShareMatrices({}, {2, 16}));
+}
