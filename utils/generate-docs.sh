@@ -19,18 +19,22 @@ generate() {
 }
 
 generate BGPUDialect.md Dialect/BGPU/IR/BGPUOps.td -gen-dialect-doc -dialect=bgpu
-generate BlockKernelPasses.md Dialect/BGPU/Transforms/Passes.td -gen-pass-doc
 generate BPPSADialect.md Dialect/BPPSA/IR/BPPSADefinitions.td -gen-dialect-doc -dialect=bppsa
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
+generate BackwardOrderPasses.md Dialect/BPPSA/Transforms/BackwardOrder/Passes.td -gen-pass-doc
+generate BlockKernelPasses.md Dialect/BGPU/Transforms/Passes.td -gen-pass-doc
 generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc
+generate CPUCodegenPasses.md Codegen/CPU/Passes.td -gen-pass-doc
+generate CPUKernelPasses.md Codegen/CPU/Kernels/Passes.td -gen-pass-doc
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
-generate DevicePasses.md Dialect/BPPSA/Transforms/Device/Passes.td -gen-pass-doc
+generate CostModelPasses.md CostModel/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
-generate EvaluationPasses.md Evaluation/Passes.td -gen-pass-doc
+generate DistDialect.md Dialect/Dist/IR/DistOps.td -gen-dialect-doc -dialect=dist
+generate DistPasses.md Dialect/Dist/Transforms/Passes.td -gen-pass-doc
+generate GPUMappingPasses.md Dialect/BGPU/Transforms/Mapping/Passes.td -gen-pass-doc
 generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc
-generate KernelPasses.md Dialect/BPPSA/Transforms/Kernels/Passes.td -gen-pass-doc
+generate JacobianDialect.md Dialect/Jacobian/IR/JacobianOps.td -gen-dialect-doc -dialect=jacobian
+generate JacobianPasses.md Dialect/Jacobian/Transforms/Passes.td -gen-pass-doc
 generate LoopPasses.md Dialect/BPPSA/Transforms/Loops/Passes.td -gen-pass-doc
 generate ScanPasses.md Dialect/BPPSA/Transforms/Scan/Passes.td -gen-pass-doc
-generate SchedulePasses.md Dialect/BPPSA/Transforms/Schedule/Passes.td -gen-pass-doc
-generate StructurePasses.md Dialect/BPPSA/Transforms/Structure/Passes.td -gen-pass-doc
-generate TransformPasses.md Transforms/Passes.td -gen-pass-doc
+generate StreamPasses.md Dialect/BGPU/Transforms/Streams/Passes.td -gen-pass-doc

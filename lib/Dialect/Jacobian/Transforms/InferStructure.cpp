@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/CostModel/LayerGraph.h"
 #include "bppsa/CostModel/ChainExtraction.h"
+#include "bppsa/CostModel/LayerGraph.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
