@@ -1,0 +1,105 @@
+"""The libraries under lib form a DAG, and sources include only headers of libraries below their own."""
+
+import functools
+import os
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEFINITION = re.compile(r"^\s*(?:bppsa_add_library|add_library)\((\w+)([^)]*)\)", re.M)
+# What the compiler and the libraries of programs agree on: a file format, and calls of the emulator.
+SHARED = {"Emulator/EmulatorInterface.h", "Runtime/ProgramImage.h"}
+
+
+@functools.cache
+def libraries():
+    """The folder under lib and the libraries in LINK_LIBS, for each library of the compiler."""
+    found = {}
+    for path in ROOT.glob("lib/**/CMakeLists.txt"):
+        for name, body in DEFINITION.findall(path.read_text()):
+            if "$<" in name or name in found:
+                continue
+            links = body.split("LINK_LIBS")[1].split() if "LINK_LIBS" in body else []
+            objects = re.findall(r"\$<TARGET_OBJECTS:(\w+)>", body)
+            found[name] = (path.parent.relative_to(ROOT / "lib").as_posix(), {*links, *objects})
+    return {name: (folder, links & found.keys()) for name, (folder, links) in found.items()}
+
+
+@functools.cache
+def reachable(name):
+    """`name` and every library below it."""
+    below = {name}
+    for link in libraries()[name][1]:
+        below |= reachable(link)
+    return below
+
+
+def find_cycle(graph):
+    """A list of names that depend on each other in a circle; empty if there is none."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return path[path.index(name) :] + [name]
+        if name in done:
+            return []
+        path.append(name)
+        for link in sorted(graph[name][1]):
+            if cycle := visit(link):
+                return cycle
+        done.add(path.pop())
+        return []
+
+    return next((cycle for name in sorted(graph) if (cycle := visit(name))), [])
+
+
+@functools.cache
+def folders():
+    """The libraries of each folder that has any, relative to lib."""
+    found = {}
+    for name, (folder, _) in libraries().items():
+        found.setdefault(folder, set()).add(name)
+    return found
+
+
+def owner(path):
+    """The libraries of the deepest folder that contains `path`, relative to lib."""
+    while path and path not in folders():
+        path = os.path.dirname(path)
+    return folders().get(path, set())
+
+
+def included_folders(path):
+    """The folders under include/bppsa whose headers the file includes."""
+    for header in re.findall(r'^#include "bppsa/([^"]+)"', path.read_text(), re.M):
+        yield os.path.dirname(header), header
+
+
+def test_libraries_form_a_dag():
+    assert len(libraries()) > 30
+    assert find_cycle(libraries()) == []
+
+
+def test_a_cycle_is_found():
+    graph = {"a": ("", {"b"}), "b": ("", {"c"}), "c": ("", {"b"})}
+    assert find_cycle(graph) == ["b", "c", "b"]
+
+
+COMPILER = sorted(name for name in libraries() if name[0].isupper() and name != "BPPSAOnnxProto")
+
+
+@pytest.mark.parametrize("name", COMPILER)
+def test_sources_include_only_libraries_below(name):
+    folder, below = libraries()[name][0], reachable(name)
+    sources = [p for base in ("lib", "include/bppsa") for p in (ROOT / base / folder).rglob("*.[ch]*")]
+    wrong = []
+    for source in sources:
+        relative = source.relative_to(ROOT / ("lib" if "include" not in source.parts[:-1] else "include/bppsa"))
+        if name not in owner(relative.parent.as_posix()):
+            continue
+        for target, header in included_folders(source):
+            if owner(target) and not owner(target) & below and header not in SHARED:
+                wrong.append(f"{relative} includes {header} of {sorted(owner(target))}")
+    assert wrong == []
