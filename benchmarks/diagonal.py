@@ -65,7 +65,7 @@ def write_ir(cell, size, plan):
 func.func @backward({commas(f"%{x}s: {sequence}" for x in saved)}, %seed: {state}) -> ({results}) {{
   %r:{count} = {loop}
       saved({commas(f"%{x}s" for x in saved)} : {commas([sequence] * len(saved))})
-      seeds(%seed : {state}) inject_into [] -> ({state}) {outputs} {{
+      seeds(%seed : {state}) -> ({state}) {outputs} {{
   ^bb0({commas(f"%{x}: {vector}" for x in saved)}, %g: {vector}):
     {link.format(N=size)}
     bppsa.yield {commas(f"%{x}" for x in ("h", *emitted))} : {commas([vector] * count)}

@@ -114,9 +114,7 @@ struct RaiseProduct : OpRewritePattern<linalg::GenericOp> {
     if (product->bias)
       captures.push_back(product->bias);
     auto loop = RecurrenceOp::create(rewriter, loc, TypeRange(), product->root->getResultTypes(),
-                                     product->sequence, ValueRange(), captures, /*steps=*/Value(),
-                                     ValueRange(),
-                                     /*reverse=*/false, /*lanes=*/IntegerAttr());
+                                     product->sequence, ValueRange(), captures);
     buildBody(rewriter, loc, *product, loop);
     rewriter.replaceOp(product->root, loop.getOutputs());
     return success();

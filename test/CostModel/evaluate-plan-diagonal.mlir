@@ -19,7 +19,7 @@
 // CHECK: Function=diagonal | Remark="chunked:4 on 64 links: depth 22, 42 compose, 64 apply, 480 flops
 // CHECK-SAME: 240 bytes of memory
 func.func @diagonal(%a: tensor<64x1x4xf32>, %g: tensor<1x4xf32>) -> tensor<1x4xf32> {
-  %0 = bppsa.chain saved(%a : tensor<64x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into [] -> (tensor<1x4xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<64x1x4xf32>) seeds(%g : tensor<1x4xf32>) -> (tensor<1x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -44,7 +44,7 @@ func.func @injected(%a: tensor<64x1x4xf32>, %s: tensor<64x1x4xf32>, %g: tensor<1
 // CHECK: Function=dense | Remark="blelloch on 64 links: depth 10, 57 compose, 64 apply, 10368 flops
 // CHECK-SAME: 4112 bytes of memory
 func.func @dense(%a: tensor<64x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> {
-  %0 = bppsa.chain saved(%a : tensor<64x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []
+  %0 = bppsa.chain saved(%a : tensor<64x1x4xf32>) seeds(%g : tensor<1x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<1x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

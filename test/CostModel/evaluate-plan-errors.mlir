@@ -15,7 +15,7 @@
 // FILE: error: cannot write {{.*}}absent{{.*}}: No such file or directory
 func.func @dynamic(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>) {
+      -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

@@ -71,7 +71,7 @@
 func.func @rnn(%saved : tensor<?x?x4xf32>, %seed : tensor<?x4xf32>, %weight : tensor<4x4xf32>)
     -> tensor<?x?x4xf32> {
   %cotangents, %emitted = bppsa.chain saved(%saved : tensor<?x?x4xf32>) seeds(%seed : tensor<?x4xf32>)
-      inject_into [] captures(%weight : tensor<4x4xf32>)
+      captures(%weight : tensor<4x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%h : vector<4xf32>, %g : vector<4xf32>, %w : vector<4x4xf32>):
     %one = arith.constant dense<1.0> : vector<4xf32>
@@ -87,7 +87,7 @@ func.func @rnn(%saved : tensor<?x?x4xf32>, %seed : tensor<?x4xf32>, %weight : te
 func.func @column_tiles(%saved : tensor<?x?x32xf32>, %seed : tensor<?x32xf32>, %weight : tensor<32x32xf32>)
     -> tensor<?x?x32xf32> {
   %cotangents, %emitted = bppsa.chain saved(%saved : tensor<?x?x32xf32>) seeds(%seed : tensor<?x32xf32>)
-      inject_into [] captures(%weight : tensor<32x32xf32>)
+      captures(%weight : tensor<32x32xf32>)
       -> (tensor<?x32xf32>) emitted(tensor<?x?x32xf32>) {
   ^bb0(%h : vector<32xf32>, %g : vector<32xf32>, %w : vector<32x32xf32>):
     %one = arith.constant dense<1.0> : vector<32xf32>

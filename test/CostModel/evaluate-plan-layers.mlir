@@ -103,7 +103,7 @@ func.func @layers(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32>
 // DIAGONAL-NEXT: "second": "diagonal",
 // DIAGONAL-NEXT: "result": "diagonal",
 func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4xf32> {
-  %0, %e = bppsa.chain saved(%a : tensor<8x3x4xf32>) seeds(%g : tensor<3x4xf32>) inject_into []
+  %0, %e = bppsa.chain saved(%a : tensor<8x3x4xf32>) seeds(%g : tensor<3x4xf32>)
       -> (tensor<3x4xf32>) emitted(tensor<8x3x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

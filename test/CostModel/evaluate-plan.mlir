@@ -80,7 +80,7 @@
 // DEFAULT: hybrid:2 on 72 links
 // DEFAULT: chunked:32 on 72 links
 func.func @rnn(%w: tensor<4x4xf32>, %h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x?x4xf32> {
-  %0, %d = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %one = arith.constant dense<1.0> : vector<4xf32>
@@ -98,7 +98,7 @@ func.func @rnn(%w: tensor<4x4xf32>, %h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) 
 // DEFAULT: hybrid:1 on 8 links
 func.func @scan(%a: tensor<8x2x4xf32>, %g: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %0 = bppsa.chain plan <hybrid, 1> saved(%a : tensor<8x2x4xf32>) seeds(%g : tensor<2x4xf32>)
-      inject_into [] -> (tensor<2x4xf32>) {
+      -> (tensor<2x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

@@ -15,7 +15,7 @@
 // CHECK:         bppsa.mark_phase 1
 // CHECK:         %[[SEED:.*]] = linalg.generic
 // CHECK:         %[[AFTER:.*]] = tensor.extract_slice %[[H]][1, 0, 0]
-// CHECK:         %[[DH0:.*]], %[[DELTA:.*]] = bppsa.chain saved(%[[AFTER]] : tensor<?x?x4xf32>) seeds(%[[SEED]] : tensor<?x4xf32>) inject_into [] captures(%[[R]] : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+// CHECK:         %[[DH0:.*]], %[[DELTA:.*]] = bppsa.chain saved(%[[AFTER]] : tensor<?x?x4xf32>) seeds(%[[SEED]] : tensor<?x4xf32>) captures(%[[R]] : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
 // CHECK-NEXT:    ^bb0(%[[AT:.*]]: vector<4xf32>, %[[G:.*]]: vector<4xf32>, %[[RC:.*]]: vector<4x4xf32>):
 // CHECK:           %[[SQUARE:.*]] = arith.mulf %[[AT]], %[[AT]]
 // CHECK:           %[[SLOPE:.*]] = arith.subf %{{.*}}, %[[SQUARE]]

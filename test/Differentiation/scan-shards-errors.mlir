@@ -8,7 +8,7 @@ module {
 
 // expected-error @below {{needs a chain whose cotangents come from the rank behind, found none; run bppsa-shard-time and bppsa-differentiate}}
 func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -21,7 +21,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> 
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 2 states that come from the rank behind and go to the rank before, found those of 1; leave --scan-shards out}}
-  %0:2 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g, %c : tensor<?x4xf32>, tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0:2 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g, %c : tensor<?x4xf32>, tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %ct: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1, %ct : vector<4xf32>, vector<4xf32>
@@ -36,7 +36,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -58,7 +58,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{has a graph as its link, which has no map that ranks could scan; leave --scan-shards out}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: tensor<4xf32>, %gt: tensor<4xf32>):
     %e = tensor.empty() : tensor<4xf32>
     %1 = linalg.mul ins(%at, %gt : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
@@ -73,7 +73,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 // No rank could meet the others.
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-  %0, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+  %0, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %2 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %2, %2 : vector<4xf32>, vector<4xf32>
@@ -95,7 +95,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

@@ -14,7 +14,7 @@
 // CHECK:         %[[OUTER:.*]] = dist.shard_enter transposed %{{.*}} channel 2
 
 // The share's map: the matrix, and what becomes of the cotangents of its own losses.
-// CHECK:         %[[MAP:.*]] = bppsa.transition reverse states [4] saved(%[[X]] : tensor<?x?x4xf32>) inject_into []
+// CHECK:         %[[MAP:.*]] = bppsa.transition reverse states [4] saved(%[[X]] : tensor<?x?x4xf32>)
 // CHECK-SAME:      -> tensor<?x4x4xf32>
 // CHECK:         %[[OWN:.*]] = bppsa.chain reverse saved(%[[X]] : tensor<?x?x4xf32>) seeds(%[[OUTER]] : tensor<?x4xf32>)
 // CHECK-SAME:      -> (tensor<?x4xf32>) {

@@ -20,7 +20,7 @@ func.func @main(%a: tensor<?x?x3xf32>, %w: tensor<3x3xf32>) -> tensor<?x3x3xf32>
   %c1 = arith.constant 1 : index
   %batch = tensor.dim %a, %c1 : tensor<?x?x3xf32>
   %into = tensor.empty(%batch) : tensor<?x3x3xf32>
-  %m = bppsa.transition states [3] saved(%a : tensor<?x?x3xf32>) inject_into []
+  %m = bppsa.transition states [3] saved(%a : tensor<?x?x3xf32>)
       captures(%w : tensor<3x3xf32>) into(%into : tensor<?x3x3xf32>) -> tensor<?x3x3xf32> {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     %0 = arith.mulf %at, %gt : vector<3xf32>

@@ -10,7 +10,7 @@
 // CHECK-NOT:     bppsa.
 // CHECK:         bgpu.kernel
 func.func @one_step(%a: tensor<1x3x4xf32>, %g: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x3x4xf32> {
-  %0:2 = bppsa.chain plan <chunked> saved(%a : tensor<1x3x4xf32>) seeds(%g : tensor<3x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <chunked> saved(%a : tensor<1x3x4xf32>) seeds(%g : tensor<3x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<3x4xf32>) emitted(tensor<1x3x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -21,7 +21,7 @@ func.func @one_step(%a: tensor<1x3x4xf32>, %g: tensor<3x4xf32>, %w: tensor<4x4xf
 }
 
 func.func @one_row(%a: tensor<7x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<7x1x4xf32> {
-  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<7x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<7x1x4xf32>) seeds(%g : tensor<1x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<1x4xf32>) emitted(tensor<7x1x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

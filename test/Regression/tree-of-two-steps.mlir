@@ -13,7 +13,7 @@
 // CHECK:         call @recurrence_kernel
 // CHECK-NOT:     bppsa.
 func.func @two_steps(%a: tensor<2x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<2x?x4xf32> {
-  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<2x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<2x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<2x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -24,7 +24,7 @@ func.func @two_steps(%a: tensor<2x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4x
 }
 
 func.func @three_steps(%a: tensor<3x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<3x1x4xf32> {
-  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<3x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<3x1x4xf32>) seeds(%g : tensor<1x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<1x4xf32>) emitted(tensor<3x1x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

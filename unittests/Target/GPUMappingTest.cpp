@@ -233,7 +233,7 @@ TEST(GPUMappingTest, Recurrences) {
 static const char *const chain = R"(
     func.func @entry(%a: tensor<?x?x18xf32>, %g: tensor<?x18xf32>, %r: tensor<18x18xf32>) -> tensor<?x18xf32> {
       %g0 = bppsa.chain PLAN saved(%a : tensor<?x?x18xf32>) seeds(%g : tensor<?x18xf32>)
-          inject_into [] captures(%r : tensor<18x18xf32>) -> (tensor<?x18xf32>) {
+          captures(%r : tensor<18x18xf32>) -> (tensor<?x18xf32>) {
       ^bb0(%at: vector<18xf32>, %gt: vector<18xf32>, %rc: vector<18x18xf32>):
         %0 = arith.mulf %at, %gt : vector<18xf32>
         %1 = bppsa.matvec transposed %rc, %0 : vector<18x18xf32>, vector<18xf32> -> vector<18xf32>

@@ -36,7 +36,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on
     ```mlir
     %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<1024x8x4xf32>)
-        seeds(%g : tensor<8x4xf32>) inject_into [] -> (tensor<8x4xf32>) { ... }
+        seeds(%g : tensor<8x4xf32>) -> (tensor<8x4xf32>) { ... }
     ```
     writes
     ```

@@ -203,7 +203,7 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) inject_into [] ... -> tensor<?x4x4xf32>
+    %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) ... -> tensor<?x4x4xf32>
     %o = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%zeros : tensor<?x4xf32>) ...
     %g = dist.shard_scan %m, %o : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
     %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...

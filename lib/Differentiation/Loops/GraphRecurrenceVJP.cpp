@@ -275,9 +275,9 @@ void GraphBackward::saveResiduals() {
     types.push_back(getSequenceType(value));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
-  auto augmented = RecurrenceOp::create(
-      builder, loc, op.getTrajectories().getTypes(), types, op.getSequences(), op.getInitial(),
-      op.getCaptures(), op.getSteps(), ValueRange(), op.getReverse(), /*lanes=*/IntegerAttr());
+  auto augmented =
+      RecurrenceOp::create(builder, loc, op.getTrajectories().getTypes(), types, op.getSequences(),
+                           op.getInitial(), op.getCaptures(), getOptions(op));
   augmented->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Block &body = augmented.getBody().emplaceBlock();
   OpBuilder inBody = OpBuilder::atBlockBegin(&body);
@@ -352,13 +352,13 @@ ChainOp GraphBackward::buildChain(ArrayRef<StateCotangent> states, ValueRange re
     emittedTypes.push_back(getSequenceType(getArguments()[argument]));
   for (unsigned argument : summed)
     sumTypes.push_back(getArguments()[argument].getType());
-  auto chain = ChainOp::create(
-      builder, loc, TypeRange(ValueRange(seeds)), emittedTypes, sumTypes, /*plan=*/PlanAttr(),
-      arrays, seeds, injected, /*factors=*/ValueRange(), captured,
-      arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(),
-      /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(), injectInto,
-      SmallVector<int64_t>(summed.size(), kNoFactor), /*flatSums=*/false, op.getReverse(),
-      /*lanes=*/IntegerAttr());
+  ChainOptions options;
+  options.reverse = op.getReverse();
+  options.steps = arrays.empty() ? getNumSteps() : Value();
+  options.sums = sumTypes;
+  options.sumWith.assign(summed.size(), kNoFactor);
+  auto chain = ChainOp::create(builder, loc, TypeRange(ValueRange(seeds)), emittedTypes, arrays,
+                               seeds, injected, injectInto, captured, options);
   Block &body = chain.getBody().emplaceBlock();
   OpBuilder inBody = OpBuilder::atBlockBegin(&body);
   IRMapping mapping;

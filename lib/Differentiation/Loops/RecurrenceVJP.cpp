@@ -183,8 +183,7 @@ void RecurrenceBackwardBuilder::saveActivations() {
     outputs.push_back(getSequenceType(value));
   auto augmented =
       RecurrenceOp::create(builder, op.getLoc(), op.getTrajectories().getTypes(), outputs,
-                           op.getSequences(), op.getInitial(), op.getCaptures(), /*steps=*/Value(),
-                           ValueRange(), op.getReverse(), op.getLanesAttr());
+                           op.getSequences(), op.getInitial(), op.getCaptures(), getOptions(op));
   augmented->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   augmented.getBody().takeBody(op.getBody());
   Operation *yield = augmented.getBody().front().getTerminator();
@@ -253,13 +252,10 @@ void RecurrenceBackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   SmallVector<Value> savedArrays =
       llvm::map_to_vector(primalInputs, [&](Value value) { return getArray(value); });
 
-  auto chain = ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
-                               /*plan=*/PlanAttr(), savedArrays, seeds, injected,
-                               /*factors=*/ValueRange(), captures, /*steps=*/Value(), ValueRange(),
-                               /*structure=*/jacobian::StructureAttr(),
-                               /*terms=*/ArrayAttr(), injectInto,
-                               /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false, op.getReverse(),
-                               /*lanes=*/IntegerAttr());
+  ChainOptions options;
+  options.reverse = op.getReverse();
+  auto chain = ChainOp::create(builder, loc, seedTypes, emittedTypes, savedArrays, seeds, injected,
+                               injectInto, captures, options);
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, primalInputs, mapping);
@@ -300,10 +296,8 @@ void RecurrenceBackwardBuilder::buildParallelLoop() {
                                         getNumSequences() - getNumStates()]);
   for (Value value : parallel)
     types.push_back(getSequenceType(value));
-  auto loop =
-      RecurrenceOp::create(builder, op.getLoc(), TypeRange(), types, sequences, ValueRange(),
-                           captures, /*steps=*/Value(), ValueRange(), /*reverse=*/false,
-                           /*lanes=*/IntegerAttr());
+  auto loop = RecurrenceOp::create(builder, op.getLoc(), TypeRange(), types, sequences,
+                                   ValueRange(), captures);
   Block &body = loop.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, parallelPart->getInputs(), mapping);

@@ -179,13 +179,11 @@ Value ChainScan::createOwn(OpFoldResult batch) {
     Value own = replaceTerm(builder, seed, leave.getResult(), Value());
     seeds.push_back(own ? own : createZerosLike(builder, loc, leave.getOperand()));
   }
-  auto run = ChainOp::create(
-      builder, loc, chain.getCotangents().getTypes(), /*emitted=*/TypeRange(),
-      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), chain.getSaved(), seeds, chain.getInjected(),
-      /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(),
-      /*destinations=*/ValueRange(), /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(),
-      chain.getInjectInto(), /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false,
-      chain.getReverse(), /*lanes=*/IntegerAttr());
+  ChainOptions options;
+  options.reverse = chain.getReverse();
+  auto run = ChainOp::create(builder, loc, chain.getCotangents().getTypes(),
+                             /*emitted=*/TypeRange(), chain.getSaved(), seeds, chain.getInjected(),
+                             chain.getInjectInto(), chain.getCaptures(), options);
   cloneLinkInto(run.getBody());
   Value joined = tensor::EmptyOp::create(
       builder, loc, ArrayRef{batch, OpFoldResult(builder.getIndexAttr(getOffset(sizes.size())))},

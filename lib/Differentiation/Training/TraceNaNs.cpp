@@ -176,8 +176,7 @@ void Tracer::traceLoop(RecurrenceOp op) {
   builder.setInsertionPointAfter(op);
   auto traced =
       RecurrenceOp::create(builder, op.getLoc(), op.getTrajectories().getTypes(), types,
-                           op.getSequences(), op.getInitial(), op.getCaptures(), op.getSteps(),
-                           ValueRange(), op.getReverse(), op.getLanesAttr());
+                           op.getSequences(), op.getInitial(), op.getCaptures(), getOptions(op));
   traced->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   unsigned count = op.getNumResults();
   moveBody(op.getBody(), traced.getBody(), values, count);
@@ -195,11 +194,9 @@ void Tracer::traceLoop(ChainOp op) {
   for (Value value : values)
     types.push_back(getArrayType(value, sizes));
   builder.setInsertionPointAfter(op);
-  auto traced = ChainOp::create(
-      builder, op.getLoc(), op.getCotangents().getTypes(), types, op.getSums().getTypes(),
-      op.getPlanAttr(), op.getSaved(), op.getSeeds(), op.getInjected(), op.getFactors(),
-      op.getCaptures(), op.getSteps(), ValueRange(), op.getStructureAttr(), op.getTermsAttr(),
-      op.getInjectInto(), op.getSumWith(), op.getFlatSums(), op.getReverse(), op.getLanesAttr());
+  auto traced = ChainOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), types,
+                                op.getSaved(), op.getSeeds(), op.getInjected(), op.getInjectInto(),
+                                op.getCaptures(), getOptions(op));
   traced->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   size_t before = op.getCotangents().size() + op.getEmitted().size();
   moveBody(op.getBody(), traced.getBody(), values, before);

@@ -234,8 +234,7 @@ LoopBuilder::finish(ArrayRef<Tensor> states, ArrayRef<Tensor> outputs, Dim steps
                     ? getValueOrCreateConstantIndexOp(builder, graph.loc, graph.getSize(steps.size))
                     : Value();
   auto loop = RecurrenceOp::create(builder, graph.loc, types, outputTypes, sequences, initial,
-                                   captures, count, /*destinations=*/ValueRange(), reverse,
-                                   /*lanes=*/IntegerAttr());
+                                   captures, {reverse, count});
   loop.getBody().takeBody(region);
   outside = builder.saveInsertionPoint();
 

@@ -297,9 +297,7 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   SmallVector<Dim> dims = {graph.getDim(*slots), batch, graph.getDim(hidden)};
   SmallVector<Type> types(kind.states, graph.getType(dims, builder.getF32Type()));
   auto loop = RecurrenceOp::create(builder, graph.loc, types, /*outputs=*/TypeRange(), sequences,
-                                   initial, captures.values, /*steps=*/Value(),
-                                   /*destinations=*/ValueRange(), reverse,
-                                   /*lanes=*/IntegerAttr());
+                                   initial, captures.values, {reverse});
 
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());

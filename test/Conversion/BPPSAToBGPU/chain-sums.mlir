@@ -45,7 +45,7 @@
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @chain(%a: memref<?x?x4xf32>, %x: memref<?x?x2xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>,
     %w: memref<4x2xf32>, %b: memref<4xf32>) {
-  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>)
       factors(%x : memref<?x?x2xf32>) sum_with [0, -1]
       into(%out, %w, %b : memref<?x4xf32>, memref<4x2xf32>, memref<4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -65,7 +65,7 @@ func.func private @chain(%a: memref<?x?x4xf32>, %x: memref<?x?x2xf32>, %g: memre
 // CHECK:             bgpu.for_each [136, 2] %{{.*}}, %{{.*}}, %[[D]] : tensor<136x2xvector<2xf32>>, tensor<136x2xvector<2xf32>>, tensor<136xf32, #bgpu.replicated<2>>
 func.func private @shared_rows(%a: memref<?x?x136xf32>, %x: memref<?x?x3xf32>, %g: memref<?x136xf32>, %w: memref<136x136xf32>,
     %out: memref<?x136xf32>, %dw: memref<136x3xf32>, %db: memref<136xf32>) {
-  bppsa.chain saved(%a : memref<?x?x136xf32>) seeds(%g : memref<?x136xf32>) inject_into [] factors(%x : memref<?x?x3xf32>)
+  bppsa.chain saved(%a : memref<?x?x136xf32>) seeds(%g : memref<?x136xf32>) factors(%x : memref<?x?x3xf32>)
       sum_with [0, -1] captures(%w : memref<136x136xf32>) into(%out, %dw, %db : memref<?x136xf32>, memref<136x3xf32>, memref<136xf32>) {
   ^bb0(%at: vector<136xf32>, %gt: vector<136xf32>, %wc: vector<136x136xf32>):
     %0 = arith.mulf %at, %gt : vector<136xf32>

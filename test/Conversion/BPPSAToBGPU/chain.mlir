@@ -60,7 +60,7 @@ func.func private @chain(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %s: memref<
 // CHECK-NEXT:        bgpu.fetch %{{.*}}[%[[VECTOR]]]
 // CHECK-NOT:         bgpu.share
 func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain reverse saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain reverse saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>)
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -81,7 +81,7 @@ func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: mem
 func.func private @two_states(%f: memref<?x?x4xf32>, %i: memref<?x?x3xf32>, %c: memref<?x4xf32>, %n: memref<?x3xf32>,
     %dc: memref<?x4xf32>, %dn: memref<?x3xf32>) {
   bppsa.chain saved(%f, %i : memref<?x?x4xf32>, memref<?x?x3xf32>) seeds(%c, %n : memref<?x4xf32>, memref<?x3xf32>)
-      inject_into [] into(%dc, %dn : memref<?x4xf32>, memref<?x3xf32>) {
+      into(%dc, %dn : memref<?x4xf32>, memref<?x3xf32>) {
   ^bb0(%ft: vector<4xf32>, %it: vector<3xf32>, %ct: vector<4xf32>, %nt: vector<3xf32>):
     %0 = arith.mulf %ft, %ct : vector<4xf32>
     %1 = arith.mulf %it, %nt : vector<3xf32>
@@ -118,7 +118,7 @@ func.func private @windows(%a: memref<8x4x3xf32>, %g: memref<2x4x3xf32>, %emitte
     %g_k = memref.subview %g[%k, %b, 0] [1, 1, 3] [1, 1, 1] : memref<2x4x3xf32> to memref<1x3xf32, strided<[3, 1], offset: ?>>
     %out = memref.alloca() : memref<1x3xf32>
     bppsa.chain saved(%a_k : memref<4x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g_k : memref<1x3xf32, strided<[3, 1], offset: ?>>)
-        inject_into [] into(%out, %e_k : memref<1x3xf32>, memref<4x1x3xf32, strided<[12, 3, 1], offset: ?>>) {
+        into(%out, %e_k : memref<1x3xf32>, memref<4x1x3xf32, strided<[12, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       %0 = arith.mulf %at, %gt : vector<3xf32>
       bppsa.yield %0, %0 : vector<3xf32>, vector<3xf32>

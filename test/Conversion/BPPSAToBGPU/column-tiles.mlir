@@ -84,7 +84,7 @@ func.func private @registers(%a: memref<?x?x24xf32>, %w: memref<24x24xf32>, %map
     %a_k = memref.subview %a[%first, 0, 0] [32, %b, 24] [1, 1, 1] : memref<?x?x24xf32> to memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 24, 24] [1, 1, 1, 1]
         : memref<?x?x24x24xf32> to memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>
-    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>) inject_into []
+    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>)
         captures(%w : memref<24x24xf32>) into(%m_k : memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>) {
     ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
       %0 = arith.mulf %at, %gt : vector<24xf32>
@@ -150,7 +150,7 @@ func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps
         : memref<?x?x128xf32> to memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 64, 64] [1, 1, 1, 1]
         : memref<?x?x64x64xf32> to memref<?x64x64xf32, strided<[4096, 64, 1], offset: ?>>
-    bppsa.transition reverse states [64] saved(%a_k : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>) inject_into []
+    bppsa.transition reverse states [64] saved(%a_k : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>)
         captures(%w : memref<64x128xf32>) into(%m_k : memref<?x64x64xf32, strided<[4096, 64, 1], offset: ?>>) {
     ^bb0(%at: vector<128xf32>, %gt: vector<64xf32>, %wc: vector<64x128xf32>):
       %end = vector.extract_strided_slice %at {offsets = [60], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
@@ -188,7 +188,7 @@ func.func private @product_of_saved(%a: memref<?x?x24xf32>, %w: memref<24x24xf32
     %a_k = memref.subview %a[%first, 0, 0] [32, %b, 24] [1, 1, 1] : memref<?x?x24xf32> to memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 24, 24] [1, 1, 1, 1]
         : memref<?x?x24x24xf32> to memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>
-    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>) inject_into []
+    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>)
         captures(%w : memref<24x24xf32>) into(%m_k : memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>) {
     ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
       %0 = bppsa.matvec %wc, %at : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
@@ -222,7 +222,7 @@ func.func private @wide_inside(%a: memref<?x?x30xf32>, %u: memref<30x4xf32>, %v:
     %a_k = memref.subview %a[%first, 0, 0] [32, %b, 30] [1, 1, 1] : memref<?x?x30xf32> to memref<32x?x30xf32, strided<[?, 30, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 4, 4] [1, 1, 1, 1]
         : memref<?x?x4x4xf32> to memref<?x4x4xf32, strided<[16, 4, 1], offset: ?>>
-    bppsa.transition states [4] saved(%a_k : memref<32x?x30xf32, strided<[?, 30, 1], offset: ?>>) inject_into []
+    bppsa.transition states [4] saved(%a_k : memref<32x?x30xf32, strided<[?, 30, 1], offset: ?>>)
         captures(%u, %v : memref<30x4xf32>, memref<4x30xf32>) into(%m_k : memref<?x4x4xf32, strided<[16, 4, 1], offset: ?>>) {
     ^bb0(%at: vector<30xf32>, %gt: vector<4xf32>, %uc: vector<30x4xf32>, %vc: vector<4x30xf32>):
       %0 = bppsa.matvec %uc, %gt : vector<30x4xf32>, vector<4xf32> -> vector<30xf32>

@@ -75,7 +75,7 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %w: memref<3x3xf32>, %maps: me
     %a_k = memref.subview %a[%first, 0, 0] [32, %b, 3] [1, 1, 1] : memref<?x?x3xf32> to memref<32x?x3xf32, strided<[?, 3, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 3, 3] [1, 1, 1, 1]
         : memref<?x?x3x3xf32> to memref<?x3x3xf32, strided<[9, 3, 1], offset: ?>>
-    bppsa.transition by_rows states [3] saved(%a_k : memref<32x?x3xf32, strided<[?, 3, 1], offset: ?>>) inject_into []
+    bppsa.transition by_rows states [3] saved(%a_k : memref<32x?x3xf32, strided<[?, 3, 1], offset: ?>>)
         captures(%w : memref<3x3xf32>) into(%m_k : memref<?x3x3xf32, strided<[9, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
       %0 = arith.mulf %at, %gt : vector<3xf32>
@@ -143,7 +143,7 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
     %a_k = memref.subview %a[%first, 0, 0] [32, %b, 15] [1, 1, 1] : memref<?x?x15xf32> to memref<32x?x15xf32, strided<[?, 15, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 15, 15] [1, 1, 1, 1]
         : memref<?x?x15x15xf32> to memref<?x15x15xf32, strided<[225, 15, 1], offset: ?>>
-    bppsa.transition by_rows states [15] saved(%a_k : memref<32x?x15xf32, strided<[?, 15, 1], offset: ?>>) inject_into []
+    bppsa.transition by_rows states [15] saved(%a_k : memref<32x?x15xf32, strided<[?, 15, 1], offset: ?>>)
         captures(%w : memref<15x15xf32>) into(%m_k : memref<?x15x15xf32, strided<[225, 15, 1], offset: ?>>) {
     ^bb0(%at: vector<15xf32>, %gt: vector<15xf32>, %wc: vector<15x15xf32>):
       %0 = arith.mulf %at, %gt : vector<15xf32>

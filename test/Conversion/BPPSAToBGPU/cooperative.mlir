@@ -92,7 +92,7 @@ func.func private @rnn(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32>, %r: memr
 // CHECK-NOT:         barrier
 func.func private @chain(%a: memref<?x?x300xf32>, %g: memref<?x300xf32>, %w: memref<300x300xf32>,
     %out: memref<?x300xf32>) {
-  bppsa.chain saved(%a : memref<?x?x300xf32>) seeds(%g : memref<?x300xf32>) inject_into []
+  bppsa.chain saved(%a : memref<?x?x300xf32>) seeds(%g : memref<?x300xf32>)
       captures(%w : memref<300x300xf32>) into(%out : memref<?x300xf32>) {
   ^bb0(%at: vector<300xf32>, %gt: vector<300xf32>, %wc: vector<300x300xf32>):
     %0 = arith.mulf %at, %gt : vector<300xf32>

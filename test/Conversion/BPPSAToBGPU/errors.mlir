@@ -106,7 +106,7 @@ func.func private @unmapped_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>, %
   scf.forall (%b, %k) in (4, 8) {
     %a_k = memref.subview %a[%k, %b, 0] [1, 1, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>
     // expected-error @below {{has no mapping to a GPU; run bppsa-choose-gpu-mapping first}}
-    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) inject_into []
+    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>)
         into(%out : memref<1x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
@@ -122,7 +122,7 @@ func.func private @no_products(%a: memref<8x3x4xf32>, %maps: memref<8x3x4x4xf32>
     %a_k = memref.subview %a[%k, 0, 0] [1, 3, 4] [1, 1, 1] : memref<8x3x4xf32> to memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : memref<8x3x4x4xf32> to memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>
     // expected-error @below {{cannot be mapped to 'column_tile', which needs vectors of f32 and products of cotangents with captured matrices; use block_per_column}}
-    bppsa.transition states [4] saved(%a_k : memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>) inject_into []
+    bppsa.transition states [4] saved(%a_k : memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>)
         into(%m_k : memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>)
         attributes {bppsa.mapping = #bppsa.gpu_mapping<column_tile, threads = 32, columns = 1>} {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -139,7 +139,7 @@ func.func private @slices_of_columns(%a: memref<8x3x4xf32>, %w: memref<2x4xf32>,
     %a_k = memref.subview %a[%k, 0, 0] [1, 3, 4] [1, 1, 1] : memref<8x3x4xf32> to memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : memref<8x3x4x4xf32> to memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>
     // expected-error @below {{cannot be mapped to 'thread_per_column', which needs a column's threads not to share rows of slices; use block_per_column}}
-    bppsa.transition states [4] saved(%a_k : memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>) inject_into []
+    bppsa.transition states [4] saved(%a_k : memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>)
         captures(%w : memref<2x4xf32>)
         into(%m_k : memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>)
         attributes {bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, parts = 2>} {

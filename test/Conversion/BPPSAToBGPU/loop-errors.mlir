@@ -26,7 +26,7 @@ func.func private @most_rows(%x: memref<?x?x1024xf32>, %y: memref<?x?x1024xf32>)
 // -----
 
 func.func private @mixes_rows(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into [] into(%out : memref<?x4xf32>) {
+  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     // expected-error @below {{has no row-wise evaluation; a body holds elementwise operations, bppsa.matvec and strided slices}}
     %0 = vector.shuffle %gt, %at [3, 2, 1, 0] : vector<4xf32>, vector<4xf32>
@@ -39,7 +39,7 @@ func.func private @mixes_rows(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: 
 
 func.func private @tree(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %out: memref<?x3xf32>) {
   // expected-error @below {{has the plan hybrid:2; run bppsa-expand-scan with whole-levels first}}
-  bppsa.chain plan <hybrid, 2> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+  bppsa.chain plan <hybrid, 2> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>)
       into(%out : memref<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
@@ -54,7 +54,7 @@ func.func private @transition_of_some_rows(%a: memref<8x6x3xf32>, %maps: memref<
     %a_k = memref.subview %a[%k, 2, 0] [1, 4, 3] [1, 1, 1] : memref<8x6x3xf32> to memref<1x4x3xf32, strided<[18, 3, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 4, 1, 3] [1, 1, 1, 1] : memref<8x4x1x3xf32> to memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>
     // expected-error @below {{takes some rows only in an iteration of a parallel loop; run bppsa-expand-scan with whole-levels}}
-    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[18, 3, 1], offset: ?>>) inject_into []
+    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[18, 3, 1], offset: ?>>)
         into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       %0 = arith.mulf %at, %gt : vector<3xf32>
@@ -75,7 +75,7 @@ func.func private @transition_of_two_runs(%a: memref<8x4x3xf32>, %b: memref<8x4x
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 4, 1, 3] [1, 1, 1, 1] : memref<8x4x1x3xf32> to memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>
     // expected-error @below {{reads different steps or rows of two sequences; run bppsa-expand-scan with whole-levels}}
     bppsa.transition diagonal states [3] saved(%a_k, %b_l : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>, memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>)
-        inject_into [] into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
+        into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %bt: vector<3xf32>, %gt: vector<3xf32>):
       %0 = arith.mulf %at, %gt : vector<3xf32>
       bppsa.yield %0 : vector<3xf32>
@@ -90,13 +90,13 @@ func.func private @two_transitions(%a: memref<8x4x3xf32>, %maps: memref<8x4x1x3x
   scf.forall (%k) in (8) {
     %a_k = memref.subview %a[%k, 0, 0] [1, 4, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 4, 1, 3] [1, 1, 1, 1] : memref<8x4x1x3xf32> to memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>
-    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>) inject_into []
+    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>)
         into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }
     // expected-error @below {{has no kernel beside others in a parallel loop of 'bppsa.transition'; run bppsa-expand-scan with whole-levels}}
-    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>) inject_into []
+    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>)
         into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %at : vector<3xf32>
@@ -110,7 +110,7 @@ func.func private @two_transitions(%a: memref<8x4x3xf32>, %maps: memref<8x4x1x3x
 func.func private @copy_among_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>) {
   scf.forall (%b, %k) in (4, 8) {
     %a_k = memref.subview %a[%k, %b, 0] [1, 1, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>
-    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) inject_into [] into(%out : memref<1x3xf32>) {
+    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) into(%out : memref<1x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }
@@ -125,7 +125,7 @@ func.func private @copy_among_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
 func.func private @chain_of_whole_sequences(%a: memref<?x1x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>) {
   scf.forall (%b, %k) in (4, 8) {
     // expected-error @below {{reads or writes an array that is no window of whole rows; run bppsa-expand-scan with whole-levels}}
-    bppsa.chain saved(%a : memref<?x1x3xf32>) seeds(%g : memref<1x3xf32>) inject_into [] into(%out : memref<1x3xf32>) {
+    bppsa.chain saved(%a : memref<?x1x3xf32>) seeds(%g : memref<1x3xf32>) into(%out : memref<1x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }
@@ -139,7 +139,7 @@ func.func private @chain_of_two_rows(%a: memref<8x4x3xf32>, %g: memref<2x3xf32>,
   scf.forall (%k) in (8) {
     %a_k = memref.subview %a[%k, 2, 0] [1, 2, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x2x3xf32, strided<[12, 3, 1], offset: ?>>
     // expected-error @below {{takes more than one row in an iteration of a parallel loop; run bppsa-expand-scan with whole-levels}}
-    bppsa.chain saved(%a_k : memref<1x2x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<2x3xf32>) inject_into []
+    bppsa.chain saved(%a_k : memref<1x2x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<2x3xf32>)
         into(%out : memref<2x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
@@ -154,7 +154,7 @@ func.func private @sums_of_one_place(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
   scf.forall (%b, %k) in (4, 8) {
     %a_k = memref.subview %a[%k, %b, 0] [1, 1, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>
     // expected-error @below {{adds up sums in a parallel loop, each iteration of which must have parts of its own; use flat_sums}}
-    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) inject_into [] sum_with [-1]
+    bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) sum_with [-1]
         into(%out, %s : memref<1x3xf32>, memref<3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
@@ -167,7 +167,7 @@ func.func private @sums_of_one_place(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
 
 func.func private @flat_sums_alone(%a: memref<8x4x3xf32>, %g: memref<4x3xf32>, %out: memref<4x3xf32>, %s: memref<3xf32>) {
   // expected-error @below {{has flat_sums, but is no part of a parallel loop; leave it out}}
-  bppsa.chain saved(%a : memref<8x4x3xf32>) seeds(%g : memref<4x3xf32>) inject_into [] sum_with [-1] flat_sums
+  bppsa.chain saved(%a : memref<8x4x3xf32>) seeds(%g : memref<4x3xf32>) sum_with [-1] flat_sums
       into(%out, %s : memref<4x3xf32>, memref<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
@@ -180,7 +180,7 @@ func.func private @flat_sums_alone(%a: memref<8x4x3xf32>, %g: memref<4x3xf32>, %
 func.func private @too_many_sums(%a: memref<?x?x3xf32>, %x: memref<?x?x1999xf32>, %g: memref<?x3xf32>,
     %out: memref<?x3xf32>, %sum: memref<3x1999xf32>) {
   // expected-error @below {{has more sums than fit into registers beside its matrices; leave bppsa-fuse-gradients out}}
-  bppsa.chain saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+  bppsa.chain saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>)
       factors(%x : memref<?x?x1999xf32>) sum_with [0] into(%out, %sum : memref<?x3xf32>, memref<3x1999xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>

@@ -48,7 +48,7 @@
 // CHECK-NOT:     gpu.launch
 // CHECK:         func private @copy_kernel
 func.func @scan(%a: tensor<?x?x21xf32>, %g: tensor<?x21xf32>, %w: tensor<21x21xf32>) -> tensor<?x?x21xf32> {
-  %0:2 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x21xf32>) seeds(%g : tensor<?x21xf32>) inject_into []
+  %0:2 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x21xf32>) seeds(%g : tensor<?x21xf32>)
       captures(%w : tensor<21x21xf32>) -> (tensor<?x21xf32>) emitted(tensor<?x?x21xf32>) {
   ^bb0(%at: vector<21xf32>, %gt: vector<21xf32>, %wc: vector<21x21xf32>):
     %0 = arith.mulf %at, %gt : vector<21xf32>
@@ -111,7 +111,7 @@ func.func @diagonal_injected(%a: tensor<?x?x4xf32>, %s: tensor<?x?x4xf32>, %g: t
 // CHECK-NOT:     gpu.launch
 // CHECK:         func private @copy_kernel
 func.func @sums(%a: tensor<?x?x4xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x4xf32>) -> (tensor<4x2xf32>, tensor<4xf32>) {
-  %0:3 = bppsa.chain plan <chunked, 4> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0:3 = bppsa.chain plan <chunked, 4> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       factors(%x : tensor<?x?x2xf32>) sum_with [0, -1] -> (tensor<?x4xf32>) sums(tensor<4x2xf32>, tensor<4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

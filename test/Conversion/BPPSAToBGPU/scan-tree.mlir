@@ -75,7 +75,7 @@
 // CHECK:           memref.load %[[PRODUCT]][
 // CHECK-LABEL: func private @recurrence_kernel_5(
 func.func @blelloch(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
-  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -132,7 +132,7 @@ func.func @hybrid(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32
 // CHECK-COUNT-1: gpu.launch
 // CHECK-NOT:     gpu.launch
 func.func private @linear(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain plan <linear> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <linear> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>)
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -141,7 +141,7 @@ func.func private @linear(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memr
   return
 }
 func.func private @no_levels(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain plan <hybrid, 0> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <hybrid, 0> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>)
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

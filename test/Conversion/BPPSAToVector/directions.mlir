@@ -42,7 +42,7 @@ func.func @recurrence(%reverse: i1, %x: memref<?x?x2x16xf32>, %h0: memref<?x2x16
 // CHECK:           vector.load %[[A]][%{{.*}}, %[[STEP]], %{{.*}}, %c0]
 func.func @chain(%reverse: i1, %a: memref<?x?x2x16xf32>, %g: memref<?x2x16xf32>, %g0: memref<?x2x16xf32>, %e: memref<?x?x2x16xf32>) {
   bppsa.reverse_if %reverse {
-    bppsa.chain lanes 16 saved(%a : memref<?x?x2x16xf32>) seeds(%g : memref<?x2x16xf32>) inject_into [] into(%g0, %e : memref<?x2x16xf32>, memref<?x?x2x16xf32>) {
+    bppsa.chain lanes 16 saved(%a : memref<?x?x2x16xf32>) seeds(%g : memref<?x2x16xf32>) into(%g0, %e : memref<?x2x16xf32>, memref<?x?x2x16xf32>) {
     ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
       %0 = arith.addf %at, %gt : vector<2xf32>
       bppsa.yield %0, %0 : vector<2xf32>, vector<2xf32>

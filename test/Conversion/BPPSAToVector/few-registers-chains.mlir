@@ -15,7 +15,7 @@
 func.func @rows(%a: memref<?x?x20x16xf32>, %g: memref<?x20x16xf32>, %w: memref<20x20xf32>,
     %d: memref<?x?x20x16xf32>) {
   bppsa.chain lanes 16 saved(%a : memref<?x?x20x16xf32>) seeds(%g : memref<?x20x16xf32>)
-      inject_into [] captures(%w : memref<20x20xf32>)
+      captures(%w : memref<20x20xf32>)
       into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) {
   ^bb0(%at: vector<20xf32>, %gt: vector<20xf32>, %wc: vector<20x20xf32>):
     %0 = arith.mulf %at, %gt : vector<20xf32>
@@ -32,7 +32,7 @@ func.func @rows(%a: memref<?x?x20x16xf32>, %g: memref<?x20x16xf32>, %w: memref<2
 // CHECK:         return
 func.func @long_step(%a: memref<?x?x64x16xf32>, %g: memref<?x64x16xf32>, %w: memref<64x64xf32>) {
   bppsa.chain lanes 16 saved(%a : memref<?x?x64x16xf32>) seeds(%g : memref<?x64x16xf32>)
-      inject_into [] captures(%w : memref<64x64xf32>) into(%g : memref<?x64x16xf32>) {
+      captures(%w : memref<64x64xf32>) into(%g : memref<?x64x16xf32>) {
   ^bb0(%at: vector<64xf32>, %gt: vector<64xf32>, %wc: vector<64x64xf32>):
     %0 = arith.mulf %at, %gt : vector<64xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>

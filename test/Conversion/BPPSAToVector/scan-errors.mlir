@@ -3,7 +3,7 @@
 func.func @plan(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %out: memref<?x4x16xf32>) {
   // expected-error @below {{'bppsa.chain' op has the plan 'chunked:8'; run bppsa-expand-scan before bufferization}}
   bppsa.chain plan <chunked, 8> lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
-      inject_into [] into(%out : memref<?x4x16xf32>) {
+      into(%out : memref<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

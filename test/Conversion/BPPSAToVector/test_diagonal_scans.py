@@ -111,7 +111,7 @@ def write(template, plan, variant, injected):
     return template.format(
         plan=plan,
         reverse="reverse" if "reverse" in variant else "",
-        injected=injected if "injected" in variant else "inject_into []",
+        injected=injected if "injected" in variant else "",
     )
 
 

@@ -124,7 +124,7 @@ def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
         CHAIN.format(
             op=op,
             reverse="reverse" if "reverse" in variant else "",
-            injected=injected if "injected" in variant else "inject_into []",
+            injected=injected if "injected" in variant else "",
             order="%kt, %e" if "swapped" in variant else "%e, %kt",
         ),
     )
@@ -152,7 +152,7 @@ def test_chunks_in_lanes_by_hand(tmp_path, variant, plan):
         CHAIN.replace(results, f"attributes {mapping} {results}").format(
             op=f"bppsa.chain plan <{plan}>",
             reverse="reverse" if variant == "reverse" else "",
-            injected=injected if variant == "injected" else "inject_into []",
+            injected=injected if variant == "injected" else "",
             order="%e, %kt",
         ),
     )

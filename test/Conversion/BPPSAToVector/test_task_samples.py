@@ -108,7 +108,7 @@ def test_a_link_that_reads_its_states_late(tmp_path, variant, lanes):
         CHAIN.format(
             op="bppsa.chain",
             reverse="reverse" if variant == "reverse" else "",
-            injected=injected if variant == "injected" else "inject_into []",
+            injected=injected if variant == "injected" else "",
             order="%kt, %e" if variant == "swapped" else "%e, %kt",
         ),
         lanes,
@@ -125,7 +125,7 @@ def test_a_link_that_reads_its_states_late(tmp_path, variant, lanes):
 @pytest.mark.parametrize("lanes", [1, 16])
 def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path, lanes):
     """Some samples of a task have cotangents, the others have none."""
-    ir = CHAIN.format(op="bppsa.chain", reverse="", injected="inject_into []", order="%e, %d")
+    ir = CHAIN.format(op="bppsa.chain", reverse="", injected="", order="%e, %d")
     pair = Pair(tmp_path, ir, lanes)
     steps, batch = 150, 7 * lanes
     a, s = uniform(0, (steps, batch, 4), (steps, batch, 4))

@@ -45,7 +45,7 @@ INJECTED = "injected(%a : tensor<?x?x5xf32>) inject_into [0]"
 def compile_program(directory, variant, registers=32):
     options = {
         "reverse": "reverse" if "reverse" in variant else "",
-        "injected": INJECTED if "injected" in variant else "inject_into []",
+        "injected": INJECTED if "injected" in variant else "",
     }
     kept = {"types": ", tensor<?x?x5xf32>, tensor<?x?x5xf32>", "values": ", %d#0, %d#1"}
     program = PROGRAM.format(name="step", types="", values="", **options)
@@ -113,7 +113,7 @@ def test_slabs_are_added_in_the_order_of_the_chain(tmp_path, variant):
 def test_lanes_without_a_sample_are_left_out(tmp_path):
     """There the link makes 1 / 0 of the zeros that arrays are packed with."""
     divided = PROGRAM.format(
-        name="step", types="", values="", reverse="", injected="inject_into []"
+        name="step", types="", values="", reverse="", injected=""
     ).replace(
         "%0 = arith.mulf %at, %gt : vector<5xf32>",
         "%r = arith.divf %gt, %at : vector<5xf32>\n    %0 = arith.mulf %r, %at : vector<5xf32>",
@@ -155,7 +155,7 @@ def test_sums_of_what_a_chain_reads(tmp_path, variant, vanishes):
     """They go on where the cotangents of the chain have become zero."""
     program = READ.format(
         reverse="reverse" if variant == "reverse" else "",
-        injected=INJECTED if variant == "injected" else "inject_into []",
+        injected=INJECTED if variant == "injected" else "",
     )
     kernels = Kernels(tmp_path, program)
     for steps, batch in itertools.product(LENGTHS, BATCHES):
@@ -210,7 +210,7 @@ def test_blocks_of_zeros_are_not_read(tmp_path, variant):
 CHAIN = """
 func.func @chain(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>) -> (tensor<?x5xf32>, tensor<?x?x5xf32>)
     attributes {{bppsa.lanes = {lanes} : i64}} {{
-  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>) inject_into []
+  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>)
       -> (tensor<?x5xf32>) emitted(tensor<?x?x5xf32>) {{
   ^bb0(%at: vector<5xf32>, %gt: vector<5xf32>):
     %0 = arith.mulf %at, %gt : vector<5xf32>

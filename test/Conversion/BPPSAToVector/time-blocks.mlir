@@ -43,7 +43,7 @@
 func.func @step(%a: memref<?x?x5x16xf32>, %g: memref<?x5x16xf32>, %w: memref<5x5xf32>,
     %n: index, %blocks: index, %steps: index, %db: memref<5xf32>, %dc: memref<5xf32>) {
   %d = memref.alloc(%blocks, %steps) : memref<?x?x5x16xf32>
-  bppsa.chain lanes 16 saved(%a : memref<?x?x5x16xf32>) seeds(%g : memref<?x5x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x5x16xf32>) seeds(%g : memref<?x5x16xf32>)
       captures(%w : memref<5x5xf32>) into(%g, %d : memref<?x5x16xf32>, memref<?x?x5x16xf32>) {
   ^bb0(%at: vector<5xf32>, %gt: vector<5xf32>, %wc: vector<5x5xf32>):
     %0 = arith.mulf %at, %gt : vector<5xf32>

@@ -15,7 +15,7 @@
 // CHECK:         return
 func.func @transition(%a: memref<1x?x4x16xf32>, %b: memref<1x?x4x16xf32>, %w: memref<4x4xf32>, %out: memref<1x4x4x16xf32>) {
   bppsa.transition lanes 16 states [4] saved(%a, %b : memref<1x?x4x16xf32>, memref<1x?x4x16xf32>)
-      inject_into [] captures(%w : memref<4x4xf32>) into(%out : memref<1x4x4x16xf32>) {
+      captures(%w : memref<4x4xf32>) into(%out : memref<1x4x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %bt: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
@@ -105,7 +105,7 @@ func.func @apply(%m: memref<?x3x2x16xf32>, %g: memref<?x2x16xf32>, %out: memref<
 // CHECK:           vector.load %[[SAVED]]
 // CHECK:           arith.mulf {{.*}} : vector<16xf32>
 func.func @units(%a: memref<?x?x20x1xf32>, %m: memref<?x20x20x1xf32>) {
-  bppsa.transition lanes 1 states [20] saved(%a : memref<?x?x20x1xf32>) inject_into [] into(%m : memref<?x20x20x1xf32>) {
+  bppsa.transition lanes 1 states [20] saved(%a : memref<?x?x20x1xf32>) into(%m : memref<?x20x20x1xf32>) {
   ^bb0(%at: vector<20xf32>, %gt: vector<20xf32>):
     %0 = arith.mulf %at, %gt : vector<20xf32>
     bppsa.yield %0 : vector<20xf32>

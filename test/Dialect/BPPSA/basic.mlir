@@ -44,12 +44,12 @@ func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %s: tensor<?x?x4xf3
 }
 
 // CHECK-LABEL: func.func @sums
-// CHECK: bppsa.chain saved(%{{.*}} : tensor<?x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>) inject_into []
+// CHECK: bppsa.chain saved(%{{.*}} : tensor<?x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
 // CHECK-SAME: factors(%{{.*}} : tensor<?x?x3xf32>) sum_with [0, -1]
 // CHECK-SAME: -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>)
 func.func @sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>)
     -> (tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {
-  %0, %w, %b = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %w, %b = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
       -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -65,7 +65,7 @@ func.func @sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32
 // CHECK: bppsa.reduce_sums %{{.*}} : tensor<?x?x16xf32> -> tensor<4x3xf32>, tensor<4xf32>
 func.func @parts_of_sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>, %parts: tensor<?x?x16xf32>)
     -> (tensor<16xf32>, tensor<4x3xf32>, tensor<4xf32>) {
-  %0, %sums = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %sums = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       factors(%x : tensor<?x?x3xf32>) sum_with [0, -1] flat_sums
       -> (tensor<?x4xf32>) sums(tensor<16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -80,7 +80,7 @@ func.func @parts_of_sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<
 // CHECK: bppsa.chain plan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
 func.func @scan(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
   %0 = bppsa.chain plan <chunked, 32> lanes 16 saved(%a : tensor<?x?x4x16xf32>)
-      seeds(%g : tensor<?x4x16xf32>) inject_into [] -> (tensor<?x4x16xf32>) {
+      seeds(%g : tensor<?x4x16xf32>) -> (tensor<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

@@ -210,7 +210,7 @@ func.func @state_changes(%x: tensor<?x?x3xf32>, %h: tensor<?x4xf32>) -> tensor<?
 
 func.func @no_saved(%g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{'bppsa.chain' op needs at least one saved sequence to know the number of steps}}
-  %0 = bppsa.chain seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain seeds(%g : tensor<?x3xf32>) -> (tensor<?x3xf32>) {
   ^bb0(%gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }
@@ -232,7 +232,7 @@ func.func @no_seed(%a: tensor<?x?x3xf32>) -> tensor<?x?x3xf32> {
 
 func.func @no_cotangent_yielded(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{must yield the cotangents of 1 states, found 0 values}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield
   }
@@ -243,7 +243,7 @@ func.func @no_cotangent_yielded(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> t
 
 func.func @injected_where(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{needs one state index for each injected sequence, found 0 indices for 1 sequences}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) injected(%a : tensor<?x?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) injected(%a : tensor<?x?x3xf32>) -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }
@@ -265,7 +265,7 @@ func.func @injected_into_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> 
 
 func.func @cotangent_changes(%a: tensor<?x?x3xf32>, %g: tensor<?x4xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{the cotangent of state 0 must keep its type 'vector<4xf32>', found 'vector<3xf32>'}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<4xf32>):
     bppsa.yield %at : vector<3xf32>
   }
@@ -278,7 +278,7 @@ func.func @cotangent_changes(%a: tensor<?x?x3xf32>, %g: tensor<?x4xf32>) -> tens
 
 func.func @too_few_to_sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
   // expected-error @below {{must yield the cotangents of 1 states and 1 values to sum, found 1 values}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }
@@ -289,7 +289,7 @@ func.func @too_few_to_sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor
 
 func.func @sum_with_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x3xf32>) {
   // expected-error @below {{sum_with must have -1 or name one of the 1 factors, found 1}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%a : tensor<?x?x3xf32>) sum_with [1] -> (tensor<?x3xf32>) sums(tensor<3x3xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%a : tensor<?x?x3xf32>) sum_with [1] -> (tensor<?x3xf32>) sums(tensor<3x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }
@@ -300,7 +300,7 @@ func.func @sum_with_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tens
 
 func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<2x3xf32>) {
   // expected-error @below {{a sum must have the type 'tensor<3x2xf32>' or that of such a memref, found 'tensor<2x3xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }
@@ -311,7 +311,7 @@ func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x
 
 func.func @flat_sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<6xf32>) {
   // expected-error @below {{a sum must have the type 'tensor<9xf32>' or that of such a memref, found 'tensor<6xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0, -1] flat_sums -> (tensor<?x3xf32>) sums(tensor<6xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x2xf32>) sum_with [0, -1] flat_sums -> (tensor<?x3xf32>) sums(tensor<6xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt, %gt : vector<3xf32>, vector<3xf32>, vector<3xf32>
   }
@@ -322,7 +322,7 @@ func.func @flat_sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tens
 
 func.func @flat_sums_of_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @below {{has flat_sums, but no vectors to sum; remove it}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] flat_sums -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) flat_sums -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }
@@ -333,7 +333,7 @@ func.func @flat_sums_of_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> t
 
 func.func @summed_matrix(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
   // expected-error @below {{a value to sum must be a vector of rank 1, found 'vector<3x3xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] sum_with [-1] captures(%w : tensor<3x3xf32>) -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) sum_with [-1] captures(%w : tensor<3x3xf32>) -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     bppsa.yield %gt, %wc : vector<3xf32>, vector<3x3xf32>
   }
@@ -344,7 +344,7 @@ func.func @summed_matrix(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %w: tensor<
 
 func.func @factor_elements(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf64>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
   // expected-error @below {{a value to sum must have the element type of its factor 'tensor<?x?x2xf64>', found 'vector<3xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf64>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x2xf64>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }
@@ -355,7 +355,7 @@ func.func @factor_elements(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf64>, %g: ten
 
 func.func @factor_size(%a: tensor<?x?x3xf32>, %x: tensor<?x?x?xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
   // expected-error @below {{a factor must have a static last dimension, found 'tensor<?x?x?xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x?xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x?xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }
@@ -366,7 +366,7 @@ func.func @factor_size(%a: tensor<?x?x3xf32>, %x: tensor<?x?x?xf32>, %g: tensor<
 
 func.func @factor_steps(%a: tensor<5x?x3xf32>, %x: tensor<6x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
   // expected-error @below {{factor must have 5 steps as the arrays before it, found 6 in 'tensor<6x?x2xf32>'}}
-  %0, %1 = bppsa.chain saved(%a : tensor<5x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<6x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<5x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<6x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }
@@ -377,7 +377,7 @@ func.func @factor_steps(%a: tensor<5x?x3xf32>, %x: tensor<6x?x2xf32>, %g: tensor
 
 func.func @packed_sums(%a: tensor<?x?x3x8xf32>, %g: tensor<?x3x8xf32>) -> (tensor<?x3x8xf32>, tensor<3xf32>) {
   // expected-error @below {{sums over samples one by one and must have no lanes}}
-  %0, %1 = bppsa.chain lanes 8 saved(%a : tensor<?x?x3x8xf32>) seeds(%g : tensor<?x3x8xf32>) inject_into [] sum_with [-1] -> (tensor<?x3x8xf32>) sums(tensor<3xf32>) {
+  %0, %1 = bppsa.chain lanes 8 saved(%a : tensor<?x?x3x8xf32>) seeds(%g : tensor<?x3x8xf32>) sum_with [-1] -> (tensor<?x3x8xf32>) sums(tensor<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }

@@ -219,7 +219,7 @@ func.func @no_samples(%w: tensor<3xf32>, %n: index) -> tensor<?x?x3xf32> {
 
 func.func @chain_plan(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>) -> tensor<?x2x3xf32> {
   // expected-error @below {{must have the plan 'linear' in graph form, found 'blelloch'}}
-  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x2x3xf32>) seeds(%g : tensor<?x2x3xf32>) inject_into [] -> (tensor<?x2x3xf32>) {
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x2x3xf32>) seeds(%g : tensor<?x2x3xf32>) -> (tensor<?x2x3xf32>) {
   ^bb0(%at: tensor<2x3xf32>, %gt: tensor<2x3xf32>):
     bppsa.yield %gt : tensor<2x3xf32>
   }
@@ -230,7 +230,7 @@ func.func @chain_plan(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>) -> tensor<
 
 func.func @chain_factors(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>) -> tensor<?x2x3xf32> {
   // expected-error @below {{must have no factors in graph form, found 1}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) seeds(%g : tensor<?x2x3xf32>) inject_into [] factors(%a : tensor<?x?x2x3xf32>) -> (tensor<?x2x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) seeds(%g : tensor<?x2x3xf32>) factors(%a : tensor<?x?x2x3xf32>) -> (tensor<?x2x3xf32>) {
   ^bb0(%at: tensor<2x3xf32>, %gt: tensor<2x3xf32>):
     bppsa.yield %gt : tensor<2x3xf32>
   }
@@ -241,7 +241,7 @@ func.func @chain_factors(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>) -> tens
 
 func.func @chain_sum_with(%a: tensor<?x?x2x3xf32>) -> tensor<2x3xf32> {
   // expected-error @below {{sum_with must have -1 in graph form, found 0}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) inject_into [] sum_with [0] sums(tensor<2x3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) sum_with [0] sums(tensor<2x3xf32>) {
   ^bb0(%at: tensor<2x3xf32>):
     bppsa.yield %at : tensor<2x3xf32>
   }
@@ -252,7 +252,7 @@ func.func @chain_sum_with(%a: tensor<?x?x2x3xf32>) -> tensor<2x3xf32> {
 
 func.func @chain_sum_type(%a: tensor<?x?x2x3xf32>) -> tensor<3xf32> {
   // expected-error @below {{a sum must have the type 'tensor<2x3xf32>', found 'tensor<3xf32>'}}
-  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) inject_into [] sum_with [-1] sums(tensor<3xf32>) {
+  %0 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) sum_with [-1] sums(tensor<3xf32>) {
   ^bb0(%at: tensor<2x3xf32>):
     bppsa.yield %at : tensor<2x3xf32>
   }
@@ -263,7 +263,7 @@ func.func @chain_sum_type(%a: tensor<?x?x2x3xf32>) -> tensor<3xf32> {
 
 func.func @chain_no_steps(%g: tensor<?x2x3xf32>) -> tensor<?x2x3xf32> {
   // expected-error @below {{needs at least one saved sequence, or 'steps', to know the number of steps}}
-  %0 = bppsa.chain seeds(%g : tensor<?x2x3xf32>) inject_into [] -> (tensor<?x2x3xf32>) {
+  %0 = bppsa.chain seeds(%g : tensor<?x2x3xf32>) -> (tensor<?x2x3xf32>) {
   ^bb0(%gt: tensor<2x3xf32>):
     bppsa.yield %gt : tensor<2x3xf32>
   }

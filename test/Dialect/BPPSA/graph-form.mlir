@@ -75,9 +75,9 @@ func.func @chain(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>, %s: tensor<?x?x
 }
 
 // CHECK-LABEL: func.func @sums_without_states
-// CHECK: bppsa.chain saved(%{{.*}} : tensor<?x?x3xf32>) inject_into [] sum_with [-1] sums(tensor<3xf32>)
+// CHECK: bppsa.chain saved(%{{.*}} : tensor<?x?x3xf32>) sum_with [-1] sums(tensor<3xf32>)
 func.func @sums_without_states(%a: tensor<?x?x3xf32>) -> tensor<3xf32> {
-  %w = bppsa.chain saved(%a : tensor<?x?x3xf32>) inject_into [] sum_with [-1] sums(tensor<3xf32>) {
+  %w = bppsa.chain saved(%a : tensor<?x?x3xf32>) sum_with [-1] sums(tensor<3xf32>) {
   ^bb0(%at: tensor<3xf32>):
     bppsa.yield %at : tensor<3xf32>
   }

@@ -114,7 +114,7 @@ func.func @without_states(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
 
 func.func @steps_in_order(%g: memref<?x4xf32>, %a: memref<?x?x4xf32>, %out: memref<?x4xf32>) {
   // expected-error @below {{cannot be mapped to 'tiled_product'; use block_per_row or cooperative, as its steps follow each other}}
-  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into [] into(%out : memref<?x4xf32>)
+  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) into(%out : memref<?x4xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
@@ -138,7 +138,7 @@ func.func @columns_of_a_loop(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
 
 func.func @rows_of_a_transition(%a: memref<8x4x3xf32>, %m: memref<4x3x3xf32>) {
   // expected-error @below {{cannot be mapped to 'block_per_row'; use thread_per_column, column_tile or block_per_column}}
-  bppsa.transition states [3] saved(%a : memref<8x4x3xf32>) inject_into [] into(%m : memref<4x3x3xf32>)
+  bppsa.transition states [3] saved(%a : memref<8x4x3xf32>) into(%m : memref<4x3x3xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
@@ -150,7 +150,7 @@ func.func @rows_of_a_transition(%a: memref<8x4x3xf32>, %m: memref<4x3x3xf32>) {
 
 func.func @diagonal(%a: memref<8x4x3xf32>, %m: memref<4x1x3xf32>) {
   // expected-error @below {{cannot be mapped to 'column_tile'; use block_per_column, as a diagonal is one column}}
-  bppsa.transition diagonal states [3] saved(%a : memref<8x4x3xf32>) inject_into [] into(%m : memref<4x1x3xf32>)
+  bppsa.transition diagonal states [3] saved(%a : memref<8x4x3xf32>) into(%m : memref<4x1x3xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<column_tile, threads = 32, columns = 1>} {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
@@ -174,7 +174,7 @@ func.func @no_offset(%a: memref<8x4x3xf32>, %m: memref<4x4x3xf32>) {
 
 func.func @offset_of_nothing(%a: memref<8x4x3xf32>, %m: memref<4x3x3xf32>) {
   // expected-error @below {{has no injected cotangents; remove the offset of its mapping}}
-  bppsa.transition states [3] saved(%a : memref<8x4x3xf32>) inject_into [] into(%m : memref<4x3x3xf32>)
+  bppsa.transition states [3] saved(%a : memref<8x4x3xf32>) into(%m : memref<4x3x3xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, offset = <block_per_column, threads = 32>>} {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
@@ -234,7 +234,7 @@ func.func @no_vectors(%a: memref<4xf32>) {
 
 func.func @no_chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error @below {{has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan <chunked>, or take 'units'}}
-  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>} -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -247,7 +247,7 @@ func.func @no_chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf
 
 func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
   // expected-error @below {{needs one lane of samples where chunks have lanes, found 16; use 'lanes 1'}}
-  %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>) inject_into []
+  %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>)
       attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>} -> (tensor<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

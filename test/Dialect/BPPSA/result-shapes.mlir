@@ -60,7 +60,7 @@ func.func @counted(%steps: index, %h: tensor<?x4xf32>) -> (index, index) {
 func.func @packed_chain(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> (index, index, index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %0, %1 = bppsa.chain lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>) inject_into []
+  %0, %1 = bppsa.chain lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>)
       -> (tensor<?x4x16xf32>) emitted(tensor<?x?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %2 = arith.mulf %at, %gt : vector<4xf32>
@@ -106,7 +106,7 @@ func.func @layout(%x: tensor<?x?x3xf32>, %batch: index) -> (index, index, index,
 // CHECK:         return %[[B]], %[[N]]
 func.func @transition(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>, %g: tensor<?x4xf32>, %d: tensor<?x4xf32>) -> (index, index) {
   %c0 = arith.constant 0 : index
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

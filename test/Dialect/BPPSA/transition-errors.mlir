@@ -2,7 +2,7 @@
 
 func.func @columns(%a: tensor<8x?x4xf32>, %e: tensor<?x3x4xf32>) {
   // expected-error @below {{'bppsa.transition' op a transition of 4 values must have 4 or, with an offset, 5 columns of 4 rows, found 'tensor<?x3x4xf32>'}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x3x4xf32>) -> tensor<?x3x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x3x4xf32>) -> tensor<?x3x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -13,7 +13,7 @@ func.func @columns(%a: tensor<8x?x4xf32>, %e: tensor<?x3x4xf32>) {
 
 func.func @offset(%a: tensor<8x?x4xf32>, %e: tensor<?x5x4xf32>) {
   // expected-error @below {{'bppsa.transition' op must make 4 columns, found 'tensor<?x5x4xf32>'}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -24,7 +24,7 @@ func.func @offset(%a: tensor<8x?x4xf32>, %e: tensor<?x5x4xf32>) {
 
 func.func @yields(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>) {
   // expected-error @below {{'bppsa.transition' op must yield the cotangents of 1 states and nothing else, found 2 values}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt, %at : vector<4xf32>, vector<4xf32>
   }
@@ -35,7 +35,7 @@ func.func @yields(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>) {
 
 func.func @state_type(%a: tensor<8x?x4xf32>, %e: tensor<?x3x3xf32>) {
   // expected-error @below {{'bppsa.transition' op the cotangent of state 0 must have type 'vector<3xf32>', found 'vector<4xf32>' to 'vector<4xf32>'}}
-  %0 = bppsa.transition states [3] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x3x3xf32>) -> tensor<?x3x3xf32> {
+  %0 = bppsa.transition states [3] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x3x3xf32>) -> tensor<?x3x3xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -46,7 +46,7 @@ func.func @state_type(%a: tensor<8x?x4xf32>, %e: tensor<?x3x3xf32>) {
 
 func.func @no_saved(%e: tensor<?x4x4xf32>) {
   // expected-error @below {{'bppsa.transition' op needs at least one saved sequence to know the number of steps}}
-  %0 = bppsa.transition states [4] inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [4] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -57,7 +57,7 @@ func.func @no_saved(%e: tensor<?x4x4xf32>) {
 
 func.func @no_states(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>) {
   // expected-error @below {{'bppsa.transition' op needs at least one state, and states of at least one value}}
-  %0 = bppsa.transition states [] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<4xf32>):
     bppsa.yield
   }
@@ -79,7 +79,7 @@ func.func @injected_state(%a: tensor<8x?x4xf32>, %e: tensor<?x5x4xf32>) {
 
 func.func @injected_count(%a: tensor<8x?x4xf32>, %e: tensor<?x5x4xf32>) {
   // expected-error @below {{'bppsa.transition' op needs one state index for each injected sequence, found 0 indices for 1 sequences}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) injected(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) injected(%a : tensor<8x?x4xf32>) into(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -90,7 +90,7 @@ func.func @injected_count(%a: tensor<8x?x4xf32>, %e: tensor<?x5x4xf32>) {
 
 func.func @sequence(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>) {
   // expected-error @below {{'bppsa.transition' op sequence 'tensor<8x?x4xf32>' must give the body a vector of its features, found 'vector<3xf32>'}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<3xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -101,7 +101,7 @@ func.func @sequence(%a: tensor<8x?x4xf32>, %e: tensor<?x4x4xf32>) {
 
 func.func @rank(%a: tensor<8x4xf32>, %e: tensor<?x4x4xf32>) {
   // expected-error @below {{'bppsa.transition' op a sequence must have rank 3, found 'tensor<8x4xf32>'}}
-  %0 = bppsa.transition states [4] saved(%a : tensor<8x4xf32>) inject_into [] into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %0 = bppsa.transition states [4] saved(%a : tensor<8x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
   }
@@ -160,7 +160,7 @@ func.func @result_on_memref(%m: memref<?x4x4xf32>, %g: memref<?x4xf32>, %o: memr
 
 func.func @loop_destinations(%a: tensor<?x2x4xf32>, %g: tensor<2x4xf32>, %e: tensor<2x4xf32>) -> tensor<?x2x4xf32> {
   // expected-error @below {{'bppsa.chain' op on tensors must have destinations of the types of its results, or none}}
-  %0, %1 = bppsa.chain saved(%a : tensor<?x2x4xf32>) seeds(%g : tensor<2x4xf32>) inject_into []
+  %0, %1 = bppsa.chain saved(%a : tensor<?x2x4xf32>) seeds(%g : tensor<2x4xf32>)
       into(%e : tensor<2x4xf32>) -> (tensor<2x4xf32>) emitted(tensor<?x2x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt, %at : vector<4xf32>, vector<4xf32>

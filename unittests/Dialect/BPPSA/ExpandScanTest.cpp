@@ -65,8 +65,7 @@ OwningOpRef<ModuleOp> ExpandScanTest::parse(llvm::StringRef plan) {
   std::string link = has("diagonal") ? "arith.mulf %at, %d : vector<3xf32>"
                                      : "bppsa.matvec transposed %wc, %d : vector<3x3xf32>, "
                                        "vector<3xf32> -> vector<3xf32>";
-  std::string injected =
-      has("injected") ? "injected(%s : tensor<?x?x3xf32>) inject_into [0]" : "inject_into []";
+  std::string injected = has("injected") ? "injected(%s : tensor<?x?x3xf32>) inject_into [0]" : "";
   std::string text = R"(
     func.func @f(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %s: tensor<?x?x3xf32>,
                  %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) )" +
@@ -223,7 +222,7 @@ TEST(ExpandScanSumsTest, AddsUpPartsOfRuns) {
     func.func @f(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %x: tensor<?x?x2800xf32>)
         -> (tensor<?x3xf32>, tensor<3x2800xf32>, tensor<3xf32>) {
       %0:3 = bppsa.chain plan <chunked, 1> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>)
-          inject_into [] factors(%x : tensor<?x?x2800xf32>) sum_with [0, -1]
+          factors(%x : tensor<?x?x2800xf32>) sum_with [0, -1]
           -> (tensor<?x3xf32>) sums(tensor<3x2800xf32>, tensor<3xf32>) {
       ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
         %d = arith.mulf %at, %gt : vector<3xf32>

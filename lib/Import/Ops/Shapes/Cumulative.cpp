@@ -24,10 +24,9 @@ static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct
   SmallVector<Dim> dims = x.dims;
   Tensor start = graph.makeFilled(ArrayRef(dims).drop_front(), builder.getF32FloatAttr(isProduct));
   dims[0] = graph.getDim(*addExprs(dims[0].size, graph.getExpr(1)));
-  auto loop = RecurrenceOp::create(
-      builder, graph.loc, graph.getType(dims, x.elementType), /*outputs=*/TypeRange(), x.value,
-      start.value, /*captures=*/ValueRange(), /*steps=*/Value(), /*destinations=*/ValueRange(),
-      isReverse, /*lanes=*/IntegerAttr());
+  auto loop = RecurrenceOp::create(builder, graph.loc, graph.getType(dims, x.elementType),
+                                   /*outputs=*/TypeRange(), x.value, start.value,
+                                   /*captures=*/ValueRange(), {isReverse});
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());
   auto type = VectorType::get(1, x.elementType);

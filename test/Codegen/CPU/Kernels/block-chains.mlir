@@ -33,7 +33,7 @@
 func.func @chain(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %r: memref<8x8xf32>, %g: memref<?x8x16xf32>,
     %w: memref<8x8xf32>, %b: memref<8xf32>, %n: index, %blocks: index, %steps: index) {
   %d = memref.alloc(%blocks, %steps) {alignment = 64 : i64} : memref<?x?x8x16xf32>
-  bppsa.chain lanes 16 saved(%h : memref<?x?x8x16xf32>) seeds(%s : memref<?x8x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%h : memref<?x?x8x16xf32>) seeds(%s : memref<?x8x16xf32>)
       captures(%r : memref<8x8xf32>) into(%g, %d : memref<?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%ht: vector<8xf32>, %gt: vector<8xf32>, %rc: vector<8x8xf32>):
     %0 = arith.mulf %ht, %gt : vector<8xf32>
@@ -59,7 +59,7 @@ func.func @chain(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %r: memref<8x
 // CHECK:           linalg.generic
 func.func @reverse(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %g: memref<?x8x16xf32>, %d: memref<?x?x8x16xf32>,
     %w: memref<8x8xf32>) {
-  bppsa.chain reverse lanes 16 saved(%h : memref<?x?x8x16xf32>) seeds(%s : memref<?x8x16xf32>) inject_into []
+  bppsa.chain reverse lanes 16 saved(%h : memref<?x?x8x16xf32>) seeds(%s : memref<?x8x16xf32>)
       into(%g, %d : memref<?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%ht: vector<8xf32>, %gt: vector<8xf32>):
     %0 = arith.addf %ht, %gt : vector<8xf32>
@@ -77,7 +77,7 @@ func.func @reverse(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %g: memref<
 // CHECK:         return
 func.func @small(%h: memref<?x?x2x16xf32>, %s: memref<?x2x16xf32>, %g: memref<?x2x16xf32>, %d: memref<?x?x2x16xf32>,
     %w: memref<2x2xf32>) {
-  bppsa.chain lanes 16 saved(%h : memref<?x?x2x16xf32>) seeds(%s : memref<?x2x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%h : memref<?x?x2x16xf32>) seeds(%s : memref<?x2x16xf32>)
       into(%g, %d : memref<?x2x16xf32>, memref<?x?x2x16xf32>) {
   ^bb0(%ht: vector<2xf32>, %gt: vector<2xf32>):
     %0 = arith.mulf %ht, %gt : vector<2xf32>

@@ -33,7 +33,7 @@ func.func @sums(%x: memref<?x?x3x16xf32>, %a: memref<?x?x4x16xf32>, %g: memref<?
     %w: memref<4x4xf32>, %n: index, %blocks: index, %steps: index, %e: memref<?x?x4x16xf32>,
     %dw: memref<4x3xf32>, %db: memref<4xf32>, %sx: memref<3xf32>) {
   %d = memref.alloc(%blocks, %steps) : memref<?x?x4x16xf32>
-  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
       captures(%w : memref<4x4xf32>)
       into(%g, %d, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>, memref<?x?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
@@ -60,7 +60,7 @@ func.func @sums(%x: memref<?x?x3x16xf32>, %a: memref<?x?x4x16xf32>, %g: memref<?
 func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x4xf32>,
     %d: memref<?x?x4x16xf32>, %x: memref<?x?x4x16xf32>, %dw: memref<4x4xf32>,
     %b: memref<?x?x4x1xf32>, %k: memref<?x4x1xf32>, %e: memref<?x?x4x1xf32>, %db: memref<4xf32>) {
-  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
       captures(%w : memref<4x4xf32>) into(%g, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -73,7 +73,7 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
     bppsa.yield %0 : vector<4xf32>
   }
   bppsa.outer_sum lanes 16 %d, %x into %dw : memref<4x4xf32> : memref<?x?x4x16xf32>, memref<?x?x4x16xf32>
-  bppsa.chain lanes 1 saved(%b : memref<?x?x4x1xf32>) seeds(%k : memref<?x4x1xf32>) inject_into []
+  bppsa.chain lanes 1 saved(%b : memref<?x?x4x1xf32>) seeds(%k : memref<?x4x1xf32>)
       captures(%w : memref<4x4xf32>) into(%k, %e : memref<?x4x1xf32>, memref<?x?x4x1xf32>) {
   ^bb0(%bt: vector<4xf32>, %kt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %bt, %kt : vector<4xf32>
@@ -98,7 +98,7 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
 func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x4xf32>,
     %blocks: index, %steps: index, %old: memref<?x4x16xf32>, %zero: f32, %db: memref<4xf32>) {
   %d = memref.alloc(%blocks, %steps) : memref<?x?x4x16xf32>
-  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
       captures(%w : memref<4x4xf32>) into(%g, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -134,7 +134,7 @@ func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
 // FEW-NEXT:      bppsa.step_sum lanes 16 %[[X]]
 func.func @read(%x: memref<?x?x3x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x3xf32>, %n: index,
     %e: memref<?x?x4x16xf32>, %dx: memref<3xf32>, %db: memref<4xf32>) {
-  bppsa.chain lanes 16 saved(%x : memref<?x?x3x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%x : memref<?x?x3x16xf32>) seeds(%g : memref<?x4x16xf32>)
       captures(%w : memref<4x3xf32>) into(%g, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
   ^bb0(%xt: vector<3xf32>, %gt: vector<4xf32>, %wc: vector<4x3xf32>):
     %0 = bppsa.matvec %wc, %xt plus %gt : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>

@@ -19,7 +19,7 @@ func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6x
     %1 = bppsa.matvec transposed %rc, %0 : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
     bppsa.yield %1 : vector<6xf32>
   }
-  bppsa.chain lanes 1 saved(%x : memref<?x?x6x1xf32>) seeds(%h : memref<?x6x1xf32>) inject_into []
+  bppsa.chain lanes 1 saved(%x : memref<?x?x6x1xf32>) seeds(%h : memref<?x6x1xf32>)
       captures(%r : memref<6x6xf32>) into(%g : memref<?x6x1xf32>) {
   ^bb0(%at: vector<6xf32>, %gt: vector<6xf32>, %rc: vector<6x6xf32>):
     %0 = arith.mulf %at, %gt : vector<6xf32>
@@ -46,7 +46,7 @@ func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<
     bppsa.yield %0 : vector<6xf32>
   }
   memref.alloca_scope {
-    bppsa.chain lanes 16 saved(%x : memref<?x?x6x16xf32>) seeds(%h : memref<?x6x16xf32>) inject_into []
+    bppsa.chain lanes 16 saved(%x : memref<?x?x6x16xf32>) seeds(%h : memref<?x6x16xf32>)
         captures(%r : memref<6x6xf32>) into(%g : memref<?x6x16xf32>) {
     ^bb0(%at: vector<6xf32>, %gt: vector<6xf32>, %rc: vector<6x6xf32>):
       %0 = arith.mulf %at, %gt : vector<6xf32>

@@ -30,7 +30,7 @@ func.func @gates(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?x
   %d1 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   %d2 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   %d3 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
-  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>)
       into(%g, %d1, %d2, %d3 : memref<?x8x16xf32>, memref<?x?x8x16xf32>, memref<?x?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%at: vector<8xf32>, %gt: vector<8xf32>):
     %0 = arith.mulf %at, %gt : vector<8xf32>
@@ -55,7 +55,7 @@ func.func @others(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?
     %n: index, %blocks: index, %steps: index, %v: memref<8x3xf32>, %w: memref<8x3xf32>, %zero: f32) {
   %d1 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   %d2 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
-  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>)
       into(%g, %d1, %d2 : memref<?x8x16xf32>, memref<?x?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%at: vector<8xf32>, %gt: vector<8xf32>):
     %0 = arith.mulf %at, %gt : vector<8xf32>
@@ -67,7 +67,7 @@ func.func @others(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?
   %e1 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   %e2 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   linalg.fill ins(%zero : f32) outs(%e2 : memref<?x?x8x16xf32>)
-  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x8x16xf32>) seeds(%g : memref<?x8x16xf32>)
       into(%g, %e1, %e2 : memref<?x8x16xf32>, memref<?x?x8x16xf32>, memref<?x?x8x16xf32>) {
   ^bb0(%at: vector<8xf32>, %gt: vector<8xf32>):
     %0 = arith.mulf %at, %gt : vector<8xf32>

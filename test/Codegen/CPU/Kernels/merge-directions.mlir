@@ -35,7 +35,7 @@ func.func private @forward(%x: memref<?x?x4x16xf32>, %h0: memref<?x4x16xf32>, %h
 //   CHECK-NOT: func.func private @chain_backward(
 func.func private @chain_forward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %g0: memref<?x4x16xf32>, %e: memref<?x?x4x16xf32>, %b: memref<4xf32>) {
   memref.alloca_scope {
-    bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into [] into(%g0, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+    bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) into(%g0, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %at, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
@@ -47,7 +47,7 @@ func.func private @chain_forward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32
 
 func.func private @chain_backward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %g0: memref<?x4x16xf32>, %e: memref<?x?x4x16xf32>, %b: memref<4xf32>) {
   memref.alloca_scope {
-    bppsa.chain reverse lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into [] into(%g0, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+    bppsa.chain reverse lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) into(%g0, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %at, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>

@@ -60,7 +60,7 @@ func.func @windows(%a: memref<4xf32>, %b: memref<4xf32>, %all: memref<8xf32>) {
 func.func @chains(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %into: memref<?x4x16xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
       into(%into : memref<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -75,7 +75,7 @@ func.func @chains(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %into: memre
     %to = memref.subview %into[%row, 0, 0] [1, 4, 16] [1, 1, 1]
         : memref<?x4x16xf32> to memref<1x4x16xf32, strided<[64, 16, 1], offset: ?>>
     bppsa.chain lanes 16 saved(%s : memref<1x?x4x16xf32, strided<[?, 64, 16, 1], offset: ?>>)
-        seeds(%seed : memref<1x4x16xf32, strided<[64, 16, 1], offset: ?>>) inject_into []
+        seeds(%seed : memref<1x4x16xf32, strided<[64, 16, 1], offset: ?>>)
         into(%to : memref<1x4x16xf32, strided<[64, 16, 1], offset: ?>>) {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %at, %gt : vector<4xf32>

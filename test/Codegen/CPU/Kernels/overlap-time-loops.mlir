@@ -96,7 +96,7 @@ func.func @temporary(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %b: memref<?x?
 func.func private @scoped(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?x4x16xf32>,
                           %d: memref<?x?x4x16xf32>, %s: memref<4xf32>) {
   memref.alloca_scope {
-    bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+    bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>)
         into(%c, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %at, %gt : vector<4xf32>

@@ -237,7 +237,7 @@ func.func @lstm(%x: tensor<?x?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 1 :
     %n = arith.mulf %o, %t : vector<2xf32>
     bppsa.yield %n, %c : vector<2xf32>, vector<2xf32>
   }
-  %2, %3 = bppsa.chain saved(%x : tensor<?x?x2xf32>) seeds(%h, %h : tensor<?x2xf32>, tensor<?x2xf32>) inject_into []
+  %2, %3 = bppsa.chain saved(%x : tensor<?x?x2xf32>) seeds(%h, %h : tensor<?x2xf32>, tensor<?x2xf32>)
       captures(%ro : tensor<2x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
   ^bb0(%a: vector<2xf32>, %gh: vector<2xf32>, %gc: vector<2xf32>, %roc: vector<2x2xf32>):
     %d = arith.mulf %a, %gc : vector<2xf32>

@@ -39,10 +39,45 @@ namespace bppsa {
 bool isGraphBody(mlir::Block &body);
 } // namespace bppsa
 
+namespace bppsa {
+
+/// The rarely used operands and attributes of a time loop.
+struct LoopOptions {
+  LoopOptions(bool reverse = false, mlir::Value steps = {}) : reverse(reverse), steps(steps) {}
+
+  bool reverse;
+  /// The number of steps of a loop in graph form without sequences.
+  mlir::Value steps;
+  /// Lanes of packed arrays; null if they are not packed.
+  mlir::IntegerAttr lanes;
+  /// One for each result, in order, or none.
+  llvm::SmallVector<mlir::Value> destinations;
+};
+
+/// The rarely used operands and attributes of a chain.
+struct ChainOptions : LoopOptions {
+  /// Null for a linear chain.
+  PlanAttr plan;
+  /// Of the links; null if they are not known.
+  jacobian::StructureAttr structure;
+  mlir::ArrayAttr terms;
+  /// The sums over steps and samples: their types, and the factor of each or `kNoFactor`.
+  llvm::SmallVector<mlir::Type> sums;
+  llvm::SmallVector<int64_t> sumWith;
+  llvm::SmallVector<mlir::Value> factors;
+  bool flatSums = false;
+};
+
+} // namespace bppsa
+
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.h.inc"
 
 namespace bppsa {
+
+/// The options that `loop` was built with.
+LoopOptions getOptions(RecurrenceOp loop);
+ChainOptions getOptions(ChainOp loop);
 
 /// Of a sum without a factor, in `sum_with` of chains.
 inline constexpr int64_t kNoFactor = -1;

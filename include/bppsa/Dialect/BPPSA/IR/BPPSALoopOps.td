@@ -83,6 +83,12 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
                        Variadic<BPPSA_Shaped>:$destinations,
                        UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Variadic<AnyRankedTensor>:$trajectories, Variadic<AnyRankedTensor>:$outputs);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$trajectories, "::mlir::TypeRange":$outputs,
+                   "::mlir::ValueRange":$sequences, "::mlir::ValueRange":$initial,
+                   "::mlir::ValueRange":$captures, CArg<"const ::bppsa::LoopOptions &", "{}">:$options)>
+  ];
+  let skipDefaultBuilders = 1;
   let assemblyFormat = [{
     (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
     (`sequences` `(` $sequences^ `:` type($sequences) `)`)?
@@ -141,7 +147,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
 
     ```mlir
     %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)
-        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+        factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
         captures(%r : tensor<20x20xf32>) -> (tensor<?x20xf32>) sums(tensor<20x3xf32>, tensor<20xf32>) {
     ^bb0(%ht: vector<20xf32>, %gt: vector<20xf32>, %rc: vector<20x20xf32>):
       %0 = arith.mulf %ht, %gt : vector<20xf32>
@@ -158,16 +164,23 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
                        Variadic<BPPSA_Shaped>:$destinations,
                        OptionalAttr<Jacobian_StructureAttr>:$structure,
                        OptionalAttr<TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">>:$terms,
-                       DenseI64ArrayAttr:$injectInto,
+                       DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$injectInto,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
                        UnitAttr:$flatSums, UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted,
                       Variadic<AnyRankedTensor>:$sums);
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$cotangents, "::mlir::TypeRange":$emitted,
+                   "::mlir::ValueRange":$saved, "::mlir::ValueRange":$seeds,
+                   "::mlir::ValueRange":$injected, "::llvm::ArrayRef<int64_t>":$injectInto,
+                   "::mlir::ValueRange":$captures, CArg<"const ::bppsa::ChainOptions &", "{}">:$options)>
+  ];
+  let skipDefaultBuilders = 1;
   let assemblyFormat = [{
     (`plan` $plan^)? (`structure` $structure^)? (`terms` $terms^)? (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
     (`saved` `(` $saved^ `:` type($saved) `)`)?
     (`seeds` `(` $seeds^ `:` type($seeds) `)`)?
-    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`injected` `(` $injected^ `:` type($injected) `)`)? (`inject_into` $injectInto^)?
     (`factors` `(` $factors^ `:` type($factors) `)`)? (`sum_with` $sumWith^)?
     (`flat_sums` $flatSums^)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?

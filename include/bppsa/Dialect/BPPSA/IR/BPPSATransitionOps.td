@@ -36,7 +36,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     dimension. `into` is overwritten.
 
     ```mlir
-    %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into []
+    %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>)
         captures(%w : tensor<4x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
     ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
       %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -47,7 +47,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
   }];
   let arguments = (ins Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$injected,
                        Variadic<BPPSA_Shaped>:$captures, BPPSA_Shaped:$destination,
-                       DenseI64ArrayAttr:$injectInto, DenseI64ArrayAttr:$states,
+                       DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$injectInto, DenseI64ArrayAttr:$states,
                        UnitAttr:$diagonal, UnitAttr:$byRows, UnitAttr:$reverse,
                        OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
@@ -55,7 +55,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
   let assemblyFormat = [{
     (`diagonal` $diagonal^)? (`by_rows` $byRows^)? (`reverse` $reverse^)? (`lanes` $lanes^)?
     `states` $states (`saved` `(` $saved^ `:` type($saved) `)`)?
-    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`injected` `(` $injected^ `:` type($injected) `)`)? (`inject_into` $injectInto^)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     `into` `(` $destination `:` type($destination) `)`
     attr-dict-with-keyword (`->` type($result)^)? $body
@@ -99,21 +99,21 @@ def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
 
     ```mlir
     %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
-        scales(%d : tensor<?x4xf32>) matrices(%w : tensor<4x4xf32>) inject_into []
+        scales(%d : tensor<?x4xf32>) matrices(%w : tensor<4x4xf32>)
         into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32>
     ```
   }];
   let arguments = (ins Variadic<BPPSA_Shaped>:$scales, Variadic<BPPSA_Shaped>:$matrices,
                        Variadic<BPPSA_Shaped>:$injected, BPPSA_Shaped:$destination,
                        TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">:$terms,
-                       DenseI64ArrayAttr:$injectInto, DenseI64ArrayAttr:$states,
+                       DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$injectInto, DenseI64ArrayAttr:$states,
                        OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     (`lanes` $lanes^)? `states` $states `terms` $terms
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`matrices` `(` $matrices^ `:` type($matrices) `)`)?
-    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`injected` `(` $injected^ `:` type($injected) `)`)? (`inject_into` $injectInto^)?
     `into` `(` $destination `:` type($destination) `)` attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{

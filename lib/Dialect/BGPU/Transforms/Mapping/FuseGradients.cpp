@@ -89,12 +89,13 @@ static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
 
 static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted, TypeRange sums,
                               ValueRange factors, ArrayRef<int64_t> sumWith) {
-  return ChainOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), emitted, sums,
-                         op.getPlanAttr(), op.getSaved(), op.getSeeds(), op.getInjected(), factors,
-                         op.getCaptures(), /*steps=*/Value(), ValueRange(), op.getStructureAttr(),
-                         op.getTermsAttr(), op.getInjectIntoAttr(),
-                         builder.getDenseI64ArrayAttr(sumWith), /*flatSums=*/UnitAttr(),
-                         op.getReverseAttr(), op.getLanesAttr());
+  ChainOptions options = getOptions(op);
+  options.sums.assign(sums.begin(), sums.end());
+  options.sumWith.assign(sumWith.begin(), sumWith.end());
+  options.factors.assign(factors.begin(), factors.end());
+  return ChainOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), emitted,
+                         op.getSaved(), op.getSeeds(), op.getInjected(), op.getInjectInto(),
+                         op.getCaptures(), options);
 }
 
 /// The numbers of steps and samples are those of every sequence: asking for them must

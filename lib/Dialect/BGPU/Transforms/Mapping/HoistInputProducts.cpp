@@ -149,8 +149,7 @@ RecurrenceOp InputProducts::buildRest() {
   unsigned numOld = sequences.size();
   llvm::append_range(sequences, results);
   auto rest = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences,
-                                   op.getInitial(), op.getCaptures(), /*steps=*/Value(),
-                                   op.getDestinations(), op.getReverse(), /*lanes=*/IntegerAttr());
+                                   op.getInitial(), op.getCaptures(), getOptions(op));
   IRMapping mapping;
   op.getBody().cloneInto(&rest.getBody(), mapping);
   Block &body = rest.getBody().front();
@@ -181,9 +180,10 @@ void InputProducts::hoist() {
   for (MatVecOp product : products)
     if (Value bias = getAddends(product).bias)
       captures.push_back(getCapture(bias));
+  LoopOptions options;
+  options.destinations.assign(results.begin(), results.end());
   auto loop = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences, ValueRange(),
-                                   captures, /*steps=*/Value(), results, /*reverse=*/false,
-                                   /*lanes=*/IntegerAttr());
+                                   captures, options);
   buildProducts(loop);
   RecurrenceOp rest = buildRest();
   fuseProductSums(loop.getBody().front());

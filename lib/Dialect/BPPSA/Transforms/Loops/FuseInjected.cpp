@@ -85,14 +85,12 @@ static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, uns
   injected.erase(injected.begin() + number);
   injectInto.erase(injectInto.begin() + number);
   rewriter.setInsertionPoint(chain);
-  auto fused = ChainOp::create(
-      rewriter, rewriter.getFusedLoc({chain.getLoc(), maker.getLoc()}),
-      chain.getCotangents().getTypes(), chain.getEmitted().getTypes(), chain.getSums().getTypes(),
-      chain.getPlanAttr(), saved, chain.getSeeds(), injected, chain.getFactors(), captures,
-      chain.getSteps(), chain.getDestinations(), /*structure=*/jacobian::StructureAttr(),
-      /*terms=*/ArrayAttr(), rewriter.getDenseI64ArrayAttr(injectInto),
-      chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
-      chain.getLanesAttr());
+  ChainOptions options = getOptions(chain);
+  options.structure = {};
+  options.terms = {};
+  auto fused = ChainOp::create(rewriter, rewriter.getFusedLoc({chain.getLoc(), maker.getLoc()}),
+                               chain.getCotangents().getTypes(), chain.getEmitted().getTypes(),
+                               saved, chain.getSeeds(), injected, injectInto, captures, options);
   fused->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
   fused.getBody().takeBody(chain.getBody());
   addMaker(fused.getBody().front(), maker, numSaved, state);

@@ -215,9 +215,7 @@ void JoinSequences::join(RaggedLoop &ragged) {
                                           type.getElementType()));
   }
   auto inRows = RecurrenceOp::create(builder, loc, types, /*outputs=*/TypeRange(), sequences,
-                                     initial, loop.getCaptures(), /*steps=*/Value(),
-                                     /*destinations=*/ValueRange(), reverse,
-                                     /*lanes=*/IntegerAttr());
+                                     initial, loop.getCaptures(), {reverse});
   inRows.getBody().takeBody(loop.getBody());
   beginAnew(ragged, starts, sequences.size());
   for (auto [samples, states, state] :

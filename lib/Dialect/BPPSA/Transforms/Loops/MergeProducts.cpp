@@ -55,10 +55,8 @@ static void merge(IRRewriter &rewriter, ArrayRef<RecurrenceOp> loops) {
   }
   Location loc = rewriter.getFusedLoc(locs);
   rewriter.setInsertionPoint(first);
-  auto merged =
-      RecurrenceOp::create(rewriter, loc, TypeRange(), types, first.getSequences(), ValueRange(),
-                           captures, /*steps=*/Value(), ValueRange(), first.getReverse(),
-                           /*lanes=*/IntegerAttr());
+  auto merged = RecurrenceOp::create(rewriter, loc, TypeRange(), types, first.getSequences(),
+                                     ValueRange(), captures, {first.getReverse()});
   Block *body = rewriter.createBlock(&merged.getBody());
   Value vector = body->addArgument(first.getBody().getArgument(0).getType(), loc);
   SmallVector<Value> products;

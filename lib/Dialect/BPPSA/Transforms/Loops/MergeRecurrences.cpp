@@ -60,8 +60,7 @@ static bool merge(IRRewriter &rewriter, RecurrenceOp first, RecurrenceOp second)
   llvm::append_range(types, second.getOutputs().getTypes());
   auto merged = RecurrenceOp::create(rewriter, loc, first.getTrajectories().getTypes(), types,
                                      first.getSequences(), first.getInitial(), first.getCaptures(),
-                                     first.getSteps(), ValueRange(), first.getReverse(),
-                                     first.getLanesAttr());
+                                     getOptions(first));
   Block &original = first.getBody().front();
   SmallVector<Location> locs(original.getNumArguments(), loc);
   Block *body =

@@ -75,9 +75,10 @@ RecurrenceOp InputProducts::createLoop(OpBuilder &builder, ArrayRef<MatVecOp> yi
     shape.back() = cast<VectorType>(product.getType()).getDimSize(0);
     types.push_back(RankedTensorType::get(shape, sequence.getElementType()));
   }
+  LoopOptions options;
+  options.lanes = loop.getLanesAttr();
   auto made = RecurrenceOp::create(builder, loop.getLoc(), TypeRange(), types, loop.getSequences(),
-                                   ValueRange(), loop.getCaptures(), /*steps=*/Value(),
-                                   ValueRange(), /*reverse=*/false, loop.getLanesAttr());
+                                   ValueRange(), loop.getCaptures(), options);
   attrs::Mapping::set(made, attrs::Mapping::of(loop));
   Block *inside = &made.getBody().emplaceBlock();
   IRMapping mapping;

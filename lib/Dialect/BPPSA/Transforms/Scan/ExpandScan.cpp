@@ -69,14 +69,19 @@ ChainOp bppsa::createRun(const ChainArrays &arrays, const ChainRun &run) {
   size_t numStates = chain.getSeeds().size();
   bool hasSums = !chain.getSums().empty();
   TypeRange types = ValueRange(run.into);
-  auto made = ChainOp::create(
-      arrays.builder, arrays.loc, types.take_front(numStates),
-      types.drop_front(numStates).drop_back(hasSums ? 1 : 0), types.take_back(hasSums ? 1 : 0),
-      /*plan=*/PlanAttr(), run.saved, run.seeds, run.injected, run.factors, chain.getCaptures(),
-      /*steps=*/Value(), run.into, /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(),
-      chain.getInjectIntoAttr(), chain.getProperties().sumWith,
-      hasSums ? arrays.builder.getUnitAttr() : UnitAttr(), chain.getReverseAttr(),
-      getLanesOf(arrays, run.into.front()));
+  ChainOptions options;
+  options.reverse = chain.getReverse();
+  options.lanes = getLanesOf(arrays, run.into.front());
+  options.destinations.assign(run.into.begin(), run.into.end());
+  options.factors.assign(run.factors.begin(), run.factors.end());
+  options.sumWith.assign(chain.getSumWith().begin(), chain.getSumWith().end());
+  options.flatSums = hasSums;
+  TypeRange sums = types.take_back(hasSums ? 1 : 0);
+  options.sums.assign(sums.begin(), sums.end());
+  auto made =
+      ChainOp::create(arrays.builder, arrays.loc, types.take_front(numStates),
+                      types.drop_front(numStates).drop_back(sums.size()), run.saved, run.seeds,
+                      run.injected, chain.getInjectInto(), chain.getCaptures(), options);
   IRMapping mapping;
   chain.getBody().cloneInto(&made.getBody(), mapping);
   return made;

@@ -102,10 +102,12 @@ void TreeExpansion::emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<
   llvm::append_range(sequences, tree.getEntering());
   llvm::append_range(sequences, getAllSteps(chain.getInjected(), rows));
   SmallVector<Value> into = getAllSteps(ArrayRef(results).drop_front(getNumStates()), rows);
-  auto recurrence = RecurrenceOp::create(
-      builder, chain.getLoc(), /*trajectories=*/TypeRange(), TypeRange(ValueRange(into)), sequences,
-      /*initial=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
-      /*reverse=*/UnitAttr(), chain.getLanesAttr());
+  LoopOptions options;
+  options.lanes = chain.getLanesAttr();
+  options.destinations.assign(into.begin(), into.end());
+  auto recurrence = RecurrenceOp::create(builder, chain.getLoc(), /*trajectories=*/TypeRange(),
+                                         TypeRange(ValueRange(into)), sequences,
+                                         /*initial=*/ValueRange(), chain.getCaptures(), options);
   cloneLinkInto(chain, recurrence.getBody(), LinkValues::Emitted);
   addInjection(recurrence.getBody().front(), chain.getInjectInto(), chain.getSaved().size(),
                chain.getSaved().size() + getNumStates());
@@ -122,14 +124,14 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
   SmallVector<Value> into;
   for (Value result : ArrayRef(results).take_front(getNumStates()))
     into.push_back(arrays.isPacked() ? arrays.extractRows(result, rows) : result);
-  auto link = ChainOp::create(
-      builder, chain.getLoc(), TypeRange(ValueRange(into)), /*emitted=*/TypeRange(),
-      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), last),
-      tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
-      /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
-      /*structure=*/jacobian::StructureAttr(), /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(),
-      chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
-      chain.getLanesAttr());
+  ChainOptions options;
+  options.reverse = chain.getReverse();
+  options.lanes = chain.getLanesAttr();
+  options.destinations.assign(into.begin(), into.end());
+  auto link = ChainOp::create(builder, chain.getLoc(), TypeRange(ValueRange(into)),
+                              /*emitted=*/TypeRange(), arrays.extractAll(chain.getSaved(), last),
+                              tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
+                              chain.getInjectInto(), chain.getCaptures(), options);
   cloneLinkInto(chain, link.getBody(), LinkValues::States);
   for (auto [i, cotangent] : llvm::enumerate(link.getCotangents()))
     results[i] =

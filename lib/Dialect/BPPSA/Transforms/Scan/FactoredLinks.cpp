@@ -59,10 +59,13 @@ void FactoredLinks::createScales() {
   if (computed.empty())
     return;
   yield->setOperands(computed);
-  auto recurrence = RecurrenceOp::create(
-      arrays->builder, arrays->loc, /*trajectories=*/TypeRange(), TypeRange(ValueRange(into)),
-      arrays->extractAll(chain.getSaved(), steps), /*initial=*/ValueRange(), chain.getCaptures(),
-      /*steps=*/Value(), into, /*reverse=*/UnitAttr(), chain.getLanesAttr());
+  LoopOptions options;
+  options.lanes = chain.getLanesAttr();
+  options.destinations.assign(into.begin(), into.end());
+  auto recurrence =
+      RecurrenceOp::create(arrays->builder, arrays->loc, /*trajectories=*/TypeRange(),
+                           TypeRange(ValueRange(into)), arrays->extractAll(chain.getSaved(), steps),
+                           /*initial=*/ValueRange(), chain.getCaptures(), options);
   recurrence.getBody().takeBody(*form.scales);
   ResultRange outputs = recurrence.getOutputs();
   for (auto [scale, output] : llvm::zip_equal(

@@ -244,9 +244,7 @@ ValueRange ScanExpander::recomputeEmitted() {
   }
   auto recurrence = RecurrenceOp::create(builder, loc, /*trajectories=*/TypeRange(),
                                          chain.getEmitted().getTypes(), sequences,
-                                         /*initial=*/ValueRange(), chain.getCaptures(),
-                                         /*steps=*/Value(), /*destinations=*/ValueRange(),
-                                         /*reverse=*/UnitAttr(), /*lanes=*/IntegerAttr());
+                                         /*initial=*/ValueRange(), chain.getCaptures());
   makeRecomputedBody(recurrence);
   return recurrence.getOutputs();
 }

@@ -111,7 +111,7 @@ func.func private @chains(%a: memref<?x?x300xf32>, %g: memref<1x300xf32>, %w: me
   scf.forall (%b, %k) in (4, 8) {
     %a_k = memref.subview %a[%k, %b, 0] [1, 1, 300] [1, 1, 1]
         : memref<?x?x300xf32> to memref<1x1x300xf32, strided<[?, 300, 1], offset: ?>>
-    bppsa.chain saved(%a_k : memref<1x1x300xf32, strided<[?, 300, 1], offset: ?>>) seeds(%g : memref<1x300xf32>) inject_into []
+    bppsa.chain saved(%a_k : memref<1x1x300xf32, strided<[?, 300, 1], offset: ?>>) seeds(%g : memref<1x300xf32>)
         captures(%w : memref<300x300xf32>) into(%out : memref<1x300xf32>) {
     ^bb0(%at: vector<300xf32>, %gt: vector<300xf32>, %wc: vector<300x300xf32>):
       %0 = arith.mulf %at, %gt : vector<300xf32>
@@ -129,7 +129,7 @@ func.func private @chains(%a: memref<?x?x300xf32>, %g: memref<1x300xf32>, %w: me
 // CHECK-LABEL: @many_entries(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>
 func.func private @few_entries(%a: memref<?x?x256xf32>, %g: memref<?x256xf32>, %w: memref<256x256xf32>, %out: memref<?x256xf32>) {
-  bppsa.chain saved(%a : memref<?x?x256xf32>) seeds(%g : memref<?x256xf32>) inject_into []
+  bppsa.chain saved(%a : memref<?x?x256xf32>) seeds(%g : memref<?x256xf32>)
       captures(%w : memref<256x256xf32>) into(%out : memref<?x256xf32>) {
   ^bb0(%at: vector<256xf32>, %gt: vector<256xf32>, %wc: vector<256x256xf32>):
     %0 = arith.mulf %at, %gt : vector<256xf32>
@@ -139,7 +139,7 @@ func.func private @few_entries(%a: memref<?x?x256xf32>, %g: memref<?x256xf32>, %
   return
 }
 func.func private @many_entries(%a: memref<?x?x260xf32>, %g: memref<?x260xf32>, %w: memref<260x260xf32>, %out: memref<?x260xf32>) {
-  bppsa.chain saved(%a : memref<?x?x260xf32>) seeds(%g : memref<?x260xf32>) inject_into []
+  bppsa.chain saved(%a : memref<?x?x260xf32>) seeds(%g : memref<?x260xf32>)
       captures(%w : memref<260x260xf32>) into(%out : memref<?x260xf32>) {
   ^bb0(%at: vector<260xf32>, %gt: vector<260xf32>, %wc: vector<260x260xf32>):
     %0 = arith.mulf %at, %gt : vector<260xf32>
@@ -155,7 +155,7 @@ func.func private @many_entries(%a: memref<?x?x260xf32>, %g: memref<?x260xf32>, 
 // TF32: bppsa.mapping = #bppsa.gpu_mapping<column_tile, threads = 64, columns = 4, stages = 8, precision = tf32>
 // REMARK-DAG: Function=tiles {{.*}}transition: column_tile, {{.*}}; thread_per_column needs 32 rows of a column, above 20
 func.func private @tiles(%a: memref<8x?x32xf32>, %w: memref<32x32xf32>, %m: memref<?x32x32xf32>) {
-  bppsa.transition states [32] saved(%a : memref<8x?x32xf32>) inject_into [] captures(%w : memref<32x32xf32>)
+  bppsa.transition states [32] saved(%a : memref<8x?x32xf32>) captures(%w : memref<32x32xf32>)
       into(%m : memref<?x32x32xf32>) {
   ^bb0(%at: vector<32xf32>, %gt: vector<32xf32>, %wc: vector<32x32xf32>):
     %0 = arith.mulf %at, %gt : vector<32xf32>
@@ -170,7 +170,7 @@ func.func private @tiles(%a: memref<8x?x32xf32>, %w: memref<32x32xf32>, %m: memr
 // CHECK: bppsa.transition {{.*}}bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, matrices = shared>
 // REMARK-DAG: Function=one_step {{.*}}transition: thread_per_column
 func.func private @one_step(%a: memref<1x?x3xf32>, %w: memref<3x3xf32>, %m: memref<?x3x3xf32>) {
-  bppsa.transition states [3] saved(%a : memref<1x?x3xf32>) inject_into [] captures(%w : memref<3x3xf32>)
+  bppsa.transition states [3] saved(%a : memref<1x?x3xf32>) captures(%w : memref<3x3xf32>)
       into(%m : memref<?x3x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     %0 = arith.mulf %at, %gt : vector<3xf32>

@@ -19,7 +19,7 @@
 func.func @sums(%h: tensor<?x?x4xf32>, %a: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>, %g: tensor<?x4xf32>, %t: index, %b: index)
     -> (tensor<?x4xf32>, tensor<?x?x4xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4xf32>, index) {
   %c0 = arith.constant 0 : index
-  %0, %d, %e = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d, %e = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>, tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -40,7 +40,7 @@ func.func @sums(%h: tensor<?x?x4xf32>, %a: tensor<?x?x4xf32>, %x: tensor<?x?x3xf
 // CHECK-LABEL: func.func @tree(
 // CHECK:         bppsa.step_sum
 func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
-  %0, %d = bppsa.chain plan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain plan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -55,7 +55,7 @@ func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>,
 // CHECK-LABEL: func.func @wide(
 // CHECK:         bppsa.outer_sum
 func.func @wide(%a: tensor<?x?x4xf32>, %x: tensor<?x?x1999xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4x1999xf32>) {
-  %0, %d = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -70,7 +70,7 @@ func.func @wide(%a: tensor<?x?x4xf32>, %x: tensor<?x?x1999xf32>, %g: tensor<?x4x
 // CHECK-LABEL: func.func @both_emitted(
 // CHECK:         bppsa.outer_sum
 func.func @both_emitted(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4x4xf32>) {
-  %0, %d = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

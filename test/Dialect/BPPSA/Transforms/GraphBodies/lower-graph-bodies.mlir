@@ -63,7 +63,7 @@ func.func @step(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<3x3xf32>)
 // MEMORY: linalg.generic {{.*}}"reduction", {{.*}} outs({{.*}} : memref<3x3xf32, strided
 // MEMORY: return
 func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x3xf32>) {
-  %0:2 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into []
+  %0:2 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>)
       sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<3x3xf32>) {
   ^bb0(%at: tensor<3xf32>, %gt: tensor<3xf32>):
     %1 = arith.mulf %at, %gt : tensor<3xf32>
@@ -89,7 +89,7 @@ func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, 
 // CHECK-NOT: tensor<?x5x3xf32>
 // CHECK: scf.forall.in_parallel
 func.func @scatter(%p: tensor<?x?x1xi64>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<5x3xf32>) {
-  %0:2 = bppsa.chain saved(%p : tensor<?x?x1xi64>) seeds(%g : tensor<?x3xf32>) inject_into []
+  %0:2 = bppsa.chain saved(%p : tensor<?x?x1xi64>) seeds(%g : tensor<?x3xf32>)
       sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<5x3xf32>) {
   ^bb0(%pt: tensor<1xi64>, %gt: tensor<3xf32>):
     %c0 = arith.constant 0 : index
@@ -165,7 +165,7 @@ func.func @steady(%x: tensor<?x?x3xf32>, %m: tensor<?x5x3xf32>, %g: tensor<?x5x3
   %final = tensor.collapse_shape %last [[0, 1], [2], [3]] : tensor<1x?x5x3xf32> into tensor<?x5x3xf32>
   %before = tensor.extract_slice %0#0[0, 0, 0, 0] [%T, %N, 5, 3] [1, 1, 1, 1] : tensor<?x?x5x3xf32> to tensor<?x?x5x3xf32>
   %1 = bppsa.chain saved(%before, %0#1 : tensor<?x?x5x3xf32>, tensor<?x?x3xf32>) seeds(%g : tensor<?x5x3xf32>)
-      inject_into [] -> (tensor<?x5x3xf32>) {
+      -> (tensor<?x5x3xf32>) {
   ^bb0(%mt: tensor<5x3xf32>, %yt: tensor<3xf32>, %gt: tensor<5x3xf32>):
     %d = arith.mulf %gt, %mt : tensor<5x3xf32>
     bppsa.yield %d : tensor<5x3xf32>

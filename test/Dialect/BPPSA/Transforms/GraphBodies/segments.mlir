@@ -61,7 +61,7 @@ func.func @grad(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<4x3xf32>,
   %final = tensor.collapse_shape %last [[0, 1], [2]] : tensor<1x?x3xf32> into tensor<?x3xf32>
   %before = tensor.extract_slice %0#0[0, 0, 0] [%T, %N, 3] [1, 1, 1] : tensor<?x?x3xf32> to tensor<?x?x3xf32>
   %1:2 = bppsa.chain saved(%before, %0#2 : tensor<?x?x3xf32>, tensor<?x?x4xf32>) seeds(%g : tensor<?x3xf32>)
-      inject_into [] sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<4x3xf32>) {
+      sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<4x3xf32>) {
   ^bb0(%ht: tensor<3xf32>, %q: tensor<4xf32>, %gt: tensor<3xf32>):
     %zero = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<4xf32>

@@ -242,7 +242,7 @@ func.func @main(%a: tensor<?x?x4xf32>, %b: tensor<?x?x3xf32>, %i: tensor<?x?x4xf
 SUMS_OF_SAMPLES = """
 func.func @main(%a: tensor<?x?x2x2x4xf32>, %b: tensor<?x?x2x2x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
   %0:2 = bppsa.chain saved(%a, %b : tensor<?x?x2x2x4xf32>, tensor<?x?x2x2x3xf32>)
-      inject_into [] sum_with [-1, -1] sums(tensor<4x3xf32>, tensor<4xf32>) {
+      sum_with [-1, -1] sums(tensor<4x3xf32>, tensor<4xf32>) {
   ^bb0(%at: tensor<2x2x4xf32>, %bt: tensor<2x2x3xf32>):
     %1 = bppsa.outer_sum %at, %bt : tensor<2x2x4xf32>, tensor<2x2x3xf32> -> tensor<4x3xf32>
     %2 = bppsa.step_sum %at : tensor<2x2x4xf32> -> tensor<4xf32>

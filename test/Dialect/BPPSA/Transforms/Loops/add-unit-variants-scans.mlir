@@ -12,7 +12,7 @@
 // BOTH-DAG: func.func @small_units(
 // BOTH-DAG: func.func @large_units(
 func.func @small(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
-  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -22,7 +22,7 @@ func.func @small(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>
   return %0 : tensor<?x4xf32>
 }
 func.func @large(%a: tensor<?x?x64xf32>, %g: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
-  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x64xf32>) seeds(%g : tensor<?x64xf32>) inject_into []
+  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x64xf32>) seeds(%g : tensor<?x64xf32>)
       captures(%w : tensor<64x64xf32>) -> (tensor<?x64xf32>) {
   ^bb0(%at: vector<64xf32>, %gt: vector<64xf32>, %wc: vector<64x64xf32>):
     %1 = arith.mulf %at, %gt : vector<64xf32>
@@ -32,7 +32,7 @@ func.func @large(%a: tensor<?x?x64xf32>, %g: tensor<?x64xf32>, %w: tensor<64x64x
   return %0 : tensor<?x64xf32>
 }
 func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

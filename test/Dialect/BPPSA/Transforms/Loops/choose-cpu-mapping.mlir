@@ -45,7 +45,7 @@ func.func @by_hand(%x: tensor<5x6x3xf32>, %y: tensor<5x6x4xf32>) -> (tensor<3xf3
 // PACKED-LABEL: @chunks(
 // PACKED: bppsa.chain plan <chunked, 8> lanes 1 {{.*}}bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>
 func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {bppsa.lanes = 1 : i64} {
-  %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

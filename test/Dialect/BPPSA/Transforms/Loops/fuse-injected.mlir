@@ -8,7 +8,7 @@
 // CHECK-NOT:     bppsa.recurrence
 // CHECK:         %{{.*}}, %[[E:.*]] = bppsa.chain lanes 16 saved(%[[D]] :
 // CHECK:         bppsa.outer_sum lanes 16 %[[E]], %[[D]]
-// CHECK:         bppsa.chain lanes 16 saved(%[[H]], %[[D]] : {{.*}}) seeds(%{{[^ ]*}} : {{.*}}) inject_into [] captures(%{{.*}}, %[[W]] :
+// CHECK:         bppsa.chain lanes 16 saved(%[[H]], %[[D]] : {{.*}}) seeds(%{{[^ ]*}} : {{.*}}) captures(%{{.*}}, %[[W]] :
 // CHECK-NEXT:    ^bb0(%[[HT:.*]]: vector<4xf32>, %[[DT:.*]]: vector<2xf32>, %[[GT:.*]]: vector<4xf32>, %{{.*}}: vector<4x4xf32>, %[[WC:.*]]: vector<4x2xf32>):
 // CHECK-NEXT:      %[[SUM:.*]] = bppsa.matvec %[[WC]], %[[DT]] plus %[[GT]]
 // CHECK-NEXT:      arith.mulf %[[HT]], %[[SUM]]
@@ -17,7 +17,7 @@
 func.func @head(%h: tensor<?x?x4x16xf32>, %d: tensor<?x?x2x16xf32>, %w: tensor<4x2xf32>, %g: tensor<?x4x16xf32>,
     %v: tensor<4x4xf32>, %k: tensor<?x2x16xf32>, %n: index)
     -> (tensor<?x4x16xf32>, tensor<4x2xf32>, tensor<2xf32>, tensor<2x2xf32>) {
-  %c, %e = bppsa.chain lanes 16 saved(%d : tensor<?x?x2x16xf32>) seeds(%k : tensor<?x2x16xf32>) inject_into []
+  %c, %e = bppsa.chain lanes 16 saved(%d : tensor<?x?x2x16xf32>) seeds(%k : tensor<?x2x16xf32>)
       -> (tensor<?x2x16xf32>) emitted(tensor<?x?x2x16xf32>) {
   ^bb0(%dt: vector<2xf32>, %kt: vector<2xf32>):
     %0 = arith.mulf %dt, %kt : vector<2xf32>

@@ -105,7 +105,7 @@ func.func @sizes(%x: tensor<?x?x4xf32>, %h0: tensor<?x4xf32>) -> (index, index) 
 // EIGHT-LABEL: func @transition(
 // EIGHT:         bppsa.transition lanes 8
 func.func @transition(%a: tensor<?x?x4xf32>, %w: tensor<4x4xf32>, %into: tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
-  %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) inject_into []
+  %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>)
       captures(%w : tensor<4x4xf32>) into(%into : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

@@ -84,7 +84,7 @@ func.func @step(%x: tensor<?x?x3xf32>, %h0: tensor<?x2x4xf32>, %r: tensor<2x2xf3
   %blocks = arith.ceildivui %b, %c4 : index
   %end = tensor.extract_slice %h[0, %t, 0, 0] [%blocks, 1, 2, 4] [1, 1, 1, 1] : tensor<?x?x2x4xf32> to tensor<?x1x2x4xf32>
   %final = bppsa.unpack_lanes 4, %end, %b : tensor<?x1x2x4xf32> -> tensor<1x?x2xf32>
-  %gn, %d = bppsa.chain lanes 4 saved(%y : tensor<?x?x2x4xf32>) seeds(%g : tensor<?x2x4xf32>) inject_into []
+  %gn, %d = bppsa.chain lanes 4 saved(%y : tensor<?x?x2x4xf32>) seeds(%g : tensor<?x2x4xf32>)
       captures(%r : tensor<2x2xf32>) -> (tensor<?x2x4xf32>) emitted(tensor<?x?x2x4xf32>) {
   ^bb0(%yt: vector<2xf32>, %gt: vector<2xf32>, %rc: vector<2x2xf32>):
     %0 = arith.mulf %yt, %gt : vector<2xf32>

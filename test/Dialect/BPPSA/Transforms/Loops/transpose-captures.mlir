@@ -58,7 +58,7 @@ func.func @over_samples(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>) -> tensor<?x
 // CHECK:         bppsa.matvec transposed
 func.func @transition(%a: tensor<?x?x3xf32>, %w: tensor<3x3xf32>, %into: tensor<?x3x3xf32>)
     -> tensor<?x3x3xf32> attributes {bppsa.lanes = 1 : i64} {
-  %m = bppsa.transition states [3] saved(%a : tensor<?x?x3xf32>) inject_into []
+  %m = bppsa.transition states [3] saved(%a : tensor<?x?x3xf32>)
       captures(%w : tensor<3x3xf32>) into(%into : tensor<?x3x3xf32>) -> tensor<?x3x3xf32> {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     %0 = bppsa.matvec %wc, %gt : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>

@@ -8,7 +8,7 @@
 // CHECK:         bufferization.alloc_tensor() : tensor<1x44x1x4x16xf32>
 func.func @between(%a: tensor<1x1000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x1000x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
-      inject_into [] -> (tensor<1x4x16xf32>) {
+      -> (tensor<1x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -21,7 +21,7 @@ func.func @between(%a: tensor<1x1000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tenso
 // CHECK:         bufferization.alloc_tensor() : tensor<1x11x1x4x16xf32>
 func.func @shortest(%a: tensor<1x100x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x100x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
-      inject_into [] -> (tensor<1x4x16xf32>) {
+      -> (tensor<1x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -34,7 +34,7 @@ func.func @shortest(%a: tensor<1x100x4x16xf32>, %g: tensor<1x4x16xf32>) -> tenso
 // CHECK:         bufferization.alloc_tensor() : tensor<1x155x1x4x16xf32>
 func.func @longest(%a: tensor<1x10000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x10000x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
-      inject_into [] -> (tensor<1x4x16xf32>) {
+      -> (tensor<1x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

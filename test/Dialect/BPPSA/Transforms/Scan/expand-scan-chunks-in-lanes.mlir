@@ -14,7 +14,7 @@
 // CHECK:         %[[LAST:.*]] = tensor.extract_slice %[[A]][0, 0, 0, 0] [1, 4, 4, 1]
 // CHECK:         bppsa.chain lanes 1 saved(%[[LAST]] : tensor<1x4x4x1xf32>)
 func.func @chunks(%a: tensor<100x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> (tensor<1x4xf32>, tensor<100x1x4xf32>) {
-  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<100x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<100x1x4xf32>) seeds(%g : tensor<1x4xf32>)
       captures(%w : tensor<4x4xf32>) attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>}
       -> (tensor<1x4xf32>) emitted(tensor<100x1x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):

@@ -14,10 +14,10 @@
 // CHECK-NEXT:      bppsa.yield %[[SLOPE]]
 // CHECK:         scf.forall
 // CHECK:           %[[D:.*]] = tensor.extract_slice %[[SCALES]]
-// CHECK:           bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>] scales(%[[D]] : tensor<?x4xf32>) matrices(%[[W]] : tensor<4x4xf32>) inject_into []
+// CHECK:           bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>] scales(%[[D]] : tensor<?x4xf32>) matrices(%[[W]] : tensor<4x4xf32>)
 // CHECK-NOT:     bppsa.transition
 func.func @rnn(%h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
-  %0, %e = bppsa.chain plan <blelloch> saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %e = bppsa.chain plan <blelloch> saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %one = arith.constant dense<1.0> : vector<4xf32>
@@ -40,7 +40,7 @@ func.func @rnn(%h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) 
 // CHECK:           bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0>, #bppsa.term<row = 0, col = 0, right = 1>] scales(%{{.*}}, %[[ZT]] :
 func.func @saved(%z: tensor<?x?x4xf32>, %n: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
   %0, %e = bppsa.chain plan <blelloch> saved(%z, %n : tensor<?x?x4xf32>, tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+      captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%zt: vector<4xf32>, %nt: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %1 = arith.mulf %gt, %nt : vector<4xf32>
     %2 = arith.mulf %1, %nt : vector<4xf32>
@@ -60,7 +60,7 @@ func.func @saved(%z: tensor<?x?x4xf32>, %n: tensor<?x?x4xf32>, %g: tensor<?x4xf3
 // CHECK:         bppsa.transition
 // CHECK-NOT:     bppsa.factored_transition
 func.func @two_matrices(%h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
-  %0, %e = bppsa.chain plan <blelloch> saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %e = bppsa.chain plan <blelloch> saved(%h : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %1 = bppsa.matvec transposed %wc, %gt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>

@@ -39,7 +39,7 @@
 // KERNELS-NOT:     memref.alloc
 // KERNELS-LABEL: func private @forall_kernel_4(
 func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
-  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -63,7 +63,7 @@ func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>)
 // KERNELS-LABEL: func @two_states(
 func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0:2 = bppsa.chain plan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g, %k : tensor<?x4xf32>, tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+      -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %kt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %kt, %0 : vector<4xf32>, vector<4xf32>
@@ -115,7 +115,7 @@ func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4
 // KERNELS-NOT:     memref.copy
 // KERNELS:         into(%[[NOBODY]],
 func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
-  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -148,7 +148,7 @@ func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32
 // KERNELS:         call @reduce_sums_kernel_
 func.func @sums(%a: tensor<128x16x24xf32>, %g: tensor<16x24xf32>, %x: tensor<128x16x400xf32>, %w: tensor<24x24xf32>)
     -> (tensor<24x400xf32>, tensor<24xf32>) {
-  %0:3 = bppsa.chain plan <chunked, 2> saved(%a : tensor<128x16x24xf32>) seeds(%g : tensor<16x24xf32>) inject_into []
+  %0:3 = bppsa.chain plan <chunked, 2> saved(%a : tensor<128x16x24xf32>) seeds(%g : tensor<16x24xf32>)
       factors(%x : tensor<128x16x400xf32>) sum_with [0, -1] captures(%w : tensor<24x24xf32>)
       -> (tensor<16x24xf32>) sums(tensor<24x400xf32>, tensor<24xf32>) {
   ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
@@ -182,7 +182,7 @@ func.func @sums(%a: tensor<128x16x24xf32>, %g: tensor<16x24xf32>, %x: tensor<128
 // CHECK:         arith.ceildivui %[[T]], %[[CHUNK]]
 // KERNELS-LABEL: func @length_of_the_run_time(
 func.func @length_of_the_run_time(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

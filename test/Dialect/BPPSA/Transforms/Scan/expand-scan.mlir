@@ -44,7 +44,7 @@
 // BUFFERS:         return
 func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> (tensor<?x4xf32>, tensor<?x?x4xf32>) {
   %0, %d = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+      captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
@@ -74,7 +74,7 @@ func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32
 // BUFFERS:         return
 func.func @packed_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
   %0 = bppsa.chain plan <chunked, 8> lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>)
-      inject_into [] -> (tensor<?x4x16xf32>) {
+      -> (tensor<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
@@ -146,7 +146,7 @@ func.func @tree(%a: tensor<?x?x4x16xf32>, %s: tensor<?x?x4x16xf32>, %g: tensor<?
 // CHECK:           bppsa.transition
 func.func @static(%a: tensor<7x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<7x8x2xf32>) seeds(%g : tensor<8x2xf32>)
-      inject_into [] -> (tensor<8x2xf32>) {
+      -> (tensor<8x2xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
     %0 = arith.mulf %at, %gt : vector<2xf32>
     bppsa.yield %0 : vector<2xf32>
@@ -180,7 +180,7 @@ func.func @two_states(%f: tensor<?x?x4xf32>, %i: tensor<?x?x3xf32>, %s: tensor<?
 }
 func.func @exchanged(%f: tensor<?x?x4xf32>, %c: tensor<?x4xf32>, %n: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %0:2 = bppsa.chain plan <blelloch> saved(%f : tensor<?x?x4xf32>) seeds(%c, %n : tensor<?x4xf32>, tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+      -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   ^bb0(%ft: vector<4xf32>, %ct: vector<4xf32>, %nt: vector<4xf32>):
     %0 = arith.mulf %ft, %nt : vector<4xf32>
     %1 = arith.mulf %ft, %ct : vector<4xf32>

@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @graph
 // CHECK: bppsa.chain saved
 func.func @graph(%a: tensor<?x?x2x3xf32>, %g: tensor<?x2x3xf32>, %h: tensor<?x4xf32>) -> (tensor<?x2x3xf32>, tensor<?x4xf32>) {
-  %0, %1 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) seeds(%g, %h : tensor<?x2x3xf32>, tensor<?x4xf32>) inject_into [] -> (tensor<?x2x3xf32>, tensor<?x4xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x2x3xf32>) seeds(%g, %h : tensor<?x2x3xf32>, tensor<?x4xf32>) -> (tensor<?x2x3xf32>, tensor<?x4xf32>) {
   ^bb0(%at: tensor<2x3xf32>, %gt: tensor<2x3xf32>, %ht: tensor<4xf32>):
     %2 = arith.mulf %at, %gt : tensor<2x3xf32>
     bppsa.yield %2, %ht : tensor<2x3xf32>, tensor<4xf32>

@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: func.func @static
 // CHECK: bppsa.chain plan <chunked, 32> saved(%{{.*}} : tensor<7x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
-// CHECK-SAME: inject_into [] -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>)
+// CHECK-SAME: -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>)
 // CHECK: arith.mulf
 // CHECK: bppsa.yield
 
@@ -23,7 +23,7 @@
 // LINEAR-SAME: chain of 1 state of 4 values stays sequential: the plan is linear
 func.func @static(%a: tensor<7x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<7x?x4xf32>) {
   %0, %d = bppsa.chain saved(%a : tensor<7x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>) {
+      -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1, %gt : vector<4xf32>, vector<4xf32>
@@ -41,7 +41,7 @@ func.func @static(%a: tensor<7x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32
 // REMARK-SAME: chain of 1 state of 4 values scanned by blelloch; work and depth are known at run time
 func.func @dynamic(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0 = bppsa.chain reverse saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>) {
+      -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
@@ -53,7 +53,7 @@ func.func @dynamic(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32
 // REMARK-SAME: chain of 1 state of 4 values stays sequential: it has 1 steps
 func.func @one_step(%a: tensor<1x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0 = bppsa.chain saved(%a : tensor<1x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-      inject_into [] -> (tensor<?x4xf32>) {
+      -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>

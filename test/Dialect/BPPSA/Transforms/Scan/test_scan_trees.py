@@ -78,7 +78,7 @@ bppsa.yield %f, %j, %x : vector<4xf32>, vector<2xf32>, vector<4xf32>
 
 
 def make_chain(link, T, injected, reverse, attributes=""):
-    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
+    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else ""
     direction = "reverse" if reverse else ""
     return FUNCTION.format(
         T=T, link=link.strip(), injected=clause, reverse=direction, attributes=attributes
@@ -204,7 +204,7 @@ def test_chunks_in_lanes(T, plan, link, exact, injected, reverse, tmp_path):
 LEAVES = """
 func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>)
     -> (tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {{
-  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {{
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

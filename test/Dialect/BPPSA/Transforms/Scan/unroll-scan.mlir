@@ -24,7 +24,7 @@
 // CHECK: return %[[G0]]
 func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
-      inject_into [] -> (tensor<8x2xf32>) {
+      -> (tensor<8x2xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
     %1 = arith.mulf %at, %gt : vector<2xf32>
     bppsa.yield %1 : vector<2xf32>
@@ -41,7 +41,7 @@ func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf3
 func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?x3xf32>, %h: tensor<?x2xf32>)
     -> (tensor<?x3xf32>, tensor<?x2xf32>) {
   %0:2 = bppsa.chain plan <blelloch> saved(%f, %i : tensor<4x?x3xf32>, tensor<4x?x2xf32>)
-      seeds(%g, %h : tensor<?x3xf32>, tensor<?x2xf32>) inject_into [] -> (tensor<?x3xf32>, tensor<?x2xf32>) {
+      seeds(%g, %h : tensor<?x3xf32>, tensor<?x2xf32>) -> (tensor<?x3xf32>, tensor<?x2xf32>) {
   ^bb0(%ft: vector<3xf32>, %it: vector<2xf32>, %gt: vector<3xf32>, %ht: vector<2xf32>):
     %1 = arith.mulf %ft, %gt : vector<3xf32>
     %2 = arith.mulf %it, %ht : vector<2xf32>
@@ -59,7 +59,7 @@ func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?
 // CHECK: jacobian.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
 func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32>) -> tensor<8x2xf32> {
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
-      inject_into [] captures(%w : tensor<2x2xf32>) -> (tensor<8x2xf32>) {
+      captures(%w : tensor<2x2xf32>) -> (tensor<8x2xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %wc: vector<2x2xf32>):
     %1 = arith.mulf %at, %gt : vector<2xf32>
     %2 = bppsa.matvec transposed %wc, %1 : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
@@ -80,7 +80,7 @@ func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32
 // CHECK: return %[[D]]
 func.func @emitted(%a: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<2x8x2xf32> {
   %0, %d = bppsa.chain plan <blelloch> saved(%a : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
-      inject_into [] -> (tensor<8x2xf32>) emitted(tensor<2x8x2xf32>) {
+      -> (tensor<8x2xf32>) emitted(tensor<2x8x2xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
     %1 = arith.mulf %at, %gt : vector<2xf32>
     bppsa.yield %1, %1 : vector<2xf32>, vector<2xf32>
@@ -121,7 +121,7 @@ func.func @mixed_sizes(%a: tensor<2x?x2xf32>, %g: tensor<8x2xf32>, %k: tensor<?x
     -> (tensor<?x2xf32>, tensor<8x1xf32>) {
   %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<2x?x2xf32>)
       seeds(%g, %k : tensor<8x2xf32>, tensor<?x1xf32>)
-      inject_into [] -> (tensor<?x2xf32>, tensor<8x1xf32>) {
+      -> (tensor<?x2xf32>, tensor<8x1xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %kt: vector<1xf32>):
     bppsa.yield %gt, %kt : vector<2xf32>, vector<1xf32>
   }

@@ -25,7 +25,7 @@ def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
 
     ```mlir
     %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+        -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
     ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %ht, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
@@ -36,7 +36,7 @@ def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+        factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
         -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
     ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
       %0 = arith.mulf %ht, %gt : vector<4xf32>

@@ -100,7 +100,7 @@ def FuseInjected : Pass<"bppsa-fuse-injected", "::mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    %g, %e = bppsa.chain lanes 16 saved(%h, %d : ...) seeds(%g0 : ...) inject_into [] ... {
+    %g, %e = bppsa.chain lanes 16 saved(%h, %d : ...) seeds(%g0 : ...) ... {
       %0 = bppsa.matvec %wc, %dt plus %gt : ...
       %1 = arith.mulf %0, %ht : vector<20xf32>
     %db = bppsa.step_sum lanes 16 %d ...

@@ -24,12 +24,12 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
     With `algorithm=chunked:32`, the chain
     ```mlir
     %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-        inject_into [] -> (tensor<?x4xf32>) { ... }
+        -> (tensor<?x4xf32>) { ... }
     ```
     becomes
     ```mlir
     %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
-        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+        seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) { ... }
     ```
   }];
   let options = [
@@ -126,13 +126,13 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     The chain
     ```mlir
     %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>)
-        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+        seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) { ... }
     ```
     becomes, in short,
     ```mlir
     %m = scf.forall (%k) in (%last) shared_outs(%o = %transitions) {
       %a_k = tensor.extract_slice %a[...] : tensor<?x?x4xf32> to tensor<8x?x4xf32>
-      %m_k = bppsa.transition states [4] saved(%a_k : tensor<8x?x4xf32>) inject_into [] into(...) { ... }
+      %m_k = bppsa.transition states [4] saved(%a_k : tensor<8x?x4xf32>) into(...) { ... }
       ...
     }
     %c = scf.for %k = %c0 to %last step %c1 iter_args(%i = %seeded) {
@@ -141,7 +141,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     }
     %r = scf.forall (%k) in (%chunks) shared_outs(%o = %ends) {
       %r_k = bppsa.chain saved(%a_k : tensor<?x?x4xf32>) seeds(%c_k : tensor<?x4xf32>)
-          inject_into [] into(...) { ... }
+          into(...) { ... }
       ...
     }
     ```

@@ -291,8 +291,7 @@ FailureOr<RecurrenceOp> StepLoop::finish() {
   Value stepCount =
       sequences.empty() ? arith::ConstantIndexOp::create(builder, loc, count).getResult() : Value();
   auto loop = RecurrenceOp::create(builder, loc, trajectoryTypes, outputTypes, sequences, initial,
-                                   captures, stepCount, /*destinations=*/ValueRange(), isReverse,
-                                   /*lanes=*/IntegerAttr());
+                                   captures, {isReverse, stepCount});
   loop.getBody().takeBody(region);
   for (auto [tuple, value] : llvm::zip_equal(own, loop.getOutputs()))
     outputs[tuple] = value;

@@ -129,9 +129,7 @@ LogicalResult LoopVectorizer::makeStates() {
   }
   auto types = llvm::map_to_vector(loop.getTrajectories().getTypes(), getType);
   auto made = RecurrenceOp::create(builder, loop.getLoc(), types, /*outputs=*/TypeRange(),
-                                   sequences, initial, body.captures, /*steps=*/Value(),
-                                   /*destinations=*/ValueRange(), loop.getReverse(),
-                                   /*lanes=*/IntegerAttr());
+                                   sequences, initial, body.captures, {loop.getReverse()});
   made.getBody().takeBody(body.region);
   llvm::append_range(trajectories, made.getTrajectories());
   return success();
@@ -168,10 +166,8 @@ LogicalResult LoopVectorizer::makeOutputs() {
       sequences.push_back(i < numSequences ? flatten(loop.getSequences()[i], 2)
                                            : getStates(state, i >= numSequences + numStates));
     }
-    auto parallel = RecurrenceOp::create(
-        builder, loop.getLoc(), /*trajectories=*/TypeRange(), types, sequences,
-        /*initial=*/ValueRange(), body.captures, /*steps=*/Value(), /*destinations=*/ValueRange(),
-        /*reverse=*/false, /*lanes=*/IntegerAttr());
+    auto parallel = RecurrenceOp::create(builder, loop.getLoc(), /*trajectories=*/TypeRange(),
+                                         types, sequences, /*initial=*/ValueRange(), body.captures);
     parallel.getBody().takeBody(body.region);
     made = parallel.getOutputs();
   }
