@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SampleLayout.h"
+#include "SampleView.h"
 #include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "bppsa/Reference/Interpreter.h"
 
@@ -43,7 +43,7 @@ static LogicalResult linearizeSample(jacobian::LinearizeOp op, Interpreter &inte
   size_t numSaved = op.getSaved().size();
   for (auto [k, value] : llvm::enumerate(op.getSaved()))
     interpreter.set(body.getArgument(k),
-                    SampleLayout(std::nullopt).read(interpreter.get(value), std::nullopt, b));
+                    SampleView(std::nullopt).read(interpreter.get(value), std::nullopt, b));
   ValueRange yielded = body.getTerminator()->getOperands().take_front(op.getStates().size());
   int64_t size = result.shape.back();
   for (int64_t col = 0; col < size; ++col) {
@@ -180,7 +180,7 @@ private:
 /// Applies the links of `op` to `column` for sample `b`, adding what is injected or not.
 static LogicalResult applyRun(TransitionOp op, Interpreter &interpreter, int64_t b, int64_t steps,
                               bool inject, std::vector<double> &column) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   Block &body = op.getBody().front();
   size_t numSaved = op.getSaved().size();
   for (int64_t count = 0; count < steps; ++count) {
@@ -211,7 +211,7 @@ static LogicalResult applyRun(TransitionOp op, Interpreter &interpreter, int64_t
 }
 
 static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   const Array &saved = interpreter.get(op.getSaved().front());
   int64_t steps = layout.getNumSteps(saved);
   interpreter.counts.linksOnColumns += layout.getNumSamples(saved) ? steps : 0;
@@ -239,7 +239,7 @@ static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interprete
 /// Adds a term to the matrix of sample `b`, which has rows beside each other.
 static void addTerm(FactoredTransitionOp op, Interpreter &interpreter, TermAttr term, int64_t b,
                     std::vector<double> &matrix) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   int64_t rows = op.getStates()[term.getRow()], cols = op.getStates()[term.getCol()];
   auto readScale = [&](int64_t number, int64_t size) {
     if (number < 0)
@@ -264,7 +264,7 @@ static void addTerm(FactoredTransitionOp op, Interpreter &interpreter, TermAttr 
 
 static LogicalResult evaluateFactoredTransition(FactoredTransitionOp op, Interpreter &interpreter) {
   ++interpreter.counts.linksOnColumns;
-  SampleLayout vectors(op.getLanes());
+  SampleView vectors(op.getLanes());
   int64_t size = op.getNumValues();
   Array result = interpreter.get(op.getDestination());
   TransitionArray layout(op.getLanes(), /*isDiagonal=*/false, size);
@@ -313,7 +313,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
   const Array &transition = interpreter.get(op.getTransition());
   const Array &cotangent = interpreter.get(op.getCotangent());
   Array result = interpreter.get(op.getDestination());
-  SampleLayout vectors(op.getLanes());
+  SampleView vectors(op.getLanes());
   TransitionArray layout(op.getLanes(), op.getDiagonal(), transition.shape[2], op.getByRows());
   for (int64_t b = 0; b < layout.getNumSamples(transition); ++b) {
     Array vector = vectors.read(cotangent, std::nullopt, b);

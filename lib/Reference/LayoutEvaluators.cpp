@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SampleLayout.h"
+#include "SampleView.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Reference/Interpreter.h"
 
@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Copies the samples of `from` to `to`, each in its own layout.
-static void copySamples(SampleLayout fromLayout, const Array &from, SampleLayout toLayout,
-                        Array &to, bool hasTime, int64_t samples, int64_t steps) {
+static void copySamples(SampleView fromLayout, const Array &from, SampleView toLayout, Array &to,
+                        bool hasTime, int64_t samples, int64_t steps) {
   for (int64_t b = 0; b < samples; ++b)
     for (int64_t t = 0; t < (hasTime ? steps : 1); ++t) {
       std::optional<int64_t> step = hasTime ? std::optional(t) : std::nullopt;
@@ -22,7 +22,7 @@ static void copySamples(SampleLayout fromLayout, const Array &from, SampleLayout
 }
 
 static LogicalResult evaluatePack(PackLanesOp op, Interpreter &interpreter) {
-  SampleLayout plain(std::nullopt), packed(op.getLanes());
+  SampleView plain(std::nullopt), packed(op.getLanes());
   const Array &source = interpreter.get(op.getSource());
   bool hasTime = source.getRank() == 3;
   int64_t features = source.shape.back(), lanes = op.getLanes();
@@ -37,7 +37,7 @@ static LogicalResult evaluatePack(PackLanesOp op, Interpreter &interpreter) {
 }
 
 static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) {
-  SampleLayout plain(std::nullopt), packed(op.getLanes());
+  SampleView plain(std::nullopt), packed(op.getLanes());
   const Array &source = interpreter.get(op.getSource());
   bool hasTime = source.getRank() == 4;
   int64_t features = source.shape.end()[-2], samples = interpreter.getInteger(op.getBatch());
@@ -55,7 +55,7 @@ static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) 
 
 /// Copies all chunks of `plain`, which has one lane, to `packed` or back.
 static void copyChunks(Array &plain, Array &packed, int64_t lanes, int64_t chunks, bool packs) {
-  SampleLayout oneLane(1), many(lanes);
+  SampleView oneLane(1), many(lanes);
   int64_t samples = plain.shape[0], steps = packed.shape[1];
   for (int64_t b = 0; b < samples; ++b)
     for (int64_t t = 0; t < chunks * steps; ++t) {
@@ -75,7 +75,7 @@ static LogicalResult evaluatePackChunks(PackChunksOp op, Interpreter &interprete
   int64_t chunks = source.shape[1] / steps;
   int64_t padded = llvm::divideCeil(source.shape[0] * chunks, lanes) * lanes;
   Array result = Array::makeZeros(
-      SampleLayout(lanes).getSequenceShape(steps, padded, source.shape[2]), source.isFloat);
+      SampleView(lanes).getSequenceShape(steps, padded, source.shape[2]), source.isFloat);
   copyChunks(source, result, lanes, chunks, /*packs=*/true);
   interpreter.set(op.getResult(), std::move(result));
   return success();

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace bppsa;
 
 static LogicalResult evaluateRecurrence(RecurrenceOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   FailureOr<LoopExtent> extent =
       getLoopExtent(op, interpreter, layout, op.getSequences(), op.getInitial(), op.getSteps());
   if (failed(extent))
@@ -100,7 +100,7 @@ static void addProduct(Array &sum, const Array &value, const Array *factor) {
 
 /// A chain with any plan: all mean the same.
 static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   SmallVector<Value> sequences(op.getSaved());
   llvm::append_range(sequences, op.getInjected());
   llvm::append_range(sequences, op.getFactors());

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace bppsa;
 
 FailureOr<LoopExtent> bppsa::getLoopExtent(Operation *op, Interpreter &interpreter,
-                                           SampleLayout layout, ValueRange sequences,
+                                           SampleView layout, ValueRange sequences,
                                            ValueRange states, Value steps) {
   LoopExtent extent;
   if (sequences.empty()) {

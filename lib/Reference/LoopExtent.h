@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_REFERENCE_LOOPEXTENT_H
 #define BPPSA_LIB_REFERENCE_LOOPEXTENT_H
 
-#include "SampleLayout.h"
+#include "SampleView.h"
 #include "bppsa/Reference/Interpreter.h"
 
 namespace bppsa {
@@ -20,7 +20,7 @@ struct LoopExtent {
 /// Checks that `sequences` have one number of steps and `states` and they one
 /// number of samples. `steps` is the number of steps of a loop without sequences.
 llvm::FailureOr<LoopExtent> getLoopExtent(mlir::Operation *op, Interpreter &interpreter,
-                                          SampleLayout layout, mlir::ValueRange sequences,
+                                          SampleView layout, mlir::ValueRange sequences,
                                           mlir::ValueRange states, mlir::Value steps = {});
 
 } // namespace bppsa

@@ -17,7 +17,7 @@ static int64_t getSummedSamples(SumOp op, Interpreter &interpreter, int64_t all)
 }
 
 static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   FailureOr<LoopExtent> extent =
       getLoopExtent(op, interpreter, layout, ValueRange{op.getLhs(), op.getRhs()}, {});
   if (failed(extent))
@@ -36,7 +36,7 @@ static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
 }
 
 static LogicalResult evaluateStepSum(StepSumOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   const Array &sequence = interpreter.get(op.getSequence());
   int64_t samples = getSummedSamples(op, interpreter, layout.getNumSamples(sequence));
   Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
@@ -49,7 +49,7 @@ static LogicalResult evaluateStepSum(StepSumOp op, Interpreter &interpreter) {
 }
 
 static LogicalResult evaluateAddToSums(AddToSumsOp op, Interpreter &interpreter) {
-  SampleLayout layout(op.getLanes());
+  SampleView layout(op.getLanes());
   FailureOr<LoopExtent> extent =
       getLoopExtent(op, interpreter, layout, op->getOperands().drop_back(), op.getDestination());
   if (failed(extent))

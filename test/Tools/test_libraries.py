@@ -103,3 +103,16 @@ def test_sources_include_only_libraries_below(name):
             if owner(target) and not owner(target) & below and header not in SHARED:
                 wrong.append(f"{relative} includes {header} of {sorted(owner(target))}")
     assert wrong == []
+
+
+def test_headers_define_each_type_once():
+    """Two types of one name in a namespace violate the one-definition rule once a binary has both."""
+    places = {}
+    for path in [*ROOT.glob("lib/**/*.h"), *ROOT.glob("include/**/*.h")]:
+        namespace = ""
+        for line in path.read_text().splitlines():
+            if match := re.match(r"namespace ([\w:]+) \{", line):
+                namespace = match[1]
+            elif match := re.match(r"(?:struct|class|enum class) (\w+)[^;]*$", line):
+                places.setdefault(f"{namespace}::{match[1]}", []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

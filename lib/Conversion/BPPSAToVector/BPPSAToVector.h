@@ -18,7 +18,7 @@ namespace bppsa {
 inline constexpr int64_t kSlabSteps = 32;
 
 /// Steps [first, last) of batch block `block`.
-struct Slab {
+struct LaneSlab {
   mlir::Value block, first, last;
 };
 

@@ -104,7 +104,7 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
            [&](size_t emitted) { return Rows{loop.getEmitted()[emitted], {block, step}}; });
 }
 
-void CotangentSteps::emit(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers,
+void CotangentSteps::emit(OpBuilder &builder, const LaneSlab &steps, ArrayRef<Value> buffers,
                           const Rows &state) {
   Location loc = loop.op->getLoc();
   order.emitFor(builder, loc, steps.first, steps.last, [&](OpBuilder &nested, Value step) {
@@ -188,7 +188,7 @@ static Value emitAreZero(OpBuilder &builder, Location loc, Value bits) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, withoutSign, zero);
 }
 
-Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Rows &state) {
+Value CotangentSteps::emitIsZero(OpBuilder &builder, const LaneSlab &steps, const Rows &state) {
   Location loc = loop.op->getLoc();
   auto none = builder.getZeroAttr(getElementTypeOrSelf(bits));
   memref::StoreOp::create(builder, loc, arith::ConstantOp::create(builder, loc, none), bits);
@@ -213,7 +213,7 @@ Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Ro
   return scf::IfOp::create(builder, loc, isZero, emitInjected, emitFalse).getResult(0);
 }
 
-void CotangentSteps::emitZeros(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers) {
+void CotangentSteps::emitZeros(OpBuilder &builder, const LaneSlab &steps, ArrayRef<Value> buffers) {
   Location loc = loop.op->getLoc();
   bppsa::emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
     emitForSamples(nested, loc, getSamples(), [&](OpBuilder &inside, Value sample) {
@@ -228,10 +228,10 @@ void CotangentSteps::emitZeros(OpBuilder &builder, const Slab &steps, ArrayRef<V
 
 void CotangentSteps::emitBlocks(OpBuilder &builder, Value block, ArrayRef<Value> buffers,
                                 bool endsWithZero, const Rows &state,
-                                function_ref<void(OpBuilder &, const Slab &)> use) {
+                                function_ref<void(OpBuilder &, const LaneSlab &)> use) {
   Location loc = loop.op->getLoc();
   Value numSteps = getNumSteps(builder, loop);
-  order.emitForSlabs(builder, loc, block, numSteps, [&](OpBuilder &nested, const Slab &steps) {
+  order.emitForSlabs(builder, loc, block, numSteps, [&](OpBuilder &nested, const LaneSlab &steps) {
     auto emitSteps = [&](OpBuilder &inside) {
       emit(inside, steps, buffers, state);
       use(inside, steps);
@@ -256,7 +256,7 @@ void CotangentSteps::emitAll(OpBuilder &builder, Value block, const Rows &state)
   SmallVector<Value> noBuffers(loop.getEmitted().size());
   if (vanish && llvm::all_of(*vanish, [](bool vanishes) { return vanishes; }))
     return emitBlocks(builder, block, noBuffers, /*endsWithZero=*/true, state,
-                      [](OpBuilder &, const Slab &) {});
+                      [](OpBuilder &, const LaneSlab &) {});
   emit(builder, block, state);
 }
 

@@ -52,7 +52,7 @@ public:
   /// are added, writes zeros to sequences and does nothing else.
   void emitBlocks(mlir::OpBuilder &builder, mlir::Value block, llvm::ArrayRef<mlir::Value> buffers,
                   bool endsWithZero, const Rows &state,
-                  llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> use);
+                  llvm::function_ref<void(mlir::OpBuilder &, const LaneSlab &)> use);
 
 private:
   CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
@@ -62,11 +62,12 @@ private:
   using EmittedRows = llvm::function_ref<Rows(size_t emitted)>;
 
   /// Applies the link at `steps`, in the order of the chain.
-  void emit(mlir::OpBuilder &builder, const Slab &steps, llvm::ArrayRef<mlir::Value> buffers,
+  void emit(mlir::OpBuilder &builder, const LaneSlab &steps, llvm::ArrayRef<mlir::Value> buffers,
             const Rows &state);
   /// Whether `state` and what is added to it at `steps` are zero, an i1.
-  mlir::Value emitIsZero(mlir::OpBuilder &builder, const Slab &steps, const Rows &state);
-  void emitZeros(mlir::OpBuilder &builder, const Slab &steps, llvm::ArrayRef<mlir::Value> buffers);
+  mlir::Value emitIsZero(mlir::OpBuilder &builder, const LaneSlab &steps, const Rows &state);
+  void emitZeros(mlir::OpBuilder &builder, const LaneSlab &steps,
+                 llvm::ArrayRef<mlir::Value> buffers);
   LaterRows getLaterRows(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step);
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state,
                 EmittedRows getEmittedRows);

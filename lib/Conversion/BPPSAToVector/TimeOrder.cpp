@@ -46,7 +46,7 @@ void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value las
 }
 
 void TimeOrder::emitForSlabs(OpBuilder &builder, Location loc, Value block, Value numSteps,
-                             function_ref<void(OpBuilder &, const Slab &)> body) const {
+                             function_ref<void(OpBuilder &, const LaneSlab &)> body) const {
   Value size = getIndex(builder, loc, kSlabSteps);
   Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
   emitFor(builder, loc, getIndex(builder, loc, 0), count, [&](OpBuilder &nested, Value number) {

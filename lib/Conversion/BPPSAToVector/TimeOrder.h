@@ -25,7 +25,7 @@ public:
   /// Emits `body` for the slabs of `numSteps` steps of batch block `block` in this order.
   void emitForSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value block,
                     mlir::Value numSteps,
-                    llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> body) const;
+                    llvm::function_ref<void(mlir::OpBuilder &, const LaneSlab &)> body) const;
 
   /// Which one of `count` slots comes first.
   mlir::Value getFirst(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count) const;

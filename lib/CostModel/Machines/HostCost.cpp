@@ -7,6 +7,7 @@
 #include "bppsa/CostModel/Machines/HostCost.h"
 #include "bppsa/CostModel/Machines/ChunkRule.h"
 #include "bppsa/CostModel/Machines/DeviceShapes.h"
+#include "bppsa/CostModel/Machines/HostCaches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -127,7 +128,7 @@ double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int6
 bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
                                          HostMachine machine) {
   // As bppsa-choose-task-mapping, for which an operation on a matrix takes one of its numbers.
-  constexpr int64_t cacheNumbers = 32768 / 4, fewestLanes = 8;
+  constexpr int64_t cacheNumbers = kFirstLevelCacheBytes / 4, fewestLanes = 8;
   return machine.lanes >= fewestLanes &&
          std::any_of(chains.begin(), chains.end(),
                      [](const HostChain &chain) { return chain.linkOperations > cacheNumbers; });

@@ -43,7 +43,7 @@ bool SlabArray::hasDistantSteps() const {
   return getNumRows() * type.getShape().back() * type.getElementTypeBitWidth() / 8 >= kPageBytes;
 }
 
-Rows SlabArray::getRows(OpBuilder &builder, Location loc, const Slab &slab, Value step,
+Rows SlabArray::getRows(OpBuilder &builder, Location loc, const LaneSlab &slab, Value step,
                         int64_t first) const {
   if (!isSlab)
     return {array, {slab.block, step}, first};
@@ -68,7 +68,7 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
 
 /// Fetches rows of the step `kFetchedStepsAhead` after `step` into the second-level cache.
 static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &array,
-                           const Slab &slab, Value step, Value row0, int64_t rows) {
+                           const LaneSlab &slab, Value step, Value row0, int64_t rows) {
   Value end = array.isSlab ? slab.last : getDim(builder, loc, array.array, 1);
   Value ahead =
       arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kFetchedStepsAhead),
@@ -124,7 +124,7 @@ OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, Sl
     rightRows = allocate(mostCols);
 }
 
-Value OuterSlabSums::loadRow(OpBuilder &builder, const Slab &slab, Value step, Value lane,
+Value OuterSlabSums::loadRow(OpBuilder &builder, const LaneSlab &slab, Value step, Value lane,
                              const OperandRows &operand) const {
   auto getPart = [&](const Rows &rows) {
     return lane ? rows.ofLanes(lane, rows.getRowType().getDimSize(0) / blocking.parts) : rows;
@@ -145,8 +145,8 @@ Value OuterSlabSums::loadRow(OpBuilder &builder, const Slab &slab, Value step, V
   return row;
 }
 
-void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const ProductBlock &block,
-                                 const Rows &sums) const {
+void OuterSlabSums::emitProducts(OpBuilder &builder, const LaneSlab &slab,
+                                 const ProductBlock &block, const Rows &sums) const {
   auto fetchAhead = [&](OpBuilder &nested, const SlabArray &array, bool isFirst, Value step,
                         Value row0, int64_t rows) {
     if (isFirst && blocking.fetches(array))
@@ -183,7 +183,7 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
                });
 }
 
-void OuterSlabSums::emitParts(OpBuilder &builder, const Slab &slab, ProductBlock block,
+void OuterSlabSums::emitParts(OpBuilder &builder, const LaneSlab &slab, ProductBlock block,
                               const Rows &sums) const {
   if (blocking.parts == 1)
     return emitProducts(builder, slab, block, sums);
@@ -195,7 +195,7 @@ void OuterSlabSums::emitParts(OpBuilder &builder, const Slab &slab, ProductBlock
           });
 }
 
-void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &tile,
+void OuterSlabSums::emit(OpBuilder &builder, const LaneSlab &slab, const OuterTile &tile,
                          const Rows &sums) const {
   auto emitRow = [&](OpBuilder &inRow, ProductBlock block) {
     emitBlocksAndFirst(inRow, loc, tile.cols, std::min(blocking.cols, tile.cols),
@@ -220,7 +220,7 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
                      });
 }
 
-void OuterSlabSums::emitAll(OpBuilder &builder, const Slab &slab, const Rows &sums) const {
+void OuterSlabSums::emitAll(OpBuilder &builder, const LaneSlab &slab, const Rows &sums) const {
   Value zero = getIndex(builder, loc, 0);
   emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows()}, sums);
 }
@@ -262,7 +262,7 @@ static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &t
   forEachRow(builder, [&](OpBuilder &nested, Value row) {
     emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
   });
-  auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
+  auto emitSlab = [&](OpBuilder &inSlab, const LaneSlab &slab) {
     slabSums.emit(inSlab, slab, tile, {sums});
   };
   emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {

@@ -35,7 +35,7 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
       outer.emplace(task, loc, lhs, rhs, OuterBlocking::get(lhs, rhs, options), rhs.getNumRows());
     TimeOrder order(op, /*isBackward=*/!op.getReverse());
     Value numSteps = getDim(task, loc, op.getLhs(), 1);
-    order.emitForSlabs(task, loc, block, numSteps, [&](OpBuilder &nested, const Slab &slab) {
+    order.emitForSlabs(task, loc, block, numSteps, [&](OpBuilder &nested, const LaneSlab &slab) {
       if (outer)
         outer->emitAll(nested, slab, {sums, {block}});
       else

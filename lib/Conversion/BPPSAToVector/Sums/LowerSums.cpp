@@ -28,7 +28,7 @@ int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
 }
 
 void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
-                      function_ref<void(OpBuilder &, const Slab &)> emit,
+                      function_ref<void(OpBuilder &, const LaneSlab &)> emit,
                       function_ref<void(OpBuilder &, Value)> finish) {
   Value zero = getIndex(builder, loc, 0);
   Value numBlocks = getDim(builder, loc, sequence, 0), numSteps = getDim(builder, loc, sequence, 1);
@@ -38,7 +38,7 @@ void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
     emitFor(inBlock, loc, zero, numSteps, kSlabSteps, [&](OpBuilder &inSlab, Value first) {
       Value last =
           arith::MinUIOp::create(inSlab, loc, addIndex(inSlab, loc, first, kSlabSteps), numSteps);
-      emit(inSlab, Slab{block, first, last});
+      emit(inSlab, LaneSlab{block, first, last});
     });
     if (finish)
       finish(inBlock, block);
@@ -78,7 +78,8 @@ void bppsa::emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int
 }
 
 void bppsa::emitSlabSums(
-    OpBuilder &builder, Location loc, const Slab &slab, ArrayRef<Rows> sums, ArrayRef<Tile> tiles,
+    OpBuilder &builder, Location loc, const LaneSlab &slab, ArrayRef<Rows> sums,
+    ArrayRef<Tile> tiles,
     function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> emitStep) {
   SmallVector<Value> start;
   for (auto [rows, tile] : llvm::zip_equal(sums, tiles)) {
@@ -111,7 +112,7 @@ SmallVector<Tile> bppsa::getTiles(OpBuilder &builder, Location loc, const Rows &
 }
 
 void bppsa::emitStepSlab(OpBuilder &builder, Location loc, const SlabArray &sequence,
-                         const Slab &slab, const Rows &sums, const LaneOptions &options) {
+                         const LaneSlab &slab, const Rows &sums, const LaneOptions &options) {
   int64_t numRows = sequence.getNumRows();
   int64_t most = std::min<int64_t>(8, options.getNumAccumulators());
   int64_t block =
@@ -141,7 +142,7 @@ void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
     if (!overUnits)
       sums = allocateRows(task, loc, numRows, Rows{op.getSequence()}.getRowType());
     emitZeroRows(task, loc, sums, numRows);
-    auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
+    auto emitSlab = [&](OpBuilder &inSlab, const LaneSlab &slab) {
       emitStepSlab(inSlab, loc, sequence, slab, sums, options);
     };
     if (overUnits)

@@ -39,10 +39,10 @@ public:
   void emit(OpBuilder &builder, Value first, Value end);
 
 private:
-  void emitCopyLeft(OpBuilder &builder, const Slab &slab, Value part) const;
+  void emitCopyLeft(OpBuilder &builder, const LaneSlab &slab, Value part) const;
   /// Adds a slab to the part that begins at row `part`.
-  void emitSlab(OpBuilder &builder, const Slab &slab, Value part) const;
-  void emitProducts(OpBuilder &builder, const Slab &slab, Value part, Value row, int64_t rows,
+  void emitSlab(OpBuilder &builder, const LaneSlab &slab, Value part) const;
+  void emitProducts(OpBuilder &builder, const LaneSlab &slab, Value part, Value row, int64_t rows,
                     Value col, int64_t cols) const;
   void emitStore(OpBuilder &builder, Value end) const;
 
@@ -102,14 +102,14 @@ void UnitTask::emit(OpBuilder &builder, Value firstRow, Value end) {
           1, [&](OpBuilder &nested, Value row) {
             emitZeroRows(nested, loc, {sums, {row}}, operands.getNumCols());
           });
-  emitSlabs(builder, loc, operands.lhs, [&](OpBuilder &inSlab, const Slab &slab) {
+  emitSlabs(builder, loc, operands.lhs, [&](OpBuilder &inSlab, const LaneSlab &slab) {
     emitFor(inSlab, loc, first, end, numRows,
             [&](OpBuilder &nested, Value part) { emitSlab(nested, slab, part); });
   });
   emitStore(builder, end);
 }
 
-void UnitTask::emitCopyLeft(OpBuilder &builder, const Slab &slab, Value part) const {
+void UnitTask::emitCopyLeft(OpBuilder &builder, const LaneSlab &slab, Value part) const {
   emitFor(builder, loc, slab.first, slab.last, 1, [&](OpBuilder &nested, Value step) {
     Rows from = {operands.lhs, {slab.block, step}};
     Value slabStep = arith::SubIOp::create(nested, loc, step, slab.first);
@@ -121,7 +121,7 @@ void UnitTask::emitCopyLeft(OpBuilder &builder, const Slab &slab, Value part) co
   });
 }
 
-void UnitTask::emitSlab(OpBuilder &builder, const Slab &slab, Value part) const {
+void UnitTask::emitSlab(OpBuilder &builder, const LaneSlab &slab, Value part) const {
   if (left)
     emitCopyLeft(builder, slab, part);
   emitBlocks(builder, loc, operands.getNumCols(), blocking.partCols,
@@ -140,7 +140,7 @@ void UnitTask::emitSlab(OpBuilder &builder, const Slab &slab, Value part) const 
 
 /// Adds the products of rows [row, row + rows) of a part with `cols` rows of the right operand in a
 /// slab.
-void UnitTask::emitProducts(OpBuilder &builder, const Slab &slab, Value part, Value row,
+void UnitTask::emitProducts(OpBuilder &builder, const LaneSlab &slab, Value part, Value row,
                             int64_t rows, Value col, int64_t cols) const {
   Value sequenceRow = arith::AddIOp::create(builder, loc, part, row);
   Value sumRow = arith::SubIOp::create(builder, loc, sequenceRow, first);

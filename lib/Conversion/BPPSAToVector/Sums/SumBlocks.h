@@ -25,7 +25,7 @@ struct SlabArray {
   /// ahead as far as the next step.
   bool hasDistantSteps() const;
   /// Rows of step `step` of `slab`, from `first` on.
-  Rows getRows(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab, mlir::Value step,
+  Rows getRows(mlir::OpBuilder &builder, mlir::Location loc, const LaneSlab &slab, mlir::Value step,
                int64_t first = 0) const;
 
 private:
@@ -63,21 +63,21 @@ public:
                 OuterBlocking blocking, int64_t mostCols);
 
   /// Adds the products of `tile` in `slab` to `sums`.
-  void emit(mlir::OpBuilder &builder, const Slab &slab, const OuterTile &tile,
+  void emit(mlir::OpBuilder &builder, const LaneSlab &slab, const OuterTile &tile,
             const Rows &sums) const;
   /// The same of all rows and columns.
-  void emitAll(mlir::OpBuilder &builder, const Slab &slab, const Rows &sums) const;
+  void emitAll(mlir::OpBuilder &builder, const LaneSlab &slab, const Rows &sums) const;
 
 private:
   struct OperandRows;
   struct ProductBlock;
-  void emitProducts(mlir::OpBuilder &builder, const Slab &slab, const ProductBlock &block,
+  void emitProducts(mlir::OpBuilder &builder, const LaneSlab &slab, const ProductBlock &block,
                     const Rows &sums) const;
   /// Adds the products of all parts of the lanes of `block`.
-  void emitParts(mlir::OpBuilder &builder, const Slab &slab, ProductBlock block,
+  void emitParts(mlir::OpBuilder &builder, const LaneSlab &slab, ProductBlock block,
                  const Rows &sums) const;
   /// Loads the part of a row that begins at `lane`, or all of it without `lane`.
-  mlir::Value loadRow(mlir::OpBuilder &builder, const Slab &slab, mlir::Value step,
+  mlir::Value loadRow(mlir::OpBuilder &builder, const LaneSlab &slab, mlir::Value step,
                       mlir::Value lane, const OperandRows &operand) const;
 
   mlir::Location loc;
@@ -91,7 +91,7 @@ private:
 
 /// Adds to rows of `sums` what `emitStep(step, running sums)` adds in a slab: running sum `i`
 /// belongs to `tiles[i]` of `sums[i]`.
-void emitSlabSums(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab,
+void emitSlabSums(mlir::OpBuilder &builder, mlir::Location loc, const LaneSlab &slab,
                   llvm::ArrayRef<Rows> sums, llvm::ArrayRef<Tile> tiles,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value,
                                                                     mlir::ValueRange)>
@@ -103,7 +103,7 @@ llvm::SmallVector<Tile> getTiles(mlir::OpBuilder &builder, mlir::Location loc, c
 
 /// Adds the rows of the steps of `slab` to `sums`.
 void emitStepSlab(mlir::OpBuilder &builder, mlir::Location loc, const SlabArray &sequence,
-                  const Slab &slab, const Rows &sums, const LaneOptions &options);
+                  const LaneSlab &slab, const Rows &sums, const LaneOptions &options);
 
 /// The operands of an outer sum over units. With `areSwapped` they have changed
 /// places, and the destination is to hold the transposed sum.
@@ -127,7 +127,7 @@ int64_t getEvenBlock(int64_t size, int64_t most);
 /// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
 /// last block to the first, and `finish(block)` at the end of each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
-               llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
+               llvm::function_ref<void(mlir::OpBuilder &, const LaneSlab &)> emit,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
 
 /// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.

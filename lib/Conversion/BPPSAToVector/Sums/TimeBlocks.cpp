@@ -133,7 +133,7 @@ static Value emitView(OpBuilder &builder, Location loc, Value array, ArrayRef<Va
       builder, loc, MemRefType::get(viewType.getShape(), viewType.getElementType(), layout), view);
 }
 
-SlabArray TimeBlocks::getSteps(OpBuilder &builder, const Slab &slab, Value operand) const {
+SlabArray TimeBlocks::getSteps(OpBuilder &builder, const LaneSlab &slab, Value operand) const {
   Value count = arith::SubIOp::create(builder, loc, slab.last, slab.first);
   for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
     if (emitted == operand)
@@ -157,18 +157,18 @@ void TimeBlocks::emitStart(OpBuilder &builder, Value block, const RunningSum &su
   emitSharedCall(builder, module, loc, "zero_sums", sums, emitBody);
 }
 
-void TimeBlocks::emitSlab(OpBuilder &builder, const Slab &slab, const RunningSum &sum) const {
+void TimeBlocks::emitSlab(OpBuilder &builder, const LaneSlab &slab, const RunningSum &sum) const {
   Value sums = emitView(builder, loc, sum.sums, slab.block, nullptr);
   SlabArray lhs = getSteps(builder, slab, sum.op->getOperand(0));
   auto getOwnSlab = [&](OpBuilder &inside, Value steps) {
     Value zero = getIndex(inside, loc, 0);
-    return Slab{zero, zero, getDim(inside, loc, steps, 0)};
+    return LaneSlab{zero, zero, getDim(inside, loc, steps, 0)};
   };
   if (!sum.isOuter())
     return emitSharedCall(builder, module, loc, "step_sum_slab", {sums, lhs.array},
                           [&](OpBuilder &inside, ValueRange values) {
                             SlabArray steps = {values[1], /*isSlab=*/true};
-                            Slab own = getOwnSlab(inside, values[1]);
+                            LaneSlab own = getOwnSlab(inside, values[1]);
                             emitStepSlab(inside, loc, steps, own, {values[0]}, options);
                           });
   SlabArray rhs = getSteps(builder, slab, sum.op->getOperand(1));
@@ -180,7 +180,7 @@ void TimeBlocks::emitSlab(OpBuilder &builder, const Slab &slab, const RunningSum
                  [&](OpBuilder &inside, ValueRange values) {
                    lhs.array = values[1];
                    rhs.array = values[2];
-                   Slab own = getOwnSlab(inside, values[1]);
+                   LaneSlab own = getOwnSlab(inside, values[1]);
                    OuterSlabSums(inside, loc, lhs, rhs, blocking, rhs.getNumRows())
                        .emitAll(inside, own, {values[0]});
                  });
@@ -208,7 +208,7 @@ void TimeBlocks::emit(OpBuilder &builder, Value block, CotangentSteps &steps, co
     if (sum.isOwned())
       emitStart(builder, block, sum);
   steps.emitBlocks(builder, block, buffers, endsWithZero(), state,
-                   [&](OpBuilder &nested, const Slab &slab) {
+                   [&](OpBuilder &nested, const LaneSlab &slab) {
                      for (const RunningSum &sum : sums)
                        emitSlab(nested, slab, sum);
                    });

@@ -52,11 +52,11 @@ private:
 
   void allocateBuffers(mlir::OpBuilder &builder);
   /// The steps of `slab` in `operand` of a sum.
-  SlabArray getSteps(mlir::OpBuilder &builder, const Slab &slab, mlir::Value operand) const;
+  SlabArray getSteps(mlir::OpBuilder &builder, const LaneSlab &slab, mlir::Value operand) const;
   /// Sets the running sums of batch block `block` to zero.
   void emitStart(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
   /// Adds the steps of `slab` to them.
-  void emitSlab(mlir::OpBuilder &builder, const Slab &slab, const RunningSum &sum) const;
+  void emitSlab(mlir::OpBuilder &builder, const LaneSlab &slab, const RunningSum &sum) const;
   /// Whether the steps before a cotangent of zero add nothing to a sum and can be told what they
   /// emit.
   bool endsWithZero() const;

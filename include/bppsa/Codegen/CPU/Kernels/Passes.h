@@ -7,6 +7,7 @@
 #ifndef BPPSA_CODEGEN_CPU_KERNELS_PASSES_H
 #define BPPSA_CODEGEN_CPU_KERNELS_PASSES_H
 
+#include "bppsa/CostModel/Machines/HostCaches.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "mlir/Pass/Pass.h"
 

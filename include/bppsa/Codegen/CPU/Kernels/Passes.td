@@ -103,7 +103,7 @@ def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"bytes", "bytes", "int64_t", /*default=*/"524288",
+    Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes / 2",
            "What blocks of all arrays take of the second-level cache">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
@@ -182,7 +182,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
   let options = [
     Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
            "Running sums from which on none are kept in all lanes">,
-    Option<"bytes", "bytes", "int64_t", /*default=*/"1048576",
+    Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes",
            "What sums read of a block, in the second-level cache">,
   ];
   let statistics = [Statistic<"numChains", "chains", "chains in blocks with their sums">];
@@ -240,7 +240,8 @@ def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"
     ```
   }];
   let options = [
-    Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
+    Option<"cache", "cache", "int64_t", /*default=*/"::bppsa::cost::kFirstLevelCacheBytes",
+           "Bytes of the first-level cache">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }

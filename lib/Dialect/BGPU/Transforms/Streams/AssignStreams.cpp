@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StreamPlan.h"
+#include "StreamAssignment.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BGPU/Transforms/Streams/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
@@ -35,7 +35,7 @@ struct Section {
 /// Rewrites a function by a plan.
 class StreamAssigner {
 public:
-  StreamAssigner(MarkPhaseOp start, const StreamPlan &plan, LaunchAccesses &accesses)
+  StreamAssigner(MarkPhaseOp start, const StreamAssignment &plan, LaunchAccesses &accesses)
       : start(start), plan(plan), launchAccesses(accesses) {}
   void run();
 
@@ -47,7 +47,7 @@ private:
   void moveDeallocations();
 
   MarkPhaseOp start;
-  const StreamPlan &plan;
+  const StreamAssignment &plan;
   LaunchAccesses &launchAccesses;
   SmallVector<Section, 0> sections;
   int64_t numEvents = 0;
@@ -163,7 +163,7 @@ static remark::RemarkOpts getRemarkOptions(func::FuncOp function) {
 }
 
 /// Reports what goes to the sub stream.
-static void emitRemarks(func::FuncOp function, const StreamPlan &plan) {
+static void emitRemarks(func::FuncOp function, const StreamAssignment &plan) {
   size_t numWeights = 0;
   for (const WeightGroup &group : plan.getGroups()) {
     numWeights += group.launches.size();
@@ -207,7 +207,7 @@ private:
           "one stream: the arrays that {0} uses are not known", unknown->getName().getStringRef());
       return;
     }
-    StreamPlan plan(*launches, start);
+    StreamAssignment plan(*launches, start);
     plan.chooseOwnRegions();
     if (joint)
       plan.chooseJointly(

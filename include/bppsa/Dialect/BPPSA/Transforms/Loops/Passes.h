@@ -7,6 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_PASSES_H
 #define BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_PASSES_H
 
+#include "bppsa/CostModel/Machines/HostCaches.h"
 #include "mlir/Pass/Pass.h"
 
 namespace bppsa {

@@ -206,8 +206,9 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
-    Option<"ofSamples", "of-samples", "int64_t", /*default=*/"524288",
+    Option<"cache", "cache", "int64_t", /*default=*/"::bppsa::cost::kFirstLevelCacheBytes",
+           "Bytes of the first-level cache">,
+    Option<"ofSamples", "of-samples", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes / 2",
            "Bytes of matrices from which on loops with samples in lanes are cut">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];

@@ -1,11 +1,11 @@
-//===- StreamPlan.h - which launches run beside which -----------*- C++ -*-===//
+//===- StreamAssignment.h - which launches run beside which -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMPLAN_H
-#define BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMPLAN_H
+#ifndef BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMASSIGNMENT_H
+#define BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMASSIGNMENT_H
 
 #include "BackwardLaunches.h"
 #include "bppsa/CostModel/LaunchCost.h"
@@ -34,9 +34,9 @@ struct Region {
 };
 
 /// What of a backward part goes to the sub stream.
-class StreamPlan {
+class StreamAssignment {
 public:
-  StreamPlan(llvm::ArrayRef<BackwardLaunch> launches, MarkPhaseOp start);
+  StreamAssignment(llvm::ArrayRef<BackwardLaunch> launches, MarkPhaseOp start);
 
   /// Lets every group run in the first region that it may run in.
   void chooseOwnRegions();
@@ -70,4 +70,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMPLAN_H
+#endif // BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_STREAMS_STREAMASSIGNMENT_H

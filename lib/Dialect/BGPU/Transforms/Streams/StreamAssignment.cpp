@@ -1,10 +1,10 @@
-//===- StreamPlan.cpp - which launches run beside which -------------------===//
+//===- StreamAssignment.cpp - which launches run beside which -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "StreamPlan.h"
+#include "StreamAssignment.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-StreamPlan::StreamPlan(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
+StreamAssignment::StreamAssignment(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
     : launches(launches.begin(), launches.end()), start(start) {
   // What stays on the main stream is one more launch that others must keep their order with.
   for (bool changed = true; std::exchange(changed, false);) {
@@ -35,7 +35,7 @@ StreamPlan::StreamPlan(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
 // Groups
 //===----------------------------------------------------------------------===//
 
-void StreamPlan::formGroups() {
+void StreamAssignment::formGroups() {
   llvm::EquivalenceClasses<unsigned> classes;
   for (unsigned i = 0, e = launches.size(); i < e; ++i) {
     if (!launches[i].isParameter)
@@ -55,7 +55,7 @@ void StreamPlan::formGroups() {
 }
 
 /// How many launches stand up to the last one of the main stream that `group` has to come after.
-unsigned StreamPlan::countBefore(const WeightGroup &group) const {
+unsigned StreamAssignment::countBefore(const WeightGroup &group) const {
   unsigned count = 0;
   for (unsigned number : group.launches)
     for (unsigned i = count; i < number; ++i)
@@ -65,8 +65,8 @@ unsigned StreamPlan::countBefore(const WeightGroup &group) const {
 }
 
 /// The first launch of the main stream from `from` on that has to come after `group`.
-std::optional<unsigned> StreamPlan::findNextConflict(const WeightGroup &group,
-                                                     unsigned from) const {
+std::optional<unsigned> StreamAssignment::findNextConflict(const WeightGroup &group,
+                                                           unsigned from) const {
   for (unsigned i = from, e = launches.size(); i < e; ++i)
     if (!launches[i].isParameter && llvm::any_of(group.launches, [&](unsigned number) {
           return number < i && conflict(launches[i].accesses, launches[number].accesses);
@@ -90,7 +90,7 @@ static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *>
 
 /// Whether launches of the main stream stand between those of `group`, as it has to come after one
 /// and before another, or what a launch needs is not there before.
-bool StreamPlan::staysOnMainStream(const WeightGroup &group) const {
+bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
   unsigned count = countBefore(group);
   std::optional<unsigned> next = findNextConflict(group, 0);
   if (next && *next < count)
@@ -106,11 +106,11 @@ bool StreamPlan::staysOnMainStream(const WeightGroup &group) const {
 //===----------------------------------------------------------------------===//
 
 /// The last of the first `count` launches.
-Operation *StreamPlan::getLastOf(unsigned count) const {
+Operation *StreamAssignment::getLastOf(unsigned count) const {
   return count > 0 ? launches[count - 1].op : start;
 }
 
-void StreamPlan::findEarliest() {
+void StreamAssignment::findEarliest() {
   SmallVector<unsigned> counts;
   for (const WeightGroup &group : groups)
     counts.push_back(countBefore(group));
@@ -123,7 +123,7 @@ void StreamPlan::findEarliest() {
     group.earliest = llvm::find(begins, count) - begins.begin();
 }
 
-void StreamPlan::findLatest() {
+void StreamAssignment::findLatest() {
   for (WeightGroup &group : groups) {
     std::optional<unsigned> next = findNextConflict(group, begins[group.earliest]);
     group.latest = regions.size() - 1;
@@ -132,13 +132,13 @@ void StreamPlan::findLatest() {
   }
 }
 
-void StreamPlan::chooseOwnRegions() {
+void StreamAssignment::chooseOwnRegions() {
   for (WeightGroup &group : groups)
     group.region = group.earliest;
 }
 
 /// Adds up what regions and groups take, by what each launch does.
-void StreamPlan::addCosts(function_ref<LaunchCost(Operation *)> cost) {
+void StreamAssignment::addCosts(function_ref<LaunchCost(Operation *)> cost) {
   for (auto [number, begin] : llvm::enumerate(begins)) {
     unsigned end = number + 1 < begins.size() ? begins[number + 1] : launches.size();
     for (unsigned i = begin; i < end; ++i)
@@ -150,7 +150,7 @@ void StreamPlan::addCosts(function_ref<LaunchCost(Operation *)> cost) {
       group.cost += cost(launches[number].op);
 }
 
-void StreamPlan::chooseJointly(function_ref<LaunchCost(Operation *)> cost) {
+void StreamAssignment::chooseJointly(function_ref<LaunchCost(Operation *)> cost) {
   addCosts(cost);
   SmallVector<std::pair<double, unsigned>> order;
   for (auto [number, group] : llvm::enumerate(groups))

@@ -1,11 +1,11 @@
-//===- SampleLayout.h - samples of plain and packed arrays ------*- C++ -*-===//
+//===- SampleView.h - samples of plain and packed arrays ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_REFERENCE_SAMPLELAYOUT_H
-#define BPPSA_LIB_REFERENCE_SAMPLELAYOUT_H
+#ifndef BPPSA_LIB_REFERENCE_SAMPLEVIEW_H
+#define BPPSA_LIB_REFERENCE_SAMPLEVIEW_H
 
 #include "bppsa/Reference/Array.h"
 #include <optional>
@@ -14,9 +14,9 @@ namespace bppsa {
 
 /// Reads and writes the values of single samples in arrays of one layout: vectors, or
 /// arrays of any rank where there are no lanes.
-class SampleLayout {
+class SampleView {
 public:
-  explicit SampleLayout(std::optional<int64_t> lanes) : lanes(lanes) {}
+  explicit SampleView(std::optional<int64_t> lanes) : lanes(lanes) {}
 
   int64_t getNumSteps(const Array &sequence) const { return sequence.shape[lanes ? 1 : 0]; }
   /// Samples of a sequence, padding lanes included.
@@ -94,4 +94,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_REFERENCE_SAMPLELAYOUT_H
+#endif // BPPSA_LIB_REFERENCE_SAMPLEVIEW_H
