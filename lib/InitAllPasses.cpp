@@ -7,6 +7,7 @@
 #include "mlir/InitAllPasses.h"
 #include "bppsa/Codegen/CPU/Kernels/Passes.h"
 #include "bppsa/Codegen/CPU/Passes.h"
+#include "bppsa/Codegen/GPU/Passes.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
@@ -36,6 +37,7 @@ void bppsa::registerAllPasses() {
   registerBPPSACPUKernelsPasses();
   registerBPPSAConversionPasses();
   registerBPPSADifferentiationPasses();
+  registerBPPSAGPUCodegenPasses();
   registerBPPSAGraphBodyTransformsPasses();
   registerBPPSALoopTransformsPasses();
   registerBPPSACostModelPasses();

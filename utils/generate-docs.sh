@@ -31,6 +31,7 @@ generate CostModelPasses.md CostModel/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
 generate DistDialect.md Dialect/Dist/IR/DistOps.td -gen-dialect-doc -dialect=dist
 generate DistPasses.md Dialect/Dist/Transforms/Passes.td -gen-pass-doc
+generate GPUCodegenPasses.md Codegen/GPU/Passes.td -gen-pass-doc
 generate GPUMappingPasses.md Dialect/BGPU/Transforms/Mapping/Passes.td -gen-pass-doc
 generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc
 generate JacobianDialect.md Dialect/Jacobian/IR/JacobianOps.td -gen-dialect-doc -dialect=jacobian

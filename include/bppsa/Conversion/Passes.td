@@ -160,71 +160,6 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numKernels", "kernels", "kernels that were distributed">];
 }
 
-def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
-  let summary = "copies constant arrays and numbers of the host to device memory";
-  let description = [{
-    For programs for GPUs, on memory. Constant arrays are in the program of the host and in
-    that of the device. A launch copies each that a function uses to device memory, where
-    kernels get it as any other array. What the host has computed and stores, such as a
-    size, a thread stores; kernels store by themselves.
-
-    For example,
-    ```mlir
-    %0 = memref.get_global @table : memref<3xf32>
-    ```
-    becomes
-    ```mlir
-    %0 = memref.alloc() : memref<3xf32>
-    gpu.launch ... {
-      %1 = memref.get_global @table : memref<3xf32>
-      ... // %number: this thread's
-      %2 = memref.load %1[%number] : memref<3xf32>
-      memref.store %2, %0[%number] : memref<3xf32>
-    }
-    ```
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect"
-  ];
-}
-
-def ConvertGraphToGPU : Pass<"convert-graph-to-gpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized operations of the graph to launches on a GPU";
-  let description = [{
-    For the functions that `bppsa-outline-kernels` makes, of what
-    `convert-bppsa-to-bgpu` have left:
-    structured ops, copies, loops of the host over elements, and the numeric phase of products
-    of sparse Jacobians. No mapping is chosen for them: a thread has an element of the result,
-    or a block where it is a long reduction; a warp has a row of a sparse matrix.
-
-    Functions of the host may not read or write elements: what would need that is refused.
-
-    For example,
-    ```mlir
-    memref.copy %a, %b : memref<?xf32> to memref<?xf32>
-    ```
-    becomes
-    ```mlir
-    %blocks = arith.ceildivui %count, %c128 : index
-    gpu.launch blocks(...) in (%x = %blocks, ...) threads(...) in (%y = %c128, ...) {
-      ... // %number: this thread's
-      %exists = arith.cmpi ult, %number, %count : index
-      scf.if %exists {
-        %0 = memref.load %a[%number] : memref<?xf32>
-        memref.store %0, %b[%number] : memref<?xf32>
-      }
-      gpu.terminator
-    }
-    ```
-  }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
-  ];
-}
-
 def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lowers kernels to the LLVM and NVVM dialects without libdevice";
   let description = [{
@@ -302,48 +237,6 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
   ];
-}
-
-def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
-  let summary = "hand arrays over to kernels as what their types do not tell";
-  let description = [{
-    An array becomes several arguments of a kernel: the address of its first element, and
-    the sizes and strides that its type leaves open. Kernels are the functions that are
-    never inlined (`passthrough = ["noinline"]`) and have no C interface; their
-    declarations and calls change with them, and casts between arrays and such words are left
-    for `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) come from what
-    it is made of, also where `convert-parallel-to-runtime` has left a cast, so that views that
-    are only handed over need no descriptor. The pass runs after `bppsa-expand-views` and
-    before `finalize-memref-to-llvm`.
-
-    ```mlir
-    func.func private @kernel(memref<?x8xf32>, memref<4x2xf32, strided<[2, 1], offset: ?>>)
-        attributes {passthrough = ["noinline"]}
-    ```
-    becomes
-    ```mlir
-    func.func private @kernel(!llvm.ptr, i64, !llvm.ptr) attributes {passthrough = ["noinline"]}
-    ```
-  }];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
-}
-
-def ResolveWords : Pass<"bppsa-resolve-words", "::mlir::ModuleOp"> {
-  let summary = "take the words of arrays from descriptors, and what reads descriptors from words";
-  let description = [{
-    Resolves the casts between arrays and the words in which they are handed over
-    (`bppsa-unpack-descriptors`, `convert-parallel-to-runtime`): a word of an array is read from
-    its descriptor, and what reads a field of the descriptor of an array that arrives in words
-    reads a word or a constant. The pass runs after `finalize-memref-to-llvm`.
-
-    ```mlir
-    %x = builtin.unrealized_conversion_cast %address, %size : !llvm.ptr, i64 to memref<?x8xf32>
-    %d = builtin.unrealized_conversion_cast %x : memref<?x8xf32> to !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
-    %n = llvm.extractvalue %d[3, 0]
-    ```
-    becomes `%size` in place of `%n`.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir::func::FuncOp"> {

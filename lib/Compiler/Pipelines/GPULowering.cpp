@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Codegen/CPU/Passes.h"
+#include "bppsa/Codegen/GPU/Passes.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Mapping/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../UnpackDescriptors/DescriptorFields.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Support/DescriptorFields.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"

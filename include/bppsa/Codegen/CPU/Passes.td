@@ -406,4 +406,46 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
   ];
 }
 
+def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
+  let summary = "hand arrays over to kernels as what their types do not tell";
+  let description = [{
+    An array becomes several arguments of a kernel: the address of its first element, and
+    the sizes and strides that its type leaves open. Kernels are the functions that are
+    never inlined (`passthrough = ["noinline"]`) and have no C interface; their
+    declarations and calls change with them, and casts between arrays and such words are left
+    for `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) come from what
+    it is made of, also where `convert-parallel-to-runtime` has left a cast, so that views that
+    are only handed over need no descriptor. The pass runs after `bppsa-expand-views` and
+    before `finalize-memref-to-llvm`.
+
+    ```mlir
+    func.func private @kernel(memref<?x8xf32>, memref<4x2xf32, strided<[2, 1], offset: ?>>)
+        attributes {passthrough = ["noinline"]}
+    ```
+    becomes
+    ```mlir
+    func.func private @kernel(!llvm.ptr, i64, !llvm.ptr) attributes {passthrough = ["noinline"]}
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def ResolveWords : Pass<"bppsa-resolve-words", "::mlir::ModuleOp"> {
+  let summary = "take the words of arrays from descriptors, and what reads descriptors from words";
+  let description = [{
+    Resolves the casts between arrays and the words in which they are handed over
+    (`bppsa-unpack-descriptors`, `convert-parallel-to-runtime`): a word of an array is read from
+    its descriptor, and what reads a field of the descriptor of an array that arrives in words
+    reads a word or a constant. The pass runs after `finalize-memref-to-llvm`.
+
+    ```mlir
+    %x = builtin.unrealized_conversion_cast %address, %size : !llvm.ptr, i64 to memref<?x8xf32>
+    %d = builtin.unrealized_conversion_cast %x : memref<?x8xf32> to !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+    %n = llvm.extractvalue %d[3, 0]
+    ```
+    becomes `%size` in place of `%n`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // BPPSA_CODEGEN_CPU_PASSES

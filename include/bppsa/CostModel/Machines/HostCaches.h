@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The caches of one core that passes and costs assume. Recent x86-64 server CPUs have at least 32 KiB
-// in the first level and, with few exceptions, 1 MiB or more in the second.
+// The caches of one core that passes and costs assume. Recent x86-64 server CPUs have at least 32
+// KiB in the first level and, with few exceptions, 1 MiB or more in the second.
 //
 //===----------------------------------------------------------------------===//
 

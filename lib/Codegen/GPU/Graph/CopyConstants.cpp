@@ -5,13 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch.h"
-#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Codegen/GPU/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_COPYCONSTANTS
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Codegen/GPU/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphToGPU.h"
-#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Codegen/GPU/Passes.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +18,7 @@
 
 namespace bppsa {
 #define GEN_PASS_DEF_CONVERTGRAPHTOGPU
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Codegen/GPU/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DescriptorFields.h"
-#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Codegen/CPU/Passes.h"
+#include "bppsa/Support/DescriptorFields.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,7 +21,7 @@
 
 namespace bppsa {
 #define GEN_PASS_DEF_UNPACKDESCRIPTORS
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Codegen/CPU/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DescriptorFields.h"
-#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Codegen/CPU/Passes.h"
+#include "bppsa/Support/DescriptorFields.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_RESOLVEWORDS
-#include "bppsa/Conversion/Passes.h.inc"
+#include "bppsa/Codegen/CPU/Passes.h.inc"
 } // namespace bppsa
 
 using namespace mlir;

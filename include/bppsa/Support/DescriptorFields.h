@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_UNPACKDESCRIPTORS_DESCRIPTORFIELDS_H
-#define BPPSA_LIB_CONVERSION_UNPACKDESCRIPTORS_DESCRIPTORFIELDS_H
+#ifndef BPPSA_SUPPORT_DESCRIPTORFIELDS_H
+#define BPPSA_SUPPORT_DESCRIPTORFIELDS_H
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -59,4 +59,4 @@ mlir::Value castFromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ty
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_UNPACKDESCRIPTORS_DESCRIPTORFIELDS_H
+#endif // BPPSA_SUPPORT_DESCRIPTORFIELDS_H
