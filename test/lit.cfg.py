@@ -6,11 +6,13 @@
 #   %bppsa_src       the top of the source tree
 #   REQUIRES: python              that environment exists
 #   REQUIRES: bppsa-compile       the tool of that name is built (any tool in build/bin)
+#   REQUIRES: node                Node.js is installed
 #   REQUIRES: bppsa-assertions    the project is built in Debug mode
 #
 # With BPPSA_OPT_CHECK_IR_ROUNDTRIP=1, adds --verify-roundtrip to every run of bppsa-opt.
 
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -53,6 +55,8 @@ config.substitutions.append(("%bppsa_src", config.bppsa_source_dir))
 
 for tool in os.listdir(config.bppsa_tools_dir) if os.path.isdir(config.bppsa_tools_dir) else []:
     config.available_features.add(tool)
+if shutil.which("node"):
+    config.available_features.add("node")
 if config.bppsa_assertions:
     config.available_features.add("bppsa-assertions")
 

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="gpu length=1000 batch=1 algorithms=linear,chunked:8 output=%t.json" -o /dev/null
 // RUN: FileCheck %s < %t.json
-// RUN: bppsa-translate --evaluation-to-html %t.json | FileCheck %s --check-prefix=PAGE
-// RUN: echo '{"format": 1, "chains": [{"name": "a", "links": 1, "batch": 1, "structures": [], "gpu": {"constants": "c", "length": 1, "batch": 1, "plans": [], "lengths": [1], "batches": [1], "ratios": [[]], "crossovers": []}, "plans": []}]}' > %t.bad
+// RUN: bppsa-translate --evaluation-to-html %t.json -o %t.html
+// RUN: %if node && python %{ %python %bppsa_src/test/pages.py %t.html | FileCheck %s --check-prefix=PAGE %}
+// RUN: echo '{"format": 1, "chains": [{"name": "a", "links": 1, "batch": 1, "structures": [], "fastest": [], "gpu": {"constants": "c", "length": 1, "batch": 1, "plans": [], "lengths": [1], "batches": [1], "ratios": [[]], "crossovers": []}, "plans": []}]}' > %t.bad
 // RUN: not bppsa-translate --evaluation-to-html %t.bad 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: expected a row for each batch and a column for each length at evaluation.chains[0].gpu.ratios

@@ -2,7 +2,7 @@
 // RUN: FileCheck %s < %t.json
 // RUN: FileCheck %s --check-prefix=UNKNOWN < %t.json
 // RUN: bppsa-translate --evaluation-to-html %t.json -o %t.html
-// RUN: FileCheck %s --check-prefix=PAGE < %t.html
+// RUN: %if node && python %{ %python %bppsa_src/test/pages.py %t.html | FileCheck %s --check-prefix=PAGE %}
 // RUN: FileCheck %s --check-prefix=DIAGONAL < %t.json
 // RUN: FileCheck %s --check-prefix=POOL < %t.json
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear" -o /dev/null --remarks-filter=evaluate 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
@@ -52,7 +52,7 @@
 // PAGE: <h2>layers#0</h2>
 // PAGE: <div class="layers">
 // PAGE-NEXT: <span class="box cut">several operations use the result of linalg.generic</span>
-// PAGE-NEXT: <path class="line dashed"{{.*}}<a class="box layer s-dense" href="#chain-[[N:[0-9]+]]-link-2"{{.*}}<b>/1/Gemm</b><span>linalg.generic</span><span>6 &#8594; 6</span>
+// PAGE-NEXT: <path class="line dashed"{{.*}}<a class="box layer s-dense" href="#chain-[[N:[0-9]+]]-link-2"{{.*}}<b>/1/Gemm</b><span>linalg.generic</span><span>6 → 6</span>
 // PAGE-NEXT: <path class="line"{{.*}}<a class="box layer s-diagonal" href="#chain-[[N]]-link-1"{{.*}}<b>a &amp; &lt;b&gt;</b>
 // PAGE-NEXT: <path class="line dashed"{{.*}}<span class="box cut">linalg.generic joins 2 values</span>
 // PAGE-NEXT: </div>

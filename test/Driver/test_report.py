@@ -1,11 +1,17 @@
-"""The page of `bppsa-compile --emit=report`: well formed, whole, and with all that it promises."""
+"""The page of `bppsa-compile --emit=report`: its data, and the drawings that its scripts make."""
 
 import html.parser
 import re
+import shutil
 
 import harness
 import images
 import models
+import pages
+import pytest
+
+draws = pytest.mark.skipif(not shutil.which("node"), reason="Node.js is not installed")
+PLANS = ["linear", "blelloch", "hybrid:1", "hybrid:2", "hybrid:3", "chunked:32", "chunked:64"]
 
 
 class Tags(html.parser.HTMLParser):
@@ -33,18 +39,37 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def compile_page(source, tmp_path, *options):
-    """The text of the page, which refers to nothing but its own parts."""
-    page = tmp_path / "page.html"
-    compiler = harness.require_tool("bppsa-compile")
-    harness.check_succeeded(harness.run(compiler, source, "-o", page, "--emit=report", *options))
-    text = page.read_text()
+def check_markup(text):
+    """Tags nest, and the text refers to nothing but its own parts."""
     tags = Tags()
     tags.feed(text)
     assert tags.open == []
     assert len(set(tags.names)) == len(tags.names)
     assert {reference.removeprefix("#") for reference in tags.references} <= set(tags.names)
+
+
+def compile_page(source, tmp_path, *options):
+    """The text of a page."""
+    page = tmp_path / "page.html"
+    compiler = harness.require_tool("bppsa-compile")
+    harness.check_succeeded(harness.run(compiler, source, "-o", page, "--emit=report", *options))
+    text = page.read_text()
+    check_markup(text)
     return text
+
+
+def draw(source, tmp_path, *options):
+    """The body of a page after its scripts ran."""
+    text = pages.draw(compile_page(source, tmp_path, *options))
+    check_markup(text)
+    return text
+
+
+def find_chain(text, name):
+    """The data of the first chain whose name begins with `name`."""
+    report, _ = pages.parse(text)
+    chains = report["evaluation"]["chains"]
+    return next(chain for chain in chains if chain["name"].startswith(name))
 
 
 def find_boxes(text):
@@ -55,10 +80,44 @@ def find_boxes(text):
     )
 
 
-def test_chain_over_time(tmp_path):
+def write_model(tmp_path, cell):
     source = tmp_path / "model.onnx"
-    source.write_bytes(models.build(models.Spec("GRU")).SerializeToString())
+    source.write_bytes(models.build(models.Spec(cell)).SerializeToString())
+    return source
+
+
+def test_data(tmp_path):
+    source = write_model(tmp_path, "GRU")
     text = compile_page(source, tmp_path, "--scan=hybrid:4", "--report-length=32")
+    report, _ = pages.parse(text)
+    facts = dict(report["facts"])
+    assert report["title"] == "Scan plans for model.onnx"
+    assert facts["model"] == "model.onnx" and facts["target"] == "cpu"
+    assert facts["T, where the model leaves it open"] == "32"
+    assert report["plans_over_time"] == ["linear", "hybrid:4"]
+    chain = find_chain(text, "step_")
+    assert chain["links"] == 32 and chain["batch"] == 16
+    assert [plan["plan"] for plan in chain["plans"]] == [*PLANS, "hybrid:4"]
+    assert chain["step"]["states"] and chain["structures"][0]["repeat"] == 32
+
+
+def test_data_of_layers(tmp_path):
+    chain = find_chain(compile_page(harness.ROOT / "examples" / "lenet5.onnx", tmp_path), "loss")
+    assert chain["links"] == 11 == len(chain["layers"])
+    assert chain["layers"][0]["name"] == "/0/Conv" and chain["layers"][0]["link"] == 11
+
+
+def test_data_of_gpus(tmp_path):
+    text = compile_page(write_model(tmp_path, "GRU"), tmp_path, "--target=cuda")
+    gpu = find_chain(text, "step_")["gpu"]
+    assert [plan["plan"] for plan in gpu["plans"]][:2] == ["sequential", "chunked"]
+    assert len(gpu["ratios"]) == len(gpu["batches"]) == len(gpu["crossovers"])
+
+
+@draws
+def test_chain_over_time(tmp_path):
+    source = write_model(tmp_path, "GRU")
+    text = draw(source, tmp_path, "--scan=hybrid:4", "--report-length=32")
     # A chain of 32 links, and the plan of the command line beside the usual ones.
     for word in ("model.onnx", "hybrid:4", "blelloch", "chunked:32", "32 links"):
         assert word in text, word
@@ -67,10 +126,10 @@ def test_chain_over_time(tmp_path):
         assert f'<span class="box port"><b>{port}</b>' in text, port
 
 
+@draws
 def test_long_chain_is_drawn_shorter(tmp_path):
-    source = tmp_path / "model.onnx"
-    source.write_bytes(models.build(models.Spec("RNN")).SerializeToString())
-    text = compile_page(source, tmp_path, "--scan=blelloch", "--report-length=1000")
+    source = write_model(tmp_path, "RNN")
+    text = draw(source, tmp_path, "--scan=blelloch", "--report-length=1000")
     drawn = re.findall(r"<p>1000 links are too many to be drawn: this is (.*?) on the first 16", text)
     kinds = ["blelloch", "hybrid:1", "hybrid:2", "hybrid:3", "chunked:4", "chunked:4"]
     assert drawn == ["hybrid:0", *kinds] or drawn == ["linear", *kinds]
@@ -79,10 +138,10 @@ def test_long_chain_is_drawn_shorter(tmp_path):
     assert text.count('<text class="number"') == 17 * len(drawn)
 
 
+@draws
 def test_plans_of_the_program_are_marked(tmp_path):
-    source = tmp_path / "model.onnx"
-    source.write_bytes(models.build(models.Spec("RNN")).SerializeToString())
-    text = compile_page(source, tmp_path, "--scan=blelloch", "--report-length=40")
+    source = write_model(tmp_path, "RNN")
+    text = draw(source, tmp_path, "--scan=blelloch", "--report-length=40")
     marked = re.findall(r'<th class="compiled"[^>]*>(.*?)</th>', text)
     assert marked == ["linear", "blelloch"]
     opened = re.findall(r"<details open><summary><b>(.*?)</b>, in the program:", text)
@@ -94,18 +153,19 @@ def test_plans_of_the_program_are_marked(tmp_path):
     assert re.match(r"<b>linear</b> for 1\b", recommended)
 
 
+@draws
 def test_gpu(tmp_path):
     """A report for GPUs predicts times, and shows where plans cross over."""
-    source = tmp_path / "model.onnx"
-    source.write_bytes(models.build(models.Spec("GRU")).SerializeToString())
-    text = compile_page(source, tmp_path, "--target=cuda", "--report-length=500")
+    source = write_model(tmp_path, "GRU")
+    text = draw(source, tmp_path, "--target=cuda", "--report-length=500")
     assert "predicted, not measured" in text
     assert "T = 500, B = 16." in text
     assert '<svg class="crossover"' in text
 
 
+@draws
 def test_layers(tmp_path):
-    text = compile_page(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
+    text = draw(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
     names, ends = find_boxes(text)
     kinds = ["Conv", "Relu", "MaxPool", "Conv", "Relu", "MaxPool"]
     # The sixth node is a Flatten, which is no link.
@@ -116,10 +176,11 @@ def test_layers(tmp_path):
     assert ends[:2] == ["graph input", "several operations use the result of linalg.generic"]
 
 
+@draws
 def test_skips_cut_chains(tmp_path):
     source = tmp_path / "model.onnx"
     source.write_bytes(images.residual().SerializeToString())
-    text = compile_page(source, tmp_path)
+    text = draw(source, tmp_path)
     names, ends = find_boxes(text)
     assert len(names) == sum(int(count) for count in re.findall(r"<p>(\d+) links,", text))
     assert len(ends) == 2 * text.count('<div class="layers">')

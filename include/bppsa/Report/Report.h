@@ -15,7 +15,7 @@
 
 namespace bppsa {
 
-/// What stands above the chains.
+/// The top of a report.
 struct ReportHeader {
   std::string title = "Scan plans";
   /// Names and values: of the model, the target, ...
@@ -25,12 +25,11 @@ struct ReportHeader {
   std::vector<std::string> plansOverTime, plansOfLayers;
 };
 
-/// Writes `evaluations`, the text that `writeEvaluations` wrote, as one HTML page
-/// without external resources: for every chain its layers or its step, the zero
-/// patterns of its links, a table of the plans, and for each plan its tree and the
-/// costs of its levels. The plans of the program are marked, and
-/// the others folded.
-/// Fails, with nothing written, where the text is not of that form.
+/// Writes `evaluations`, the JSON of `writeEvaluations`, as one HTML page without external
+/// resources. The page holds the JSON and draws it with its own scripts: for every chain its layers
+/// or its step, the zero patterns of its links, a table of the plans, and for each plan its tree
+/// and the costs of its levels. Plans of the program are marked, and the others folded. Fails, with
+/// nothing written, if a key that the page reads is missing or has an unexpected type.
 llvm::Error writeReport(llvm::StringRef evaluations, const ReportHeader &header,
                         llvm::raw_ostream &os);
 
