@@ -261,7 +261,7 @@ LogicalResult Compilation::adaptToLoops() {
 
 void Compilation::chooseLossOutputs() {
   std::vector<std::string> &outputs = options.training.lossOn;
-  if (options.training.losses.front() != "vjp" || !outputs.empty())
+  if (!options.training.hasPullbacks() || !outputs.empty())
     return;
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i)

@@ -7,6 +7,8 @@
 #include "bppsa/Compiler/CompileOptions.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Program/Losses.h"
+#include "bppsa/Program/Optimizers.h"
 #include "bppsa/Simulator/Placement.h"
 #include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Support/BatchAxes.h"
@@ -16,6 +18,7 @@
 
 using namespace mlir;
 using namespace bppsa;
+using program::LossKind;
 
 /// More ranks than that have nobody's layers.
 static constexpr int64_t kMostStages = 1024;
@@ -54,6 +57,11 @@ private:
             option + " must be " + llvm::join(accepted.drop_back(), ", ") + " or " +
                 accepted.back() + ", found '" + value + "'");
   }
+  template <typename Table>
+  void requireName(StringRef option, StringRef value, const Table &table) {
+    require(program::findNamed(table, value),
+            option + " must be " + program::listNames(table, "or") + ", found '" + value + "'");
+  }
 
   const CompileOptions &options;
 };
@@ -70,10 +78,9 @@ static bool isPlan(StringRef text) {
 void Validator::checkLosses() {
   const TrainingOptions &training = options.training;
   for (const std::string &loss : training.losses)
-    requireWord("--loss", loss,
-                {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "vjp", "none"});
+    requireName("--loss", loss, program::kLosses);
   size_t outputs = std::max<size_t>(training.lossOn.size(), 1);
-  require(!llvm::is_contained(training.losses, "vjp") ||
+  require(!training.hasLoss(LossKind::VJP) ||
               (training.losses.size() == 1 && training.lossWeights.empty()),
           "--loss=vjp goes with no other loss and no --loss-weights");
   auto count = [](size_t number) { return Twine(number); };
@@ -99,7 +106,7 @@ void Validator::checkSchedule() {
   const TrainingOptions &training = options.training;
   require(training.interlock.value_or(1) >= 1,
           "--interlock must be at least 1, found " + Twine(training.interlock.value_or(1)));
-  require(!training.interlock || !llvm::is_contained(training.losses, "vjp"),
+  require(!training.interlock || !training.hasLoss(LossKind::VJP),
           "--interlock needs losses of modules, found --loss=vjp");
   require(training.interlock || training.interlockCombine.empty(),
           "--interlock-combine needs --interlock");
@@ -148,8 +155,8 @@ void Validator::checkCarriedOrder() {
 
 void Validator::checkClassOptions() {
   const TrainingOptions &training = options.training;
-  auto isAny = [&](StringRef kind) { return llvm::is_contained(training.losses, kind); };
-  bool isCrossEntropy = isAny("cross-entropy"), hasClasses = isCrossEntropy || isAny("nll");
+  bool isCrossEntropy = training.hasLoss(LossKind::CrossEntropy);
+  bool hasClasses = isCrossEntropy || training.hasLoss(LossKind::NLL);
   std::string found = llvm::join(training.losses, ",");
   require(hasClasses || !training.ignoreIndex,
           "--ignore-index needs --loss=cross-entropy or nll, found '" + found + "'");
@@ -173,7 +180,7 @@ void Validator::checkTraining() {
   checkLosses();
   checkClassOptions();
   checkSchedule();
-  requireWord("--optimizer", training.optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"});
+  requireName("--optimizer", training.optimizer, program::kOptimizers);
   require(isPlan(training.scan),
           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
           "found '" +
@@ -333,7 +340,7 @@ void Validator::checkDistributed() {
       "to find the node");
   require(options.emit != EmitKind::Shared,
           "--distributed=mpi is for programs, found --emit=shared");
-  require(!llvm::is_contained(options.training.losses, "vjp"),
+  require(!options.training.hasLoss(LossKind::VJP),
           "--distributed=mpi needs a loss that is a mean over samples, found --loss=vjp");
 #ifndef BPPSA_HAS_MPI
   require(false, "--distributed=mpi: this compiler was built without Open MPI; install "

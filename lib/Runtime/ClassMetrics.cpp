@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/ClassMetrics.h"
+#include "bppsa/Program/Losses.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
@@ -15,7 +16,7 @@ using namespace bppsa::runtime;
 using nlohmann::ordered_json;
 
 bool ClassMetrics::accepts(const LossInfo &loss) {
-  return loss.hasClasses() || loss.kind == "bce-with-logits";
+  return loss.hasClasses() || program::hasLogits(loss.kind);
 }
 
 ClassMetrics::ClassMetrics(Session &session, const Dataset &data, size_t number)
@@ -23,7 +24,7 @@ ClassMetrics::ClassMetrics(Session &session, const Dataset &data, size_t number)
   const Model &model = session.program.model;
   const LossInfo &loss = model.losses[number];
   isBinary = !loss.hasClasses();
-  isLogits = loss.kind == "cross-entropy";
+  isLogits = program::hasLogits(loss.kind);
   for (const ArrayInfo &info : model.outputs)
     if (info.name == loss.output)
       output = &info;

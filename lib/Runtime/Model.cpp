@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Model.h"
+#include "bppsa/Program/Mappings.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -278,7 +279,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
   for (const json &variant : root.at("variants"))
     model.variants.push_back({variant.at("name").get<std::string>(),
                               variant.at("backward").get<std::string>(), variant.value("plan", ""),
-                              variant.value("mapping", "lanes")});
+                              variant.value("mapping", bppsa::program::mappings::kLanes)});
   for (const json &chain : root.value("device_chains", json::array()))
     model.deviceChains.push_back(parseChain(chain));
   for (const json &chain : root.value("host_chains", json::array()))

@@ -8,6 +8,8 @@
 #include "Distributed/RankOptions.h"
 #include "OptionNumbers.h"
 #include "UnknownWords.h"
+#include "bppsa/Program/Mappings.h"
+#include "bppsa/Program/Optimizers.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Schedule.h"
@@ -22,28 +24,16 @@
 #include <iostream>
 
 using namespace bppsa::runtime;
+namespace program = bppsa::program;
+namespace mappings = bppsa::program::mappings;
 
-namespace {
-/// A hyperparameter as the command line gives it.
-struct HyperFlag {
-  const char *flag, *key, *help;
-  /// Values must be below 1.
-  bool isShare;
-};
-} // namespace
-
-static std::vector<HyperFlag> hyperFlags(const std::string &optimizer) {
-  std::vector<HyperFlag> flags = {{"--lr", "lr", "Learning rate", false},
-                                  {"--weight-decay", "weight_decay", "Weight decay", false}};
-  HyperFlag eps = {"--eps", "eps", "Added to the optimizer's denominator", false};
-  if (optimizer == "momentum")
-    flags.push_back({"--momentum", "beta1", "Share of the last change that is kept", true});
-  if (optimizer == "rmsprop")
-    flags.insert(flags.end(), {{"--alpha", "beta1", "Decay rate of the mean square", true}, eps});
-  if (optimizer == "adam" || optimizer == "adamw")
-    flags.insert(flags.end(), {{"--beta1", "beta1", "Decay rate of the first moment", true},
-                               {"--beta2", "beta2", "Decay rate of the second moment", true},
-                               eps});
+/// The hyperparameters of the optimizer that have an option.
+static std::vector<program::HyperParameter> hyperFlags(const std::string &name) {
+  std::vector<program::HyperParameter> flags;
+  if (const program::Optimizer *optimizer = program::findNamed(program::kOptimizers, name))
+    std::copy_if(std::begin(optimizer->hyper), std::end(optimizer->hyper),
+                 std::back_inserter(flags),
+                 [](const program::HyperParameter &parameter) { return parameter.flag; });
   return flags;
 }
 
@@ -80,7 +70,8 @@ static void addMapping(CLI::App &command, Options &options) {
           "--mapping", options.variant.mapping,
           "What a vector holds: auto (the fastest for the batch), lanes (one sample in each "
           "lane) or units (hidden units of one sample); blocks in programs for a GPU")
-      ->check(CLI::IsMember({"auto", "lanes", "units", "chunks", "blocks"}));
+      ->check(CLI::IsMember(
+          {"auto", mappings::kLanes, mappings::kUnits, mappings::kChunks, mappings::kBlocks}));
 }
 
 static void addVariant(CLI::App &command, Options &options) {
@@ -149,7 +140,7 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
             "--batch=B/M --accumulate=M");
   command.add_option("--clip-norm", options.clipNorm,
                      "Scale the gradient down to this Euclidean norm where it is longer");
-  for (const HyperFlag &flag : hyperFlags(model.optimizer))
+  for (const program::HyperParameter &flag : hyperFlags(model.optimizer))
     if (auto found = model.hyper.find(flag.key); found != model.hyper.end())
       command.add_option_function<double>(
           flag.flag, [&options, key = flag.key](double value) { options.hyper[key] = value; },
@@ -253,7 +244,7 @@ static void addOthers(CLI::App &app, Options &options) {
 
 void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyper,
                                         const std::string &optimizer) {
-  for (const HyperFlag &flag : hyperFlags(optimizer)) {
+  for (const program::HyperParameter &flag : hyperFlags(optimizer)) {
     auto found = hyper.find(flag.key);
     if (found == hyper.end())
       continue;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
+#include "bppsa/Program/Optimizers.h"
 #include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
@@ -130,13 +131,11 @@ void Session::setHyper(const std::map<std::string, double> &values, double rate,
     auto found = values.find(key);
     return found == values.end() ? 0.0f : static_cast<float>(found->second);
   };
-  hyper[0] = static_cast<float>(rate);
-  hyper[1] = value("weight_decay");
-  hyper[2] = static_cast<float>(step);
-  hyper[3] = 1;
-  hyper[4] = value("beta1");
-  hyper[5] = value("beta2");
-  hyper[6] = value("eps");
+  for (const program::HyperParameter &parameter : program::kOptimizers[0].hyper)
+    hyper[parameter.slot] = value(parameter.key);
+  hyper[program::kRateSlot] = static_cast<float>(rate);
+  hyper[program::kStepSlot] = static_cast<float>(step);
+  hyper[program::kScaleSlot] = 1;
 }
 
 void Session::clipGradients(double squares, double limit) {

@@ -57,7 +57,7 @@ static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm
       argument += "." + (loss++)->output;
     }
   };
-  auto hasTarget = [](const LossTerm &loss) { return loss.kind != "none"; };
+  auto hasTarget = [](const LossTerm &loss) { return loss.hasTarget(); };
   name("target", /*hasSum=*/false, hasTarget);
   name("weight", /*hasSum=*/false, hasTarget);
   bool hasSum = !stage || *stage + 1 == static_cast<int64_t>(losses.size());

@@ -10,6 +10,8 @@
 #include "bppsa/CostModel/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Program/Mappings.h"
+#include "bppsa/Program/Optimizers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/StringSet.h"
@@ -103,7 +105,7 @@ static json::Object describeArray(StringAttr name, Type type, DictionaryAttr att
 /// The array of a data set that holds the target of a loss: like the output, without its class axis
 /// where the target is a class index.
 static json::Value describeTarget(const json::Object &output, const LossTerm &loss) {
-  if (loss.kind == "none")
+  if (!loss.hasTarget())
     return nullptr;
   json::Array shape = *output.getArray("shape");
   json::Array axes = *output.getArray("batch_axes");
@@ -146,10 +148,10 @@ static json::Array describeLosses(const TrainingOptions &options, const json::Ar
 /// What works on a sample: a lane of each vector, vectors of its own or a block of threads.
 static StringRef getMapping(const Variant &variant, TargetKind target) {
   if (target == TargetKind::CUDA)
-    return "blocks";
+    return program::mappings::kBlocks;
   if (!variant.forSmallBatches)
-    return "lanes";
-  return variant.plan.empty() ? "units" : "chunks";
+    return program::mappings::kLanes;
+  return variant.plan.empty() ? program::mappings::kUnits : program::mappings::kChunks;
 }
 
 static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
@@ -270,20 +272,11 @@ static json::Object describeLeastSizes(SymbolsAttr symbols) {
 // The whole description
 //===----------------------------------------------------------------------===//
 
-static json::Object describeHyperParameters(StringRef optimizer) {
-  json::Object hyper{
-      {"lr", 1e-3}, {"weight_decay", 0.0}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}};
-  if (optimizer == "adamw")
-    hyper["weight_decay"] = 1e-2;
-  if (optimizer == "rmsprop")
-    hyper["beta1"] = 0.99;
+static json::Object describeHyperParameters(const program::Optimizer &optimizer) {
+  json::Object hyper;
+  for (const program::HyperParameter &parameter : optimizer.hyper)
+    hyper[parameter.key] = parameter.value;
   return hyper;
-}
-
-static int64_t getNumOptimizerStates(StringRef optimizer) {
-  if (optimizer == "sgd")
-    return 0;
-  return optimizer == "adam" || optimizer == "adamw" ? 2 : 1;
 }
 
 /// The entries of what a function that finds the first NaN looks at.
@@ -366,6 +359,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   }
 
   json::Array losses = describeLosses(options, outputs);
+  const program::Optimizer &optimizer =
+      *program::findNamed(program::kOptimizers, options.optimizer);
   json::Object description{{"format", 1},
                            {"version", BPPSA_VERSION},
                            {"source", sourceName},
@@ -381,8 +376,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"variants", std::move(variants)},
                            {"memory_limit", options.getLoopLimit()},
                            {"rolled_up", describeRolledUp(rolledUp)},
-                           {"optimizer_states", getNumOptimizerStates(options.optimizer)},
-                           {"hyper", describeHyperParameters(options.optimizer)},
+                           {"optimizer_states", optimizer.numStates},
+                           {"hyper", describeHyperParameters(optimizer)},
                            {"flops_per_position", countFlopsPerPosition(firstStep)},
                            {"functions", std::move(table)}};
   if (options.tracesNaNs) {

@@ -57,8 +57,7 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"losses", "loss", "std::string",
-               "cross-entropy (the default), nll, mse, l1, huber, bce-with-logits, vjp or none: "
-               "one for all outputs, or one for each">,
+               "words of --loss, by default cross-entropy: one for all outputs, or one for each">,
     ListOption<"outputs", "output", "std::string",
                "names of the results that losses are computed from">,
     ListOption<"factors", "factors", "double",
@@ -275,7 +274,7 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adam\"",
-           "sgd, momentum, adam, adamw or rmsprop">,
+           "a word of --optimizer">,
     Option<"lanes", "lanes", "int64_t", /*default=*/"16",
            "Elements of one vector, a divisor of 16; 1 leaves elements to threads that run side "
            "by side, and the order of the sum of squares to the target">,

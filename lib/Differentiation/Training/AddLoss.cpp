@@ -188,21 +188,20 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
                              << outputs.size() << ", found " << losses.size() << " and "
                              << factors.size();
     for (size_t i = 0; i < count; ++i) {
-      StringRef name = "cross-entropy";
+      StringRef name = program::kLosses[0].name;
       if (!losses.empty())
         name = losses[losses.size() == 1 ? 0 : i];
-      std::optional<LossKind> kind = parseLossKind(name);
-      if (!kind)
-        return refuse(forward) << "unknown loss '" << name
-                               << "'; there are cross-entropy, nll, mse, l1, huber, "
-                                  "bce-with-logits, vjp and none";
+      const program::Loss *known = program::findNamed(program::kLosses, name);
+      if (!known)
+        return refuse(forward) << "unknown loss '" << name << "'; there are "
+                               << program::listNames(program::kLosses, "and");
       FailureOr<unsigned> number = findOutput(forward, outputs.empty() ? "" : outputs[i]);
-      if (failed(number) || failed(verifyOutput(forward, *kind, name, *number)))
+      if (failed(number) || failed(verifyOutput(forward, known->kind, name, *number)))
         return failure();
       if (llvm::any_of(terms, [&](const OutputLoss &term) { return term.number == *number; }))
         return refuse(forward) << "an output has one loss, found two of '" << outputs[i]
                                << "'; remove one";
-      terms.push_back({name, getOptions(*kind, count), *number});
+      terms.push_back({name, getOptions(known->kind, count), *number});
     }
     return verifyClassOptions(forward, terms);
   }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Program/Optimizers.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,6 +24,8 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
+using program::Optimizer;
+using program::OptimizerKind;
 
 namespace {
 /// What one vector of the arrays holds before the update, and constants.
@@ -98,19 +101,21 @@ static Value updateRMSprop(VectorMath math, UpdateState &s) {
   return math.sub(s.parameter, math.mul(s.learningRate, math.div(gradient, spread)));
 }
 
-namespace {
-struct Optimizer {
-  StringRef name;
-  Update update;
-  unsigned numStates;
-};
-} // namespace
-
-static constexpr Optimizer optimizers[] = {{"sgd", updateSGD, 0},
-                                           {"momentum", updateMomentum, 1},
-                                           {"adam", updateAdam, 2},
-                                           {"adamw", updateAdamW, 2},
-                                           {"rmsprop", updateRMSprop, 1}};
+static Update getUpdate(OptimizerKind kind) {
+  switch (kind) {
+  case OptimizerKind::SGD:
+    return updateSGD;
+  case OptimizerKind::Momentum:
+    return updateMomentum;
+  case OptimizerKind::Adam:
+    return updateAdam;
+  case OptimizerKind::AdamW:
+    return updateAdamW;
+  case OptimizerKind::RMSprop:
+    return updateRMSprop;
+  }
+  llvm_unreachable("every optimizer is listed");
+}
 
 /// Adds an empty function with arguments of the given types to `module`.
 static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, StringRef name,
@@ -207,7 +212,7 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
                          int64_t lanes, Type blocksType) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
-  Type hyperType = MemRefType::get({8}, b.getF32Type());
+  Type hyperType = MemRefType::get({program::kNumHyperSlots}, b.getF32Type());
   SmallVector<Type> types = {array, array, array, array, hyperType};
   if (blocksType)
     types.push_back(blocksType);
@@ -215,21 +220,24 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
   Value blocks = blocksType ? function.getArguments().back() : Value();
   ValueRange arrays = function.getArguments().take_front(4);
   SmallVector<Value> scalars;
-  for (int64_t i = 0; i < 7; ++i)
+  for (int64_t i = 0; i <= program::kEpsilonSlot; ++i)
     scalars.push_back(memref::LoadOp::create(b, function.getArgument(4),
                                              arith::ConstantIndexOp::create(b, i).getResult()));
-  auto spread = [&](unsigned i) -> Value {
-    return vector::BroadcastOp::create(b, vectorType, scalars[i]);
+  auto spread = [&](program::HyperSlot slot) -> Value {
+    return vector::BroadcastOp::create(b, vectorType, scalars[slot]);
+  };
+  auto correct = [&](program::HyperSlot beta) {
+    return createCorrection(b, scalars[beta], scalars[program::kStepSlot], vectorType);
   };
   UpdateState s;
-  s.learningRate = spread(0);
-  s.weightDecay = spread(1);
-  s.beta1 = spread(4);
-  s.beta2 = spread(5);
-  s.epsilon = spread(6);
-  s.correction1 = createCorrection(b, scalars[4], scalars[2], vectorType);
-  s.correction2 = createCorrection(b, scalars[5], scalars[2], vectorType);
-  Value scale = spread(3);
+  s.learningRate = spread(program::kRateSlot);
+  s.weightDecay = spread(program::kWeightDecaySlot);
+  s.beta1 = spread(program::kBeta1Slot);
+  s.beta2 = spread(program::kBeta2Slot);
+  s.epsilon = spread(program::kEpsilonSlot);
+  s.correction1 = correct(program::kBeta1Slot);
+  s.correction2 = correct(program::kBeta2Slot);
+  Value scale = spread(program::kScaleSlot);
 
   auto [loop, i] = createLoop(b, arrays.take_front(2 + optimizer.numStates), blocks, lanes);
   auto load = [&, index = i](unsigned array) -> Value {
@@ -242,7 +250,7 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
     s.state0 = load(2);
   if (optimizer.numStates > 1)
     s.state1 = load(3);
-  Value parameter = optimizer.update(math, s);
+  Value parameter = getUpdate(optimizer.kind)(math, s);
   vector::StoreOp::create(b, parameter, arrays[0], i);
   if (optimizer.numStates > 0)
     vector::StoreOp::create(b, s.state0, arrays[2], i);
@@ -309,11 +317,10 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto found = llvm::find_if(
-        optimizers, [&](const Optimizer &candidate) { return candidate.name == optimizer; });
-    if (found == std::end(optimizers)) {
-      refuse(module) << "unknown optimizer '" << optimizer
-                     << "'; there are sgd, momentum, adam, adamw and rmsprop";
+    const Optimizer *found = program::findNamed(program::kOptimizers, optimizer);
+    if (!found) {
+      refuse(module) << "unknown optimizer '" << optimizer << "'; there are "
+                     << program::listNames(program::kOptimizers, "and");
       return signalPassFailure();
     }
     auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);

@@ -7,28 +7,10 @@
 #include "Losses.h"
 #include "../Rules/ElementwiseVJP.h"
 #include "LossReductions.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::arith;
 using namespace bppsa;
-
-std::optional<LossKind> bppsa::parseLossKind(StringRef name) {
-  return llvm::StringSwitch<std::optional<LossKind>>(name)
-      .Case("cross-entropy", LossKind::CrossEntropy)
-      .Case("nll", LossKind::NLL)
-      .Case("mse", LossKind::MSE)
-      .Case("l1", LossKind::L1)
-      .Case("huber", LossKind::Huber)
-      .Case("bce-with-logits", LossKind::BCEWithLogits)
-      .Case("vjp", LossKind::VJP)
-      .Case("none", LossKind::None)
-      .Default(std::nullopt);
-}
-
-bool bppsa::hasClasses(LossKind kind) {
-  return kind == LossKind::CrossEntropy || kind == LossKind::NLL;
-}
 
 //===----------------------------------------------------------------------===//
 // Losses of one position

@@ -7,18 +7,13 @@
 #ifndef BPPSA_LIB_DIFFERENTIATION_TRAINING_LOSSES_H
 #define BPPSA_LIB_DIFFERENTIATION_TRAINING_LOSSES_H
 
+#include "bppsa/Program/Losses.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace bppsa {
 
-enum class LossKind { CrossEntropy, NLL, MSE, L1, Huber, BCEWithLogits, VJP, None };
-
-/// The loss of that name on the command line; nothing if there is none.
-std::optional<LossKind> parseLossKind(llvm::StringRef name);
-
-/// Whether the target holds classes.
-bool hasClasses(LossKind kind);
+using program::LossKind;
 
 /// Which loss, and how it counts classes.
 struct LossOptions {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Program/Losses.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Error.h"
@@ -56,7 +57,7 @@ static uint64_t hashSizes(const Symbols &symbols) {
 
 void EmbeddedProgram::requireProducts() const {
   for (const LossInfo &loss : model().losses)
-    if (loss.kind != "vjp")
+    if (!program::isLoss(loss.kind, program::LossKind::VJP))
       throw UsageError(text("forward and backward apart need a program compiled with --loss=vjp, "
                             "found the loss ",
                             loss.kind));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Variants/Dispatch.h"
+#include "bppsa/Program/Mappings.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
@@ -16,6 +17,7 @@
 #include <utility>
 
 using namespace bppsa::runtime;
+namespace mappings = bppsa::program::mappings;
 namespace cost = bppsa::cost;
 
 /// How many times faster a variant has to be by constants that nobody measured to be taken without
@@ -34,7 +36,8 @@ static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
-  return mapping == "lanes" ? samples >= fewestSamplesInLanes : samples < mostSamplesOverUnits;
+  return mapping == mappings::kLanes ? samples >= fewestSamplesInLanes
+                                     : samples < mostSamplesOverUnits;
 }
 
 /// Whether vectors of units may win in a batch that has fewer groups of samples than there are
@@ -51,7 +54,7 @@ static std::string describeVariant(const VariantInfo &variant) {
   std::string words = variant.backward;
   if (!variant.plan.empty())
     words += " " + variant.plan;
-  if (variant.mapping != "lanes")
+  if (variant.mapping != mappings::kLanes)
     words += " (" + variant.mapping + ")";
   return words;
 }
@@ -76,7 +79,7 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
         });
     bool mapping = hasTwin || request.mapping != "auto"
                        ? fitsMapping(variant.mapping, request.mapping, samples) ||
-                             (fillsThreads && variant.mapping == "units")
+                             (fillsThreads && variant.mapping == mappings::kUnits)
                        : true;
     if (backward && scan && wanted && mapping)
       matching.push_back(&variant);
@@ -90,15 +93,15 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
 std::string bppsa::runtime::inferFunction(const Model &model, const std::string &mapping,
                                           int64_t samples) {
   const std::string units = "infer.units";
-  std::vector<std::string> held = {model.target == "cuda" ? "blocks" : "lanes"};
+  std::vector<std::string> held = {model.target == "cuda" ? mappings::kBlocks : mappings::kLanes};
   if (model.hasFunction(units))
-    held.push_back("units");
+    held.push_back(mappings::kUnits);
   // Beside chunks in lanes, vectors hold units.
-  if (mapping == "chunks" && held.size() > 1)
+  if (mapping == mappings::kChunks && held.size() > 1)
     return units;
   if (mapping != "auto" && std::find(held.begin(), held.end(), mapping) == held.end())
     fail("--mapping=", mapping, ": this program holds the mappings ", list(held));
-  return held.size() == 1 || fitsMapping("lanes", mapping, samples) ? "infer" : units;
+  return held.size() == 1 || fitsMapping(mappings::kLanes, mapping, samples) ? "infer" : units;
 }
 
 std::optional<size_t> bppsa::runtime::timeSymbol(const Model &model) {
@@ -191,7 +194,7 @@ leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
 static double getLeastCycles(const Model &model, const VariantInfo &variant, int64_t steps,
                              int64_t samples, cost::HostMachine machine) {
   cost::Plan plan = planOf(variant);
-  return variant.mapping == "chunks"
+  return variant.mapping == mappings::kChunks
              ? cost::getLeastChunkCycles(model.hostChains, plan, steps, samples, machine)
              : cost::getLeastCycles(model.hostChains, plan, steps, samples, machine);
 }
@@ -209,7 +212,7 @@ bppsa::runtime::leaveOutHopeless(const Model &model,
   double mostOverUnits = cost::getMostUnitCycles(model.hostChains, steps, samples, machine);
   std::vector<const VariantInfo *> hopeful;
   for (const VariantInfo *candidate : candidates) {
-    double limit = candidate->mapping == "chunks" ? std::min(most, mostOverUnits) : most;
+    double limit = candidate->mapping == mappings::kChunks ? std::min(most, mostOverUnits) : most;
     if (isSequential(candidate) ||
         getLeastCycles(model, *candidate, steps, samples, machine) < limit)
       hopeful.push_back(candidate);

@@ -7,6 +7,8 @@
 #ifndef BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
 #define BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
 
+#include "bppsa/Program/Losses.h"
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +62,8 @@ struct LossTerm {
   /// What it is multiplied by in the sum of all.
   double factor = 1;
 
-  bool hasClasses() const { return kind == "cross-entropy" || kind == "nll"; }
+  bool hasClasses() const { return program::hasClasses(kind); }
+  bool hasTarget() const { return !program::isLoss(kind, program::LossKind::None); }
 };
 
 /// The part of the command line that decides what the training functions compute.
@@ -139,7 +142,11 @@ struct TrainingOptions {
   /// What the names of functions of shares of the steps begin with; none without `shardTime`.
   std::vector<std::string> getShardPrefixes() const;
   /// Whether forward and backward passes can be called apart.
-  bool hasPullbacks() const { return losses.front() == "vjp"; }
+  bool hasPullbacks() const { return hasLoss(program::LossKind::VJP); }
+  bool hasLoss(program::LossKind kind) const {
+    return std::any_of(losses.begin(), losses.end(),
+                       [&](const std::string &loss) { return program::isLoss(loss, kind); });
+  }
   /// The backward passes that `backward` and `scan` ask for.
   std::vector<Variant> getVariants() const;
   /// Whether scans with chunks in lanes are for `auto` to choose, and for nobody else.
