@@ -6,6 +6,7 @@
 
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "bppsa/Program/Keys.h"
 #include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Target/Link.h"
 #include "bppsa/Target/ProgramImage.h"
@@ -40,9 +41,9 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
 std::string Compilation::describe() {
   llvm::json::Value model = describeModel(*module, image, llvm::sys::path::filename(source.path),
                                           options.training, functions, rolledUp);
-  (*model.getAsObject())["classification"] = llvm::json::Object(classification);
+  (*model.getAsObject())[program::keys::kClassification] = llvm::json::Object(classification);
   if (!constantWeights.empty())
-    (*model.getAsObject())["constant_weights"] = llvm::json::Array(constantWeights);
+    (*model.getAsObject())[program::keys::kConstantWeights] = llvm::json::Array(constantWeights);
   std::string json;
   llvm::raw_string_ostream(json) << model;
   return json;

@@ -7,6 +7,7 @@
 #include "InitializerSettlement.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/DifferentiablePaths.h"
+#include "bppsa/Program/Keys.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -89,8 +90,8 @@ void InitializerSettlement::run() {
     if (auto parameter = attrs::Parameter::ofArgument(forward, i)) {
       StringRef name = parameter.getValue();
       Decision decision = decide(i, name);
-      classification[name.str()] =
-          llvm::json::Object{{"kind", decision.kind.str()}, {"reason", decision.reason}};
+      classification[name.str()] = llvm::json::Object{{program::keys::kKind, decision.kind.str()},
+                                                      {program::keys::kReason, decision.reason}};
       std::string text = "'" + name.str() + "' (" + decision.reason + ")";
       if (decision.kind == "trained")
         trained.insert(name);

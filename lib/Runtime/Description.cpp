@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Description.h"
+#include "bppsa/Program/Keys.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Distributed/Transport.h"
 
 using namespace bppsa::runtime;
+namespace keys = bppsa::program::keys;
 using nlohmann::ordered_json;
 
 static ordered_json describe(const Model &model, const ArrayInfo &info) {
@@ -52,9 +54,9 @@ static ordered_json countParameters(const Model &model) {
 /// the columns of their transitions.
 static ordered_json describeMappings(const ordered_json &description) {
   ordered_json mappings = ordered_json::array();
-  for (const ordered_json &chain : description.value("device_chains", ordered_json::array()))
-    mappings.push_back({{"links", chain.at("walk").value("mapping", "")},
-                        {"columns", chain.at("column").value("mapping", "")}});
+  for (const ordered_json &chain : description.value(keys::kDeviceChains, ordered_json::array()))
+    mappings.push_back({{"links", chain.at("walk").value(keys::kMapping, "")},
+                        {"columns", chain.at("column").value(keys::kMapping, "")}});
   return mappings;
 }
 
@@ -89,7 +91,7 @@ static void addLosses(ordered_json &object, const Model &model) {
 
 std::string bppsa::runtime::describeConstantWeights(const Program &program) {
   ordered_json weights =
-      ordered_json::parse(program.description).value("constant_weights", ordered_json::array());
+      ordered_json::parse(program.description).value(keys::kConstantWeights, ordered_json::array());
   constexpr size_t maxShown = 6;
   std::string names;
   for (size_t i = 0; i < std::min(weights.size(), maxShown); ++i)
@@ -124,10 +126,10 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   addAll("outputs", model.outputs);
   object["parameters"] = countParameters(model);
   object["initializers"] = ordered_json::array();
-  ordered_json classification = description.value("classification", ordered_json::object());
+  ordered_json classification = description.value(keys::kClassification, ordered_json::object());
   for (const ParameterInfo &info : model.parameters)
     object["initializers"].push_back(describeInitializer(info, classification));
-  if (auto weights = description.find("constant_weights"); weights != description.end())
+  if (auto weights = description.find(keys::kConstantWeights); weights != description.end())
     object["constant_weights"] = *weights;
   object["variants"] = ordered_json::array();
   for (size_t i = 0; i < model.variants.size(); ++i) {
@@ -135,17 +137,17 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
     ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
     object["variants"].push_back(
         {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
-    const auto &described = description.at("variants").at(i);
-    if (auto order = described.find("backward_order"); order != described.end())
+    const auto &described = description.at(keys::kVariants).at(i);
+    if (auto order = described.find(keys::kBackwardOrder); order != described.end())
       object["variants"].back()["backward_order"] = *order;
   }
-  object["memory_limit"] = description.value("memory_limit", int64_t(0));
-  object["rolled_up"] = description.value("rolled_up", ordered_json::array());
+  object["memory_limit"] = description.value(keys::kMemoryLimit, int64_t(0));
+  object["rolled_up"] = description.value(keys::kRolledUp, ordered_json::array());
   if (isDistributedProgram())
     object["distributed"] = "mpi";
   if (model.pipelineRanks > 0) {
     object["pipeline"] = model.pipelineRanks;
-    object["stages"] = description.at("stages");
+    object["stages"] = description.at(keys::kStages);
   }
   if (model.areModules)
     object["modules"] = true;

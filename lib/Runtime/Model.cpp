@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Model.h"
+#include "bppsa/Program/Keys.h"
 #include "bppsa/Program/Mappings.h"
 #include "bppsa/Runtime/Error.h"
 
@@ -14,6 +15,8 @@
 
 using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
+namespace keys = bppsa::program::keys;
+using bppsa::program::kSchemaVersion;
 using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
@@ -100,18 +103,18 @@ static std::optional<int64_t> optionalInteger(const json &object, const char *ke
 
 static ArrayInfo parseArray(const json &object, const std::vector<std::string> &symbols) {
   ArrayInfo info;
-  info.name = object.value("name", "target");
-  info.dtype = dtypeOfModel(object.at("dtype").get<std::string>());
-  for (const json &extent : object.at("shape"))
+  info.name = object.value(keys::kName, "target");
+  info.dtype = dtypeOfModel(object.at(keys::kDtype).get<std::string>());
+  for (const json &extent : object.at(keys::kShape))
     info.shape.push_back(parseExtent(extent, symbols));
-  for (const json &axis : object.at("batch_axes"))
+  for (const json &axis : object.at(keys::kBatchAxes))
     info.batchAxes.push_back(axis.is_null() ? -1 : axis.get<int64_t>());
-  info.timeAxis = optionalInteger(object, "time_axis");
-  info.gradient = object.value("gradient", false);
-  info.carried = object.value("carried", "");
-  info.classes = optionalInteger(object, "classes");
-  for (auto [key, list] : {std::pair("index_bounds", &info.indexBounds),
-                           std::pair("length_bounds", &info.lengthBounds)})
+  info.timeAxis = optionalInteger(object, keys::kTimeAxis);
+  info.gradient = object.value(keys::kGradient, false);
+  info.carried = object.value(keys::kCarried, "");
+  info.classes = optionalInteger(object, keys::kClasses);
+  for (auto [key, list] : {std::pair(keys::kIndexBounds, &info.indexBounds),
+                           std::pair(keys::kLengthBounds, &info.lengthBounds)})
     if (auto bounds = object.find(key); bounds != object.end())
       for (const json &extent : *bounds)
         list->push_back(parseExtent(extent, symbols));
@@ -125,14 +128,14 @@ static ArrayInfo parseArray(const json &object, const std::vector<std::string> &
 
 static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
   ParameterInfo info;
-  info.name = object.at("name").get<std::string>();
-  info.shape = object.at("shape").get<std::vector<int64_t>>();
-  info.trained = object.at("trained").get<bool>();
-  info.statistic = object.value("statistic", false);
-  info.pruned = object.value("pruned", false);
-  info.offset = object.at("offset").get<uint64_t>();
-  info.stride = object.at("stride").get<uint64_t>();
-  info.frozenRows = object.value("frozen_rows", std::vector<int64_t>());
+  info.name = object.at(keys::kName).get<std::string>();
+  info.shape = object.at(keys::kShape).get<std::vector<int64_t>>();
+  info.trained = object.at(keys::kTrained).get<bool>();
+  info.statistic = object.value(keys::kStatistic, false);
+  info.pruned = object.value(keys::kPruned, false);
+  info.offset = object.at(keys::kOffset).get<uint64_t>();
+  info.stride = object.at(keys::kStride).get<uint64_t>();
+  info.frozenRows = object.value(keys::kFrozenRows, std::vector<int64_t>());
   info.elements = 1;
   for (int64_t extent : info.shape)
     info.elements *= extent;
@@ -144,19 +147,19 @@ static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
 
 static cost::ChainCost parseChain(const json &object) {
   cost::ChainCost chain;
-  chain.rows = object.at("rows").get<int64_t>();
-  chain.columns = object.at("columns").get<int64_t>();
-  chain.hasOffset = object.at("has_offset").get<bool>();
-  chain.savedBytes = object.at("saved_bytes").get<int64_t>();
-  chain.emittedBytes = object.at("emitted_bytes").get<int64_t>();
+  chain.rows = object.at(keys::kRows).get<int64_t>();
+  chain.columns = object.at(keys::kColumns).get<int64_t>();
+  chain.hasOffset = object.at(keys::kHasOffset).get<bool>();
+  chain.savedBytes = object.at(keys::kSavedBytes).get<int64_t>();
+  chain.emittedBytes = object.at(keys::kEmittedBytes).get<int64_t>();
   for (size_t work = 0; work < cost::numWorks; ++work) {
     const json &step = object.at(cost::workNames[work]);
     cost::StepCost &cost = chain.steps[work];
-    cost.cycles = step.at("cycles").get<double>();
-    cost.instructions = step.at("instructions").get<double>();
-    cost.warps = step.at("warps").get<int64_t>();
-    cost.resident = step.at("resident").get<int64_t>();
-    cost.columns = step.at("columns").get<double>();
+    cost.cycles = step.at(keys::kCycles).get<double>();
+    cost.instructions = step.at(keys::kInstructions).get<double>();
+    cost.warps = step.at(keys::kWarps).get<int64_t>();
+    cost.resident = step.at(keys::kResident).get<int64_t>();
+    cost.columns = step.at(keys::kColumns).get<double>();
     if (cost.resident < 1 || cost.columns < 1)
       fail("a step of the work ", quote(cost::workNames[work]), " has no block");
   }
@@ -189,7 +192,7 @@ static void parseLayouts(Model &model, const json &root) {
       fail("array ", quote(info.name), " has ", info.batchAxes.size(), " batch axes, expected ",
            count);
   });
-  model.mixingLayouts = root.value("mixing_layouts", std::vector<bool>());
+  model.mixingLayouts = root.value(keys::kMixingLayouts, std::vector<bool>());
   model.mixingLayouts.resize(count);
   chooseLayout(model, 0);
 }
@@ -210,20 +213,20 @@ static void parseWeights(const Model &model, LossInfo &loss,
 }
 
 static void parseLosses(Model &model, const json &root) {
-  model.ignoreIndex = optionalInteger(root, "ignore_index");
-  model.classWeights = root.value("class_weights", std::vector<float>());
-  for (const json &object : root.at("losses")) {
+  model.ignoreIndex = optionalInteger(root, keys::kIgnoreIndex);
+  model.classWeights = root.value(keys::kClassWeights, std::vector<float>());
+  for (const json &object : root.at(keys::kLosses)) {
     LossInfo loss;
-    loss.kind = object.at("loss").get<std::string>();
-    loss.output = object.at("output").get<std::string>();
-    loss.factor = object.value("factor", 1.0);
-    if (auto found = object.find("target_array"); found != object.end() && !found->is_null())
+    loss.kind = object.at(keys::kLoss).get<std::string>();
+    loss.output = object.at(keys::kOutput).get<std::string>();
+    loss.factor = object.value(keys::kFactor, 1.0);
+    if (auto found = object.find(keys::kTargetArray); found != object.end() && !found->is_null())
       loss.target = parseArray(*found, model.symbols);
     model.losses.push_back(std::move(loss));
   }
   if (model.losses.empty())
     fail("there is no loss");
-  auto arguments = root.at("functions").at("eval").get<std::vector<std::string>>();
+  auto arguments = root.at(keys::kFunctions).at("eval").get<std::vector<std::string>>();
   for (LossInfo &loss : model.losses) {
     if (!loss.target)
       continue;
@@ -237,73 +240,75 @@ static void parseLosses(Model &model, const json &root) {
 
 static cost::HostChain parseHostChain(const json &object) {
   cost::HostChain chain;
-  chain.rows = object.at("rows").get<int64_t>();
-  chain.columns = object.at("columns").get<int64_t>();
-  chain.hasOffset = object.at("has_offset").get<bool>();
-  chain.linkOperations = object.at("link_operations").get<int64_t>();
-  chain.columnOperations = object.at("column_operations").get<int64_t>();
-  chain.depth = object.at("depth").get<int64_t>();
-  chain.unitOperations = object.at("unit_operations").get<int64_t>();
-  chain.unitDepth = object.at("unit_depth").get<int64_t>();
-  chain.bytes = object.at("bytes").get<int64_t>();
+  chain.rows = object.at(keys::kRows).get<int64_t>();
+  chain.columns = object.at(keys::kColumns).get<int64_t>();
+  chain.hasOffset = object.at(keys::kHasOffset).get<bool>();
+  chain.linkOperations = object.at(keys::kLinkOperations).get<int64_t>();
+  chain.columnOperations = object.at(keys::kColumnOperations).get<int64_t>();
+  chain.depth = object.at(keys::kDepth).get<int64_t>();
+  chain.unitOperations = object.at(keys::kUnitOperations).get<int64_t>();
+  chain.unitDepth = object.at(keys::kUnitDepth).get<int64_t>();
+  chain.bytes = object.at(keys::kBytes).get<int64_t>();
   return chain;
 }
 
 static TracedNode parseTracedNode(const json &object) {
-  return {object.at("node").get<std::string>(), object.at("op").get<std::string>(),
-          object.at("backward").get<bool>(), object.at("in_loop").get<bool>(),
-          object.at("group").get<int64_t>()};
+  return {object.at(keys::kNode).get<std::string>(), object.at(keys::kOp).get<std::string>(),
+          object.at(keys::kBackward).get<bool>(), object.at(keys::kInLoop).get<bool>(),
+          object.at(keys::kGroup).get<int64_t>()};
 }
 
 static Model parse(const json &root, uint64_t onnxSize) {
-  if (root.at("format").get<int>() != 1)
-    fail("format ", root.at("format").dump(), " is not known");
+  if (json found = root.value(keys::kSchema, json()); found != kSchemaVersion)
+    fail("found schema ", found.dump(), ", expected schema ", kSchemaVersion);
   Model model;
-  model.version = root.value("version", "");
-  model.source = root.value("source", "");
-  model.target = root.value("target", "cpu");
-  model.precision = root.value("precision", "fp32");
-  model.optimizer = root.at("optimizer").get<std::string>();
-  model.symbols = root.at("symbols").get<std::vector<std::string>>();
-  auto least = root.value("least_sizes", std::map<std::string, int64_t>());
+  model.version = root.value(keys::kVersion, "");
+  model.source = root.value(keys::kSource, "");
+  model.target = root.value(keys::kTarget, "cpu");
+  model.precision = root.value(keys::kPrecision, "fp32");
+  model.optimizer = root.at(keys::kOptimizer).get<std::string>();
+  model.symbols = root.at(keys::kSymbols).get<std::vector<std::string>>();
+  auto least = root.value(keys::kLeastSizes, std::map<std::string, int64_t>());
   for (const std::string &symbol : model.symbols)
     model.leastSizes.push_back(least.count(symbol) ? least.at(symbol) : 1);
-  for (const json &input : root.at("inputs"))
+  for (const json &input : root.at(keys::kInputs))
     model.inputs.push_back(parseArray(input, model.symbols));
-  for (const json &output : root.at("outputs"))
+  for (const json &output : root.at(keys::kOutputs))
     model.outputs.push_back(parseArray(output, model.symbols));
   parseLosses(model, root);
   parseLayouts(model, root);
-  for (const json &parameter : root.at("parameters"))
+  for (const json &parameter : root.at(keys::kParameters))
     model.parameters.push_back(parseParameter(parameter, onnxSize));
-  for (const json &variant : root.at("variants"))
-    model.variants.push_back({variant.at("name").get<std::string>(),
-                              variant.at("backward").get<std::string>(), variant.value("plan", ""),
-                              variant.value("mapping", bppsa::program::mappings::kLanes)});
-  for (const json &chain : root.value("device_chains", json::array()))
+  for (const json &variant : root.at(keys::kVariants))
+    model.variants.push_back({variant.at(keys::kName).get<std::string>(),
+                              variant.at(keys::kBackward).get<std::string>(),
+                              variant.value(keys::kPlan, ""),
+                              variant.value(keys::kMapping, bppsa::program::mappings::kLanes)});
+  for (const json &chain : root.value(keys::kDeviceChains, json::array()))
     model.deviceChains.push_back(parseChain(chain));
-  for (const json &chain : root.value("host_chains", json::array()))
+  for (const json &chain : root.value(keys::kHostChains, json::array()))
     model.hostChains.push_back(parseHostChain(chain));
-  model.memoryLimit = root.value("memory_limit", int64_t(0));
-  model.optimizerStates = root.at("optimizer_states").get<int64_t>();
-  model.hyper = root.at("hyper").get<std::map<std::string, double>>();
-  model.flopsPerPosition = root.value("flops_per_position", int64_t(0));
-  model.functions = root.at("functions").get<std::map<std::string, std::vector<std::string>>>();
-  model.splitsBackward = root.value("split_backward", false);
-  model.pipelineRanks = root.value("pipeline", int64_t(0));
-  for (const json &stage : root.value("stages", json::array()))
-    model.stages.push_back({stage.at("rank").get<int>(), stage.at("forward").get<double>(),
-                            stage.at("cotangents").get<double>(),
-                            stage.at("parameters").get<double>(),
-                            stage.value("reads", std::vector<std::string>())});
-  const json traced = root.value("traced_nodes", json::object());
+  model.memoryLimit = root.value(keys::kMemoryLimit, int64_t(0));
+  model.optimizerStates = root.at(keys::kOptimizerStates).get<int64_t>();
+  model.hyper = root.at(keys::kHyper).get<std::map<std::string, double>>();
+  model.flopsPerPosition = root.value(keys::kFlopsPerPosition, int64_t(0));
+  model.functions =
+      root.at(keys::kFunctions).get<std::map<std::string, std::vector<std::string>>>();
+  model.splitsBackward = root.value(keys::kSplitBackward, false);
+  model.pipelineRanks = root.value(keys::kPipeline, int64_t(0));
+  for (const json &stage : root.value(keys::kStages, json::array()))
+    model.stages.push_back(
+        {stage.at(keys::kRank).get<int>(), stage.at(keys::kForward).get<double>(),
+         stage.at(keys::kCotangents).get<double>(), stage.at(keys::kParameters).get<double>(),
+         stage.value(keys::kReads, std::vector<std::string>())});
+  const json traced = root.value(keys::kTracedNodes, json::object());
   for (const auto &[name, nodes] : traced.items())
     for (const json &node : nodes)
       model.tracedNodes[name].push_back(parseTracedNode(node));
-  model.areModules = root.value("modules", false);
-  model.sharesStatistics = root.value("sync_bn", false);
-  model.shardScans = root.value("shard_scans", std::vector<int64_t>());
-  model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());
+  model.areModules = root.value(keys::kModules, false);
+  model.sharesStatistics = root.value(keys::kSyncBn, false);
+  model.shardScans = root.value(keys::kShardScans, std::vector<int64_t>());
+  model.firstUses = root.value(keys::kFirstUses, std::map<std::string, std::vector<std::string>>());
   return model;
 }
 

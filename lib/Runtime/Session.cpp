@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
+#include "bppsa/Program/Keys.h"
 #include "bppsa/Program/Optimizers.h"
 #include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Error.h"
@@ -18,6 +19,7 @@
 #include <zlib.h>
 
 using namespace bppsa::runtime;
+namespace keys = bppsa::program::keys;
 
 static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
   return static_cast<uint32_t>(crc32_z(start, static_cast<const Bytef *>(data), size));
@@ -28,9 +30,10 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
   for (const char *key :
-       {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline", "stages", "modules",
-        "split_backward", "flops_per_position", "device_chains", "host_chains", "classification",
-        "constant_weights", "traced_nodes"})
+       {keys::kSchema, keys::kTarget, keys::kVariants, keys::kFunctions, keys::kFirstUses,
+        keys::kSyncBn, keys::kPipeline, keys::kStages, keys::kModules, keys::kSplitBackward,
+        keys::kFlopsPerPosition, keys::kDeviceChains, keys::kHostChains, keys::kClassification,
+        keys::kConstantWeights, keys::kTracedNodes})
     object.erase(key);
   return object.dump();
 }

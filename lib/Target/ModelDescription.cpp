@@ -10,6 +10,7 @@
 #include "bppsa/CostModel/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Program/Keys.h"
 #include "bppsa/Program/Mappings.h"
 #include "bppsa/Program/Optimizers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,7 @@
 using namespace mlir;
 using namespace bppsa;
 namespace json = llvm::json;
+namespace keys = program::keys;
 
 //===----------------------------------------------------------------------===//
 // Arrays
@@ -92,13 +94,13 @@ static json::Array describeBatchAxes(DictionaryAttr attributes) {
 
 static json::Object describeArray(StringAttr name, Type type, DictionaryAttr attributes,
                                   ArrayRef<StringRef> symbols) {
-  json::Object array{{"name", name.getValue()},
-                     {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
-                     {"shape", describeSizes(attrs::Shape::in(attributes), symbols)},
-                     {"batch_axes", describeBatchAxes(attributes)},
-                     {"time_axis", describeAxis(attrs::TimeAxis::in(attributes))}};
+  json::Object array{{keys::kName, name.getValue()},
+                     {keys::kDtype, getTypeName(cast<ShapedType>(type).getElementType())},
+                     {keys::kShape, describeSizes(attrs::Shape::in(attributes), symbols)},
+                     {keys::kBatchAxes, describeBatchAxes(attributes)},
+                     {keys::kTimeAxis, describeAxis(attrs::TimeAxis::in(attributes))}};
   if (StringAttr partner = attrs::Carried::in(attributes))
-    array["carried"] = partner.getValue();
+    array[keys::kCarried] = partner.getValue();
   return array;
 }
 
@@ -107,22 +109,22 @@ static json::Object describeArray(StringAttr name, Type type, DictionaryAttr att
 static json::Value describeTarget(const json::Object &output, const LossTerm &loss) {
   if (!loss.hasTarget())
     return nullptr;
-  json::Array shape = *output.getArray("shape");
-  json::Array axes = *output.getArray("batch_axes");
-  json::Object target{{"dtype", "f32"}};
+  json::Array shape = *output.getArray(keys::kShape);
+  json::Array axes = *output.getArray(keys::kBatchAxes);
+  json::Object target{{keys::kDtype, "f32"}};
   if (loss.hasClasses()) {
-    target["dtype"] = "i64";
-    target["classes"] = shape.back();
+    target[keys::kDtype] = "i64";
+    target[keys::kClasses] = shape.back();
     shape.pop_back();
     for (json::Value &axis : axes)
       if (axis.getAsInteger() == static_cast<int64_t>(shape.size()))
         axis = nullptr;
   }
-  if (auto time = output.getInteger("time_axis");
+  if (auto time = output.getInteger(keys::kTimeAxis);
       time && *time < static_cast<int64_t>(shape.size()))
-    target["time_axis"] = *time;
-  target["batch_axes"] = std::move(axes);
-  target["shape"] = std::move(shape);
+    target[keys::kTimeAxis] = *time;
+  target[keys::kBatchAxes] = std::move(axes);
+  target[keys::kShape] = std::move(shape);
   return target;
 }
 
@@ -130,13 +132,13 @@ static json::Array describeLosses(const TrainingOptions &options, const json::Ar
   json::Array losses;
   for (const LossTerm &loss : options.getLossTerms()) {
     auto isRead = [&](const json::Value &output) {
-      return loss.output.empty() || output.getAsObject()->getString("name") == loss.output;
+      return loss.output.empty() || output.getAsObject()->getString(keys::kName) == loss.output;
     };
     const json::Object &output = *llvm::find_if(outputs, isRead)->getAsObject();
-    losses.push_back(json::Object{{"loss", loss.kind},
-                                  {"output", output.getString("name")->str()},
-                                  {"factor", loss.factor},
-                                  {"target_array", describeTarget(output, loss)}});
+    losses.push_back(json::Object{{keys::kLoss, loss.kind},
+                                  {keys::kOutput, output.getString(keys::kName)->str()},
+                                  {keys::kFactor, loss.factor},
+                                  {keys::kTargetArray, describeTarget(output, loss)}});
   }
   return losses;
 }
@@ -157,21 +159,21 @@ static StringRef getMapping(const Variant &variant, TargetKind target) {
 static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
                                       bool isUpdated, bool isPruned,
                                       ArrayRef<FrozenRow> frozenRows) {
-  json::Object object{{"name", parameter.name},
-                      {"shape", json::Array(parameter.shape)},
-                      {"trained", isTrained},
-                      {"offset", static_cast<int64_t>(parameter.offset)},
-                      {"stride", static_cast<int64_t>(parameter.stride)}};
+  json::Object object{{keys::kName, parameter.name},
+                      {keys::kShape, json::Array(parameter.shape)},
+                      {keys::kTrained, isTrained},
+                      {keys::kOffset, static_cast<int64_t>(parameter.offset)},
+                      {keys::kStride, static_cast<int64_t>(parameter.stride)}};
   if (isUpdated)
-    object["statistic"] = true;
+    object[keys::kStatistic] = true;
   if (isPruned)
-    object["pruned"] = true;
+    object[keys::kPruned] = true;
   json::Array rows;
   for (const FrozenRow &row : frozenRows)
     if (row.name == parameter.name)
       rows.push_back(row.row);
   if (!rows.empty())
-    object["frozen_rows"] = std::move(rows);
+    object[keys::kFrozenRows] = std::move(rows);
   return object;
 }
 
@@ -179,19 +181,19 @@ static json::Object describeParameter(const OnnxImage::Parameter &parameter, boo
 static json::Array describeDeviceChains(func::FuncOp step) {
   json::Array chains;
   for (const auto &[chain, link, columns] : getDeviceChains(step)) {
-    json::Object object{{"rows", chain.rows},
-                        {"columns", chain.columns},
-                        {"has_offset", chain.hasOffset},
-                        {"saved_bytes", chain.savedBytes},
-                        {"emitted_bytes", chain.emittedBytes}};
+    json::Object object{{keys::kRows, chain.rows},
+                        {keys::kColumns, chain.columns},
+                        {keys::kHasOffset, chain.hasOffset},
+                        {keys::kSavedBytes, chain.savedBytes},
+                        {keys::kEmittedBytes, chain.emittedBytes}};
     for (auto [name, work] : llvm::zip_equal(cost::workNames, chain.steps))
-      object[name] = json::Object{{"cycles", work.cycles},
-                                  {"instructions", work.instructions},
-                                  {"warps", work.warps},
-                                  {"resident", work.resident},
-                                  {"columns", work.columns}};
-    (*object.getObject("walk"))["mapping"] = link.toString();
-    (*object.getObject("column"))["mapping"] = columns.toString();
+      object[name] = json::Object{{keys::kCycles, work.cycles},
+                                  {keys::kInstructions, work.instructions},
+                                  {keys::kWarps, work.warps},
+                                  {keys::kResident, work.resident},
+                                  {keys::kColumns, work.columns}};
+    (*object.getObject("walk"))[keys::kMapping] = link.toString();
+    (*object.getObject("column"))[keys::kMapping] = columns.toString();
     chains.push_back(std::move(object));
   }
   return chains;
@@ -201,28 +203,29 @@ static json::Array describeDeviceChains(func::FuncOp step) {
 static json::Array describeHostChains(func::FuncOp step) {
   json::Array chains;
   for (const cost::HostChain &chain : getHostCosts(step))
-    chains.push_back(json::Object{{"rows", chain.rows},
-                                  {"columns", chain.columns},
-                                  {"has_offset", chain.hasOffset},
-                                  {"link_operations", chain.linkOperations},
-                                  {"column_operations", chain.columnOperations},
-                                  {"depth", chain.depth},
-                                  {"unit_operations", chain.unitOperations},
-                                  {"unit_depth", chain.unitDepth},
-                                  {"bytes", chain.bytes}});
+    chains.push_back(json::Object{{keys::kRows, chain.rows},
+                                  {keys::kColumns, chain.columns},
+                                  {keys::kHasOffset, chain.hasOffset},
+                                  {keys::kLinkOperations, chain.linkOperations},
+                                  {keys::kColumnOperations, chain.columnOperations},
+                                  {keys::kDepth, chain.depth},
+                                  {keys::kUnitOperations, chain.unitOperations},
+                                  {keys::kUnitDepth, chain.unitDepth},
+                                  {keys::kBytes, chain.bytes}});
   return chains;
 }
 
 static json::Object describeBackwardOrder(BackwardOrderAttr order) {
-  return json::Object{{"order", order.getOrder()},
-                      {"peak_bytes", order.getPeak()},
-                      {"in_order_peak_bytes", order.getInOrderPeak()}};
+  return json::Object{{keys::kOrder, order.getOrder()},
+                      {keys::kPeakBytes, order.getPeak()},
+                      {keys::kInOrderPeakBytes, order.getInOrderPeak()}};
 }
 
 static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   json::Array described;
   for (const RolledUpLoop &loop : loops)
-    described.push_back(json::Object{{"steps", loop.steps}, {"nodes", json::Array(loop.nodes)}});
+    described.push_back(
+        json::Object{{keys::kSteps, loop.steps}, {keys::kNodes, json::Array(loop.nodes)}});
   return described;
 }
 
@@ -250,10 +253,12 @@ static json::Array describeStages(ModuleOp module, const TrainingOptions &option
   for (auto [number, rank] : llvm::enumerate(options.getStagePlacement())) {
     auto stage = module.lookupSymbol<func::FuncOp>(first.getStageSymbol(number));
     auto work = attrs::StageWork::of(stage);
-    json::Object described{
-        {"rank", rank}, {"forward", work[0]}, {"cotangents", work[1]}, {"parameters", work[2]}};
+    json::Object described{{keys::kRank, rank},
+                           {keys::kForward, work[0]},
+                           {keys::kCotangents, work[1]},
+                           {keys::kParameters, work[2]}};
     if (json::Array reads = describeReads(stage, step); !reads.empty())
-      described["reads"] = std::move(reads);
+      described[keys::kReads] = std::move(reads);
     stages.push_back(std::move(described));
   }
   return stages;
@@ -284,11 +289,11 @@ static json::Array describeTracedNodes(func::FuncOp function) {
   json::Array entries;
   for (auto entry : function->getAttrOfType<ArrayAttr>(kTracedNodes).getAsRange<DictionaryAttr>()) {
     auto text = [&](StringRef key) { return entry.getAs<StringAttr>(key).getValue(); };
-    entries.push_back(json::Object{{"node", text("node")},
-                                   {"op", text("op")},
-                                   {"backward", entry.getAs<BoolAttr>("backward").getValue()},
-                                   {"in_loop", entry.getAs<BoolAttr>("in_loop").getValue()},
-                                   {"group", entry.getAs<IntegerAttr>("group").getInt()}});
+    entries.push_back(json::Object{{keys::kNode, text("node")},
+                                   {keys::kOp, text("op")},
+                                   {keys::kBackward, entry.getAs<BoolAttr>("backward").getValue()},
+                                   {keys::kInLoop, entry.getAs<BoolAttr>("in_loop").getValue()},
+                                   {keys::kGroup, entry.getAs<IntegerAttr>("group").getInt()}});
   }
   return entries;
 }
@@ -309,11 +314,11 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
     if (StringAttr name = attrs::Input::in(attributes)) {
       Type type = forward.getArgumentTypes()[i];
       json::Object input = describeArray(name, type, attributes, symbols);
-      input["gradient"] = isa<FloatType>(cast<ShapedType>(type).getElementType());
+      input[keys::kGradient] = isa<FloatType>(cast<ShapedType>(type).getElementType());
       if (AffineMapAttr bounds = attrs::IndexBounds::in(attributes))
-        input["index_bounds"] = describeSizes(bounds, symbols);
+        input[keys::kIndexBounds] = describeSizes(bounds, symbols);
       if (AffineMapAttr bounds = attrs::LengthBounds::in(attributes))
-        input["length_bounds"] = describeSizes(bounds, symbols);
+        input[keys::kLengthBounds] = describeSizes(bounds, symbols);
       inputs.push_back(std::move(input));
       continue;
     }
@@ -339,13 +344,13 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                                            updated.contains(parameter.name),
                                            pruned.contains(parameter.name), options.frozenRows));
   for (const Variant &variant : getVariantsIn(module, options)) {
-    json::Object object{{"name", variant.getExportedName()},
-                        {"backward", variant.name},
-                        {"mapping", getMapping(variant, options.target)}};
+    json::Object object{{keys::kName, variant.getExportedName()},
+                        {keys::kBackward, variant.name},
+                        {keys::kMapping, getMapping(variant, options.target)}};
     if (!variant.plan.empty())
-      object["plan"] = variant.plan;
+      object[keys::kPlan] = variant.plan;
     if (auto order = attrs::BackwardOrder::of(module.lookupSymbol("step_" + variant.getSuffix())))
-      object["backward_order"] = describeBackwardOrder(order);
+      object[keys::kBackwardOrder] = describeBackwardOrder(order);
     variants.push_back(std::move(object));
   }
   json::Array mixing;
@@ -361,56 +366,56 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   json::Array losses = describeLosses(options, outputs);
   const program::Optimizer &optimizer =
       *program::findNamed(program::kOptimizers, options.optimizer);
-  json::Object description{{"format", 1},
-                           {"version", BPPSA_VERSION},
-                           {"source", sourceName},
-                           {"target", options.target == TargetKind::CUDA ? "cuda" : "cpu"},
-                           {"losses", std::move(losses)},
-                           {"optimizer", options.optimizer},
-                           {"symbols", json::Array(symbols)},
-                           {"least_sizes", describeLeastSizes(modelSymbols)},
-                           {"inputs", std::move(inputs)},
-                           {"outputs", std::move(outputs)},
-                           {"mixing_layouts", std::move(mixing)},
-                           {"parameters", std::move(parameters)},
-                           {"variants", std::move(variants)},
-                           {"memory_limit", options.getLoopLimit()},
-                           {"rolled_up", describeRolledUp(rolledUp)},
-                           {"optimizer_states", optimizer.numStates},
-                           {"hyper", describeHyperParameters(optimizer)},
-                           {"flops_per_position", countFlopsPerPosition(firstStep)},
-                           {"functions", std::move(table)}};
+  json::Object description{{keys::kSchema, program::kSchemaVersion},
+                           {keys::kVersion, BPPSA_VERSION},
+                           {keys::kSource, sourceName},
+                           {keys::kTarget, options.target == TargetKind::CUDA ? "cuda" : "cpu"},
+                           {keys::kLosses, std::move(losses)},
+                           {keys::kOptimizer, options.optimizer},
+                           {keys::kSymbols, json::Array(symbols)},
+                           {keys::kLeastSizes, describeLeastSizes(modelSymbols)},
+                           {keys::kInputs, std::move(inputs)},
+                           {keys::kOutputs, std::move(outputs)},
+                           {keys::kMixingLayouts, std::move(mixing)},
+                           {keys::kParameters, std::move(parameters)},
+                           {keys::kVariants, std::move(variants)},
+                           {keys::kMemoryLimit, options.getLoopLimit()},
+                           {keys::kRolledUp, describeRolledUp(rolledUp)},
+                           {keys::kOptimizerStates, optimizer.numStates},
+                           {keys::kHyper, describeHyperParameters(optimizer)},
+                           {keys::kFlopsPerPosition, countFlopsPerPosition(firstStep)},
+                           {keys::kFunctions, std::move(table)}};
   if (options.tracesNaNs) {
     json::Object traced;
     for (StringRef name : {"step", "grad"})
       traced[name] = describeTracedNodes(module.lookupSymbol<func::FuncOp>(("nans_" + name).str()));
-    description["traced_nodes"] = std::move(traced);
+    description[keys::kTracedNodes] = std::move(traced);
   }
   if (!firstUses.empty())
-    description["first_uses"] = std::move(firstUses);
+    description[keys::kFirstUses] = std::move(firstUses);
   if (options.pipelineRanks) {
-    description["pipeline"] = *options.pipelineRanks;
-    description["stages"] = describeStages(module, options);
+    description[keys::kPipeline] = *options.pipelineRanks;
+    description[keys::kStages] = describeStages(module, options);
     if (options.interlock)
-      description["modules"] = true;
+      description[keys::kModules] = true;
   }
   if (options.splitBackward)
-    description["split_backward"] = true;
+    description[keys::kSplitBackward] = true;
   if (options.scanShards)
-    description["shard_scans"] = json::Array(getShardScans(module));
+    description[keys::kShardScans] = json::Array(getShardScans(module));
   if (options.syncBatchNorm)
-    description["sync_bn"] = true;
+    description[keys::kSyncBn] = true;
   if (options.ignoreIndex)
-    description["ignore_index"] = *options.ignoreIndex;
+    description[keys::kIgnoreIndex] = *options.ignoreIndex;
   if (!options.classWeights.empty())
-    description["class_weights"] = json::Array(options.classWeights);
+    description[keys::kClassWeights] = json::Array(options.classWeights);
   if (options.labelSmoothing != 0)
-    description["label_smoothing"] = options.labelSmoothing;
+    description[keys::kLabelSmoothing] = options.labelSmoothing;
   if (options.target == TargetKind::CUDA) {
-    description["precision"] = options.precision;
-    description["device_chains"] = describeDeviceChains(firstStep);
+    description[keys::kPrecision] = options.precision;
+    description[keys::kDeviceChains] = describeDeviceChains(firstStep);
   } else {
-    description["host_chains"] = describeHostChains(firstStep);
+    description[keys::kHostChains] = describeHostChains(firstStep);
   }
   return description;
 }

@@ -46,7 +46,7 @@
 #define STEP R"("target", "loss", "grad:head.weight", "grad:head.bias")"
 
 extern "C" {
-extern const char bppsa_model_json[] = R"({"format": 1, "version": "0.1.0", "source": "fake.onnx",
+extern const char bppsa_model_json[] = R"({"schema": 1, "version": "0.1.0", "source": "fake.onnx",
   "target": ")" DEVICE R"(", )" OPTIMIZER R"("losses": [{"loss": ")" LOSS
                                        R"(", "output": "logits", "target_array": {)" TARGET
                                        R"(}}], "symbols": ["T", "B"],
