@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PYTHON_ARRAYS_H
-#define BPPSA_PYTHON_ARRAYS_H
+#ifndef BPPSA_PYTHON_NATIVE_ARRAYS_H
+#define BPPSA_PYTHON_NATIVE_ARRAYS_H
 
 #include "bppsa-c/Program.h"
 #include <deque>
@@ -51,4 +51,4 @@ std::string nameType(DLDataType type);
 
 } // namespace bppsa::python
 
-#endif // BPPSA_PYTHON_ARRAYS_H
+#endif // BPPSA_PYTHON_NATIVE_ARRAYS_H

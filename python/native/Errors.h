@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PYTHON_ERRORS_H
-#define BPPSA_PYTHON_ERRORS_H
+#ifndef BPPSA_PYTHON_NATIVE_ERRORS_H
+#define BPPSA_PYTHON_NATIVE_ERRORS_H
 
 #include "bppsa-c/Support.h"
 #include <string>
@@ -20,4 +20,4 @@ void check(BppsaStatus status);
 
 } // namespace bppsa::python
 
-#endif // BPPSA_PYTHON_ERRORS_H
+#endif // BPPSA_PYTHON_NATIVE_ERRORS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PYTHON_PROGRAM_H
-#define BPPSA_PYTHON_PROGRAM_H
+#ifndef BPPSA_PYTHON_NATIVE_PROGRAM_H
+#define BPPSA_PYTHON_NATIVE_PROGRAM_H
 
 #include "bppsa-c/Program.h"
 #include <nanobind/nanobind.h>
@@ -40,4 +40,4 @@ void bindJax(nanobind::module_ &module);
 
 } // namespace bppsa::python
 
-#endif // BPPSA_PYTHON_PROGRAM_H
+#endif // BPPSA_PYTHON_NATIVE_PROGRAM_H

@@ -75,3 +75,35 @@ def test_scripts_can_be_run():
     scripts = [path for path, text in text_files() if text.startswith("#!")]
     assert scripts
     assert not [path for path in scripts if not path.stat().st_mode & 0o100]
+
+
+# Folders whose headers keep the guards of earlier paths, in `lib` and in `include/bppsa`.
+OTHER_GUARDS = {"Conversion", "Cost", "Dialect", "Runtime", "Sparse", "Transforms"}
+
+
+def is_checked(file):
+    path = file.relative_to(ROOT)
+    folders = path.parts[1:3] if path.parts[0] in ("lib", "include") else ()
+    return (
+        file.suffix == ".h"
+        # A header that the compiler includes, and one of another project with its own license.
+        and path.parts[0] != "cmake"
+        and not (file.parent / "LICENSE").exists()
+        and not OTHER_GUARDS & {*folders}
+    )
+
+
+def expected_guard(path):
+    """include/bppsa/Support/TextLists.h has BPPSA_SUPPORT_TEXTLISTS_H, lib/X/Y.h BPPSA_LIB_X_Y_H."""
+    parts = path.parts[1:] if path.parts[0] == "include" else ("bppsa", *path.parts)
+    return re.sub(r"\W", "_", "_".join(parts)).upper()
+
+
+def test_include_guards():
+    wrong = []
+    for file in filter(is_checked, tracked_files()):
+        path = file.relative_to(ROOT)
+        found = re.search(r"^#ifndef (\w+)\n#define (\w+)$", file.read_text(), re.M)
+        if not found or set(found.groups()) != {expected_guard(path)}:
+            wrong.append(f"{path}: expected {expected_guard(path)}")
+    assert not wrong

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIFFERENTIATION_LOSSREDUCTIONS_H
-#define BPPSA_LIB_DIFFERENTIATION_LOSSREDUCTIONS_H
+#ifndef BPPSA_LIB_DIFFERENTIATION_TRAINING_LOSSREDUCTIONS_H
+#define BPPSA_LIB_DIFFERENTIATION_TRAINING_LOSSREDUCTIONS_H
 
 #include "mlir/IR/Builders.h"
 
@@ -40,4 +40,4 @@ mlir::Value createQuotient(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIFFERENTIATION_LOSSREDUCTIONS_H
+#endif // BPPSA_LIB_DIFFERENTIATION_TRAINING_LOSSREDUCTIONS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_TARGET_EMULATIONPARTS_H
-#define BPPSA_LIB_TARGET_EMULATIONPARTS_H
+#ifndef BPPSA_LIB_TARGET_EMULATION_EMULATIONPARTS_H
+#define BPPSA_LIB_TARGET_EMULATION_EMULATIONPARTS_H
 
 #include "bppsa/Target/Emulation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -65,4 +65,4 @@ placeSharedArrays(llvm::Module &module, llvm::ArrayRef<llvm::Function *> kernels
 
 } // namespace bppsa::emulation
 
-#endif // BPPSA_LIB_TARGET_EMULATIONPARTS_H
+#endif // BPPSA_LIB_TARGET_EMULATION_EMULATIONPARTS_H
