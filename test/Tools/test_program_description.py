@@ -1,4 +1,4 @@
-"""The keys of the description of a program: declared once, documented, written and read."""
+"""The words that the compiler and programs share: declared once, documented, written and read."""
 
 import json
 import re
@@ -55,6 +55,16 @@ def test_sources_name_no_key():
     for path in ("Target/ModelDescription.cpp", "Runtime/Model.cpp"):
         found = key.findall((harness.ROOT / "lib" / path).read_text())
         assert not set(found) & set(declared_keys().values()), path
+
+
+def test_losses_and_optimizers_are_in_the_help():
+    sources = [harness.ROOT / "lib" / "Compiler" / "OptionTable.cpp", harness.ROOT / "docs" / "CommandLine.md"]
+    for table in ("Losses", "Optimizers"):
+        names = re.findall(r"Kind::\w+,\s*\"([\w-]+)\"", (HEADER.parent / f"{table}.h").read_text())
+        assert len(names) >= 5
+        for source in sources:
+            missing = [name for name in names if not re.search(rf"\b{name}\b", source.read_text())]
+            assert not missing, source
 
 
 def walk(value, name, found):

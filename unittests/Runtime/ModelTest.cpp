@@ -51,7 +51,8 @@ TEST(ModelTest, RefusesDamagedDescriptions) {
   EXPECT_THROW(parseModel("{}", 0), Error);
   // The parameters do not fit into a file of ten bytes.
   EXPECT_THROW(parseModel(description().dump(), 10), Error);
-  for (const char *patch : {R"([{"op": "replace", "path": "/format", "value": 2}])",
+  for (const char *patch : {R"([{"op": "replace", "path": "/schema", "value": 2}])",
+                            R"([{"op": "remove", "path": "/schema"}])",
                             R"([{"op": "replace", "path": "/inputs/0/dtype", "value": "f64"}])",
                             R"([{"op": "replace", "path": "/inputs/0/shape/0", "value": "X"}])",
                             R"([{"op": "replace", "path": "/inputs/0/batch_axes/0", "value": 3}])",
