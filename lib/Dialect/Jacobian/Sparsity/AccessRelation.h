@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_SPARSE_ACCESSRELATION_H
-#define BPPSA_LIB_SPARSE_ACCESSRELATION_H
+#ifndef BPPSA_LIB_DIALECT_JACOBIAN_SPARSITY_ACCESSRELATION_H
+#define BPPSA_LIB_DIALECT_JACOBIAN_SPARSITY_ACCESSRELATION_H
 
 #include "bppsa/Dialect/Jacobian/Sparsity/AccessPattern.h"
 #include <vector>
@@ -61,4 +61,4 @@ int64_t getLocalRow(const AccessRelation &relation, int64_t row);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_SPARSE_ACCESSRELATION_H
+#endif // BPPSA_LIB_DIALECT_JACOBIAN_SPARSITY_ACCESSRELATION_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_SPARSE_ACCESSPATTERN_H
-#define BPPSA_SPARSE_ACCESSPATTERN_H
+#ifndef BPPSA_DIALECT_JACOBIAN_SPARSITY_ACCESSPATTERN_H
+#define BPPSA_DIALECT_JACOBIAN_SPARSITY_ACCESSPATTERN_H
 
 #include "bppsa/Dialect/Jacobian/Sparsity/SparsityPattern.h"
 #include "mlir/IR/AffineMap.h"
@@ -73,4 +73,4 @@ std::optional<SharedValues> getPrunedValues(const LoopNest &nest, const ArrayAcc
 
 } // namespace bppsa
 
-#endif // BPPSA_SPARSE_ACCESSPATTERN_H
+#endif // BPPSA_DIALECT_JACOBIAN_SPARSITY_ACCESSPATTERN_H

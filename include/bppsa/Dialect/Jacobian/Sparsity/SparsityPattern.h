@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_SPARSE_SPARSITYPATTERN_H
-#define BPPSA_SPARSE_SPARSITYPATTERN_H
+#ifndef BPPSA_DIALECT_JACOBIAN_SPARSITY_SPARSITYPATTERN_H
+#define BPPSA_DIALECT_JACOBIAN_SPARSITY_SPARSITYPATTERN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -140,4 +140,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_SPARSE_SPARSITYPATTERN_H
+#endif // BPPSA_DIALECT_JACOBIAN_SPARSITY_SPARSITYPATTERN_H

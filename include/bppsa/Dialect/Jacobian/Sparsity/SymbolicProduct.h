@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_SPARSE_SYMBOLICPRODUCT_H
-#define BPPSA_SPARSE_SYMBOLICPRODUCT_H
+#ifndef BPPSA_DIALECT_JACOBIAN_SPARSITY_SYMBOLICPRODUCT_H
+#define BPPSA_DIALECT_JACOBIAN_SPARSITY_SYMBOLICPRODUCT_H
 
 #include "bppsa/Dialect/Jacobian/Sparsity/SparsityPattern.h"
 #include <optional>
@@ -52,4 +52,4 @@ std::optional<ProductSchedule> scheduleProduct(const SparsityPattern &lhs,
 
 } // namespace bppsa
 
-#endif // BPPSA_SPARSE_SYMBOLICPRODUCT_H
+#endif // BPPSA_DIALECT_JACOBIAN_SPARSITY_SYMBOLICPRODUCT_H

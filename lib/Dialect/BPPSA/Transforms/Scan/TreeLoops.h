@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_TREELOOPS_H
-#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_TREELOOPS_H
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_TREELOOPS_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_TREELOOPS_H
 
 #include "FactoredLinks.h"
 #include "ScanLoops.h"
@@ -78,4 +78,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_TREELOOPS_H
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_TREELOOPS_H

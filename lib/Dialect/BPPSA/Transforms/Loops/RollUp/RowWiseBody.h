@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_ROWWISEBODY_H
-#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_ROWWISEBODY_H
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_ROWWISEBODY_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_ROWWISEBODY_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -84,4 +84,4 @@ llvm::SmallVector<int64_t> getLongDims(mlir::RankedTensorType type);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_ROWWISEBODY_H
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUP_ROWWISEBODY_H
