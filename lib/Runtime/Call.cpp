@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Call.h"
+#include "Distributed/StepPorts.h"
 #include "bppsa/Runtime/Device/Device.h"
-#include "bppsa/Runtime/Distributed/StagePort.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -201,7 +201,7 @@ void bppsa_rt_phase(int64_t phase) {
   if (isDeviceProgram())
     return orExit(
         [&] { programDevice()->mark(phase == 0 ? StepMark::Forward : StepMark::Backward); });
-  if (StagePort *port = currentStagePort())
+  if (StagePort *port = currentPorts().stage)
     port->beginPhase(phase);
   double time = now();
   if (phase == 0)

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/PausedStep.h"
+#include "Updates/PausedStep.h"
 #include "gtest/gtest.h"
 
 #include <stdexcept>

@@ -13,7 +13,6 @@
 #include <cstring>
 
 using namespace bppsa::runtime;
-using Kind = ExchangeOptions::Kind;
 
 /// A message has less than 2 GiB.
 static constexpr int64_t kMaxElements = int64_t(1) << 28;
@@ -22,7 +21,7 @@ GradientExchange::GradientExchange(Ranks &ranks, float *gradients,
                                    const std::vector<FlatRange> &parameters,
                                    const std::vector<size_t> &order, ExchangeOptions options)
     : ranks(ranks), gradients(gradients), options(options),
-      protocol(0, ranks.count() - 1, options.kind == Kind::DeAR) {
+      protocol(0, ranks.count() - 1, options.kind == ExchangeOptions::Kind::DeAR) {
   cut(parameters, order);
   int64_t owned = 0, end = 0;
   for (size_t number = 0; number < slices.size(); ++number) {
@@ -39,7 +38,8 @@ GradientExchange::GradientExchange(Ranks &ranks, float *gradients,
   sums = Buffer(owned * sizeof(float));
   for (int rank = 0; rank < ranks.count(); ++rank)
     contributions.emplace_back(rank == ranks.rank() ? 0 : owned * sizeof(float));
-  protocol = SliceProtocol(ownedSlices.size(), ranks.count() - 1, options.kind == Kind::DeAR);
+  protocol = SliceProtocol(ownedSlices.size(), ranks.count() - 1,
+                           options.kind == ExchangeOptions::Kind::DeAR);
   ranks.loop().call([this] { perform(protocol.begin()); });
 }
 
@@ -77,7 +77,8 @@ const float *GradientExchange::contributionOf(const Slice &slice, int rank) cons
 }
 
 int64_t GradientExchange::priorityOf(const Slice &slice, bool isSum) const {
-  bool isByUse = options.kind == Kind::P3 || (options.kind == Kind::DeAR && isSum);
+  bool isByUse = options.kind == ExchangeOptions::Kind::P3 ||
+                 (options.kind == ExchangeOptions::Kind::DeAR && isSum);
   return isByUse ? slice.use : 0;
 }
 

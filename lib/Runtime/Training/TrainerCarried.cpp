@@ -32,16 +32,17 @@ bool Trainer::beginCarried() {
 }
 
 void Trainer::runCarried() {
-  fill(state.batch * updateSize(), carried->batch());
-  std::vector<double> weights = carried->batch().lossWeights();
+  fill(state.batch * updateSize(), carried->next().batch);
+  std::vector<double> weights = carried->next().batch.lossWeights();
   requireCounted(weights);
   drawSeed(state.step);
   double begin = now();
-  carried->run(session.seed);
+  carried->next().seed = session.seed;
+  carried->run();
   steps->addStep(now() - begin);
   requireFiniteLoss();
   setHyper();
-  carried->update(startAveraging(), stepName());
+  carried->update({stepName(), startAveraging()});
   // A search ends at the step whose gradients are not finite.
   if (searchedRate)
     carried->settle();

@@ -12,8 +12,10 @@
 using namespace bppsa::runtime;
 
 void Trainer::prepareModules() {
-  modules = std::make_unique<ModuleStep>(session, ranks,
-                                         text("step.", settings.variant, ".stage", ranks.rank()));
+  mail = std::make_unique<StageMail>(ranks, model);
+  modules = std::make_unique<StepRun>(session, ranks, *mail,
+                                      text("step.", settings.variant, ".stage", ranks.rank()),
+                                      wholeStep, StepPorts{}, StepRun::Parts::Joined);
 }
 
 void Trainer::updateModule() {

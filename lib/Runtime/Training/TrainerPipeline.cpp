@@ -36,9 +36,9 @@ void Trainer::runPipelined() {
   int64_t count = countMicrobatches();
   double weight = pipeline->run(
       count, settings.batch, [this] { return data.set->newBatch(capacity()); },
-      [&](int64_t number, Microbatch &microbatch) {
+      [&](int64_t number, StagedMicrobatch &microbatch) {
         fill(first + number * settings.batch, microbatch.data.batch);
-        microbatch.weights = microbatch.data.batch.lossWeights();
+        microbatch.data.weights = microbatch.data.batch.lossWeights();
         drawSeed(state.step * settings.accumulate + number);
         microbatch.data.seed = session.seed;
       },

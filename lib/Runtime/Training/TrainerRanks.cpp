@@ -36,9 +36,7 @@ void Trainer::compute(double weight, bool gives, const std::function<void()> &st
 
 void Trainer::deferUpdate() {
   requireFiniteLoss();
-  UpdateRule rule{divisor, settings.clipNorm, settings.ema, false, stepName()};
-  rule.restartsAverage = settings.ema && state.averaged++ == 0;
-  exchange->update(rule);
+  exchange->update({stepName(), startAveraging(), divisor, settings.clipNorm});
   // A search ends at the step whose gradients are not finite.
   if (options.exchange.hasBarrier() || searchedRate)
     settle();

@@ -161,7 +161,7 @@ std::string Trainer::startStep(double weight, bool gives) {
     if (data.stream)
       data.stream->compute();
     else if (modules)
-      modules->run(batch);
+      modules->start();
     else
       change = steps->start(std::max<int64_t>(ownSize, 1));
   });

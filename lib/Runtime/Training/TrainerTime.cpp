@@ -96,7 +96,7 @@ void Trainer::runTimeShare() {
     weights = shareWeights(batch);
     drawSeed(state.step);
     compute(weights.front(), /*gives=*/false, [&] {
-      ShardPortUse use(*shardMessages);
+      StepPortsUse use({nullptr, shardMessages.get()});
       steps->start(ownSize);
     });
   }
@@ -110,26 +110,31 @@ void Trainer::runSharedMicrobatches() {
   settle();
   // A rank without steps adds nothing.
   int64_t count = ranks.rank() < timeShares ? countMicrobatches() : 0;
-  while (static_cast<int64_t>(sharedMicrobatches.size()) < count)
-    sharedMicrobatches.push_back(std::make_unique<SharedMicrobatch>(
-        session, *shardMessages, stepFunction(), data.set->newBatch(capacity())));
+  mail = std::make_unique<StageMail>(ranks, model);
+  while (static_cast<int64_t>(sharedMicrobatches.size()) < count) {
+    auto &made = sharedMicrobatches.emplace_back(
+        new SharedMicrobatch{Microbatch(session, data.set->newBatch(capacity())), nullptr});
+    made->call = std::make_unique<StepRun>(session, ranks, *mail, stepFunction(), made->data,
+                                           StepPorts{nullptr, shardMessages.get(), exchange.get()});
+  }
   for (int64_t number = 0; number < count; ++number) {
     SharedMicrobatch &microbatch = *sharedMicrobatches[number];
     fill(first + number * settings.batch, microbatch.data.batch);
-    microbatch.weights = shareWeights(microbatch.data.batch);
+    microbatch.data.weights = shareWeights(microbatch.data.batch);
     drawSeed(state.step * settings.accumulate + number);
     microbatch.data.seed = session.seed;
     TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("F ", number));
-    microbatch.forward();
+    exchange->run({microbatch.data.weights.front()}, false, [&] { microbatch.call->start(); });
   }
   for (int64_t number = 0; number < count; ++number) {
     SharedMicrobatch &microbatch = *sharedMicrobatches[number];
     TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("B ", number));
-    microbatch.backward();
+    exchange->run({microbatch.data.weights.front()}, false, [&] { microbatch.call->resume(true); });
     for (size_t i = 0; i < sums.size(); ++i)
       sums[i] += microbatch.data.gradients.floats()[i];
-    for (size_t i = 0; i < microbatch.weights.size(); ++i)
-      losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
+    for (size_t i = 0; i < microbatch.data.weights.size(); ++i)
+      losses.add(i, microbatch.data.weights[i] == 0 ? 0 : microbatch.data.lossOf(i),
+                 microbatch.data.weights[i]);
   }
   finishBatch(sums, losses);
 }

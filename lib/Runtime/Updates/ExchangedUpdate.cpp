@@ -1,11 +1,10 @@
-//===- ExchangedUpdate.cpp - Updates by the gradients of all ranks ----------------===//
+//===- ExchangedUpdate.cpp - Updates by the gradients of all ranks --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/ExchangedUpdate.h"
-#include "bppsa/Runtime/Error.h"
+#include "Updates/ExchangedUpdate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,66 +14,36 @@
 
 using namespace bppsa::runtime;
 
-void bppsa::runtime::failDiverged(const std::string &where, const std::string &what) {
-  throw DivergedError(text(where, ": ", what, "; use a smaller --lr or --clip-norm"));
+std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
+  std::vector<size_t> order(parameters.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (!isTold)
+    return order;
+  const Model &model = session.program.model;
+  std::map<std::string, size_t> numbers;
+  for (size_t number : order)
+    numbers[model.parameters[parameters[number].index].name] = number;
+  order.clear();
+  for (const std::string &name : model.firstUses.at(step))
+    order.push_back(numbers.at(name));
+  return order;
 }
 
-void bppsa::runtime::refuseGradients(Session &session, const std::string &where) {
-  try {
-    requireFiniteGradients(session);
-  } catch (const Error &error) {
-    failDiverged(where, error.what());
-  }
-  failDiverged(where, "the norm of all gradients is not finite");
-}
-
-std::vector<ExchangedUpdate::Parameter> ExchangedUpdate::trainedOf(const Session &session) {
-  std::vector<Parameter> trained;
-  const std::vector<ParameterInfo> &infos = session.program.model.parameters;
-  for (size_t i = 0; i < infos.size(); ++i)
-    if (infos[i].trained)
-      trained.push_back({i, {session.parameters.start(i), infos[i].elements}});
-  return trained;
-}
-
-std::vector<FlatRange> ExchangedUpdate::rangesOf(const std::vector<Parameter> &parameters) {
+std::vector<FlatRange> ExchangedUpdate::ranges() const {
   std::vector<FlatRange> ranges;
   for (const Parameter &parameter : parameters)
     ranges.push_back(parameter.range);
   return ranges;
 }
 
-std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
-  std::vector<size_t> order;
-  if (!isTold) {
-    order.resize(parameters.size());
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-  }
-  const Model &model = session.program.model;
-  std::map<std::string, size_t> numbers;
-  for (size_t number = 0; number < parameters.size(); ++number)
-    numbers[model.parameters[parameters[number].index].name] = number;
-  for (const std::string &name : model.firstUses.at(step))
-    order.push_back(numbers.at(name));
-  return order;
-}
-
 ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                                  const std::string &step, const std::vector<size_t> &groups,
                                  bool areWeighted)
-    : session(session), ranks(ranks), areWeighted(areWeighted), parameters(trainedOf(session)),
+    : DeferredUpdate(session, groups), ranks(ranks), areWeighted(areWeighted),
       isTold(options.kind != ExchangeOptions::Kind::Barrier &&
              session.program.model.firstUses.count(step) != 0),
       order(orderOf(step)),
-      exchange(ranks, session.parameters.changeGradients(), rangesOf(parameters), order, options) {
-  session.splitUpdates(groups);
-  const float *gradients = session.parameters.changeGradients();
-  for (size_t number = 0; number < parameters.size(); ++number) {
-    byValues[session.parameters.values(parameters[number].index)] = number;
-    byGradient[gradients + parameters[number].range.start] = number;
-  }
-}
+      exchange(ranks, session.parameters.changeGradients(), ranges(), order, options) {}
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -87,39 +56,25 @@ void ExchangedUpdate::run(const StepShare &next, bool gives, const std::function
   else if (gives)
     scale = scaleOf(share.weight);
   {
-    StepListening listening(*this);
+    StepPortsUse use({nullptr, nullptr, this});
     step();
   }
   scale.reset();
-  if (error)
-    std::rethrow_exception(std::exchange(error, nullptr));
-}
-
-void ExchangedUpdate::parameterNeeded(const void *values) noexcept {
-  if (error)
-    return;
-  try {
-    apply(byValues.at(values));
-  } catch (...) {
-    error = std::current_exception();
-  }
+  rethrow();
 }
 
 void ExchangedUpdate::gradientReady(const void *gradient) noexcept {
-  if (error || !scale)
+  if (!scale)
     return;
-  try {
-    give(byGradient.at(gradient));
-  } catch (...) {
-    error = std::current_exception();
-  }
+  const float *first = session.parameters.changeGradients();
+  for (size_t number = 0; number < parameters.size(); ++number)
+    if (gradient == first + parameters[number].range.start)
+      guard([&] { give(number); });
 }
 
 void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents) noexcept {
-  if (error)
-    return;
-  try {
-    // Of no samples there is nothing to add, whatever the step was run on.
+  guard([&] {
+    // Without a sample there is nothing to add, whatever the step was run on.
     std::vector<double> own(count);
     if (share.samples > 0)
       std::transform(means, means + count, own.begin(), [&](double value) {
@@ -132,13 +87,11 @@ void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents
     std::transform(sums.begin(), sums.end(), means, [&](double sum) {
       return static_cast<float>(sum * factor / static_cast<double>(share.allSamples));
     });
-  } catch (...) {
-    error = std::current_exception();
-  }
+  });
 }
 
 void ExchangedUpdate::give(size_t number) {
-  if (!std::exchange(parameters[number].isGiven, true))
+  if (!std::exchange(parameters[number].isReady, true))
     exchange.give(number, *scale);
 }
 
@@ -151,7 +104,7 @@ void ExchangedUpdate::giveRest(double weight) {
     give(order[i]);
   scale.reset();
   for (Parameter &parameter : parameters)
-    parameter.isGiven = false;
+    parameter.isReady = false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,23 +124,19 @@ void ExchangedUpdate::discard() {
 
 void ExchangedUpdate::settle() {
   for (size_t number : order)
+    if (parameters[number].isPending)
+      complete(number);
+}
+
+void ExchangedUpdate::complete(size_t number) {
+  // The norm is that of all gradients. Between steps one call is enough for all.
+  if (rule.clipNorm || !isTold)
+    completeAll();
+  else
     apply(number);
 }
 
-void ExchangedUpdate::apply(size_t number) {
-  if (!parameters[number].isPending)
-    return;
-  // The norm is that of all gradients; where no step runs meanwhile, one call does for all.
-  if (rule.clipNorm || !isTold)
-    return applyAll();
-  collect(number);
-  if (!std::isfinite(session.squaresOfOne(number)))
-    refuse();
-  session.updateOne(number);
-  addToAverage(number);
-}
-
-void ExchangedUpdate::applyAll() {
+void ExchangedUpdate::completeAll() {
   for (size_t number : order)
     collect(number);
   double squares = session.gradientSquares();
@@ -195,13 +144,12 @@ void ExchangedUpdate::applyAll() {
     refuse();
   if (rule.clipNorm)
     session.clipGradients(squares, *rule.clipNorm);
-  // What the next step computes of statistics may be there already.
+  // The session may already hold statistics of the next step.
   session.update(/*takesStatistics=*/false);
-  for (size_t number : order)
-    addToAverage(number);
+  for (const Parameter &parameter : parameters)
+    rule.average(parameter.range.start, parameter.range.size);
 }
 
-/// Waits for the sum and makes it the gradient.
 void ExchangedUpdate::collect(size_t number) {
   Parameter &parameter = parameters[number];
   exchange.take(number);
@@ -210,14 +158,6 @@ void ExchangedUpdate::collect(size_t number) {
   for (int64_t i = 0; i < parameter.range.size; ++i)
     first[i] = static_cast<float>(first[i] / rule.divisor);
   session.parameters.maskGradients(parameter.index);
-}
-
-void ExchangedUpdate::addToAverage(size_t number) {
-  const FlatRange &range = parameters[number].range;
-  if (rule.decay && rule.restartsAverage)
-    session.parameters.restartAverage(range.start, range.size);
-  else if (rule.decay)
-    session.parameters.addToAverage(*rule.decay, range.start, range.size);
 }
 
 /// Names the first gradient of the model that is not finite, whichever was needed first.

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/PausedStep.h"
+#include "Updates/PausedStep.h"
 #include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Threads/SignalsBlocked.h"
 #include "bppsa/Runtime/Threads/Threads.h"

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Updates/PipelinedUpdate.h"
+#include "Updates/DeferredUpdate.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Updates/ExchangedUpdate.h"
 
 #include <algorithm>
 #include <cstring>
@@ -82,18 +82,18 @@ std::string PipelinedUpdate::prepare(int64_t count) {
 // Microbatches
 //===----------------------------------------------------------------------===//
 
-Microbatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
+StagedMicrobatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
   if (free.empty()) {
-    Microbatch &made = *microbatches.emplace_back(std::make_unique<Microbatch>());
+    StagedMicrobatch &made = *microbatches.emplace_back(std::make_unique<StagedMicrobatch>());
     made.data.batch = makeBatch();
     made.data.gradients = Buffer::uninitialized(session.parameters.gradientCount() * sizeof(float));
     for (size_t stage = 0; stage < model.stages.size(); ++stage)
       if (isOwn(stage))
-        made.steps[static_cast<int>(stage)] =
-            std::make_unique<StageStep>(session, mail, stageFunction(variant, stage), made.data);
+        made.steps[static_cast<int>(stage)] = std::make_unique<StepRun>(
+            session, ranks, mail, stageFunction(variant, stage), made.data);
     free.push_back(&made);
   }
-  Microbatch &taken = *free.back();
+  StagedMicrobatch &taken = *free.back();
   free.pop_back();
   taken.open = taken.steps.size();
   return taken;
@@ -109,23 +109,23 @@ std::string PipelinedUpdate::nameOf(schedule::PipelineOp op) const {
   return isOnly ? name : text(name, " of ", op.stage);
 }
 
-void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size) {
+void PipelinedUpdate::runPart(schedule::PipelineOp op, StagedMicrobatch &microbatch, int64_t size) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
   if (!microbatch.counts())
     return;
-  StageStep &step = *microbatch.steps.at(op.stage);
+  StepRun &step = *microbatch.steps.at(op.stage);
   mail.begin(partOf(op, microbatch));
   double begin = now(), waited = step.waited();
   if (op.kind == schedule::OpKind::F)
-    step.forward();
+    step.start();
   else
-    step.goOn(/*toEnd=*/op.kind != schedule::OpKind::B);
+    step.resume(/*toEnd=*/op.kind != schedule::OpKind::B);
   if (isLast(op)) {
     addGradients(op.stage, microbatch, sums.stages.insert(op.stage).second);
     for (size_t index : statistics[op.stage])
       session.parameters.acceptStatistic(index);
     if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
-      sums.loss += microbatch.data.loss * microbatch.weights.front();
+      sums.loss += microbatch.data.loss * microbatch.data.weights.front();
   }
   if (!times || microbatch.data.batch.samples != size)
     return;
@@ -135,9 +135,9 @@ void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, i
 }
 
 /// Adds what a microbatch leaves in a stage to the sums; those of its first one begin at zero.
-void PipelinedUpdate::addGradients(int stage, const Microbatch &microbatch, bool isFirst) {
+void PipelinedUpdate::addGradients(int stage, const StagedMicrobatch &microbatch, bool isFirst) {
   auto *sums = reinterpret_cast<double *>(gradientSums.data());
-  double weight = microbatch.weights.front();
+  double weight = microbatch.data.weights.front();
   const float *gradients = microbatch.data.gradients.floats();
   for (const Owned &owned : owned[stage]) {
     int64_t start = session.parameters.start(owned.index);
@@ -155,7 +155,7 @@ void PipelinedUpdate::addGradients(int stage, const Microbatch &microbatch, bool
 static constexpr size_t opsAhead = 2;
 
 /// Whether the messages of an operation may arrive from here on.
-bool PipelinedUpdate::expect(schedule::PipelineOp op, const Microbatch &microbatch) {
+bool PipelinedUpdate::expect(schedule::PipelineOp op, const StagedMicrobatch &microbatch) {
   return !microbatch.counts() || mail.expect(partOf(op, microbatch));
 }
 
@@ -178,12 +178,12 @@ size_t PipelinedUpdate::runAhead(int64_t count,
 double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
                             const Fill &fill, const std::function<bool()> &validate) {
   sums = {};
-  std::vector<Microbatch *> working;
-  auto find = [&](schedule::PipelineOp op) -> Microbatch & {
+  std::vector<StagedMicrobatch *> working;
+  auto find = [&](schedule::PipelineOp op) -> StagedMicrobatch & {
     while (static_cast<int64_t>(working.size()) <= op.microbatch) {
-      Microbatch &next = takeFree(makeBatch);
+      StagedMicrobatch &next = takeFree(makeBatch);
       fill(static_cast<int64_t>(working.size()), next);
-      sums.weight += next.weights.front();
+      sums.weight += next.data.weights.front();
       working.push_back(&next);
     }
     return *working[op.microbatch];
@@ -192,7 +192,7 @@ double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Bat
   auto runOps = [&](size_t begin, size_t end) {
     for (size_t i = begin, numExpected = begin; i < end; ++i) {
       schedule::PipelineOp op = ops[i];
-      Microbatch &microbatch = find(op);
+      StagedMicrobatch &microbatch = find(op);
       numExpected = std::max(numExpected, i);
       while (numExpected < std::min(i + 1 + opsAhead, end) &&
              expect(ops[numExpected], find(ops[numExpected])))

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryNetwork.h"
+#include "bppsa/Runtime/Distributed/StageMail.h"
 #include "bppsa/Runtime/Updates/PipelineTimes.h"
 #include "bppsa/Runtime/Updates/StageOrders.h"
-#include "bppsa/Runtime/Updates/StageStep.h"
 #include "gtest/gtest.h"
 
 using namespace bppsa::runtime;

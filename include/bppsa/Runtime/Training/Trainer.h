@@ -7,6 +7,8 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TRAINER_H
 #define BPPSA_RUNTIME_TRAINING_TRAINER_H
 
+#include "Updates/CarriedUpdate.h"
+#include "Updates/ExchangedUpdate.h"
 #include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
@@ -17,11 +19,7 @@
 #include "bppsa/Runtime/Training/Segments.h"
 #include "bppsa/Runtime/Training/TrainingObserver.h"
 #include "bppsa/Runtime/Training/TrainingSteps.h"
-#include "bppsa/Runtime/Updates/CarriedUpdate.h"
-#include "bppsa/Runtime/Updates/ExchangedUpdate.h"
-#include "bppsa/Runtime/Updates/ModuleStep.h"
 #include "bppsa/Runtime/Updates/PipelinedUpdate.h"
-#include "bppsa/Runtime/Updates/SharedMicrobatch.h"
 #include "bppsa/Runtime/Updates/TimeShard.h"
 
 #include <deque>
@@ -169,7 +167,7 @@ private:
   void update();
   /// Counts an update, and gives what follows each of its parts, a range of the flat arrays: the
   /// averages of --ema.
-  std::function<void(int64_t start, int64_t size)> startAveraging();
+  AfterUpdate startAveraging();
   /// Adds the mean losses of the last step, each of which counts as `weights` say, or those of
   /// `sums` to those of the epoch.
   void addLosses(const std::vector<double> &weights);
@@ -295,7 +293,8 @@ private:
   /// That of the losses of the epochs before this one.
   double plateauScale = 1;
   int64_t epochs, batchesPerEpoch = 1;
-  Batch batch;
+  Microbatch wholeStep;
+  Batch &batch = wholeStep.batch;
   /// How many samples of this rank are in `batch`, and how many all ranks have.
   int64_t ownSize = 0, allSize = 0;
   /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
@@ -315,7 +314,8 @@ private:
   std::unique_ptr<PipelinedUpdate> pipeline;
   std::unique_ptr<CarriedUpdate> carried;
   /// Where the stages of the pipeline are interlocked modules.
-  std::unique_ptr<ModuleStep> modules;
+  std::unique_ptr<StepRun> modules;
+  std::unique_ptr<StageMail> mail;
   /// What modules have told of their steps, as far as it has not been taken.
   std::deque<std::shared_ptr<Ranks::Gathering>> reports;
   /// The step of the last update of the pipeline, and the squares of its gradients.
@@ -323,7 +323,7 @@ private:
   double normSquares = 0;
   /// Whether the last norm was too large, and what follows an update that may be taken back.
   bool wasClipped = false;
-  std::function<void(int64_t, int64_t)> averageOfUpdate;
+  AfterUpdate averageOfUpdate;
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;
@@ -335,6 +335,10 @@ private:
   bool scansShards = false;
   std::unique_ptr<TimeShard> timeShard;
   std::unique_ptr<ShardMessages> shardMessages;
+  struct SharedMicrobatch {
+    Microbatch data;
+    std::unique_ptr<StepRun> call;
+  };
   std::vector<std::unique_ptr<SharedMicrobatch>> sharedMicrobatches;
   TrainingObserver *observer = nullptr;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.

@@ -7,9 +7,9 @@
 #ifndef BPPSA_RUNTIME_UPDATES_PIPELINEDUPDATE_H
 #define BPPSA_RUNTIME_UPDATES_PIPELINEDUPDATE_H
 
+#include "Updates/StepRun.h"
 #include "bppsa/Runtime/Updates/PipelineTimes.h"
 #include "bppsa/Runtime/Updates/StageOrders.h"
-#include "bppsa/Runtime/Updates/StageStep.h"
 
 #include <functional>
 #include <memory>
@@ -18,13 +18,11 @@
 namespace bppsa::runtime {
 
 /// A microbatch on a rank, from its first forward to the end of its last backward part.
-struct Microbatch {
-  MicrobatchData data;
-  /// What its samples count; those of which nothing counts have no loss, and are not computed.
-  std::vector<double> weights;
-  bool counts() const { return weights.front() != 0; }
+struct StagedMicrobatch {
+  Microbatch data;
+  bool counts() const { return data.weights.front() != 0; }
   /// By the stages of this rank, and how many of them have not ended.
-  std::map<int, std::unique_ptr<StageStep>> steps;
+  std::map<int, std::unique_ptr<StepRun>> steps;
   size_t open = 0;
 };
 
@@ -42,7 +40,7 @@ public:
   std::string prepare(int64_t count);
 
   /// Fills the microbatch of that number; they are filled in turn.
-  using Fill = std::function<void(int64_t number, Microbatch &microbatch)>;
+  using Fill = std::function<void(int64_t number, StagedMicrobatch &microbatch)>;
   /// Computes `count` microbatches, each with memory that `makeBatch` gives; `size` are the samples
   /// of a whole one. The gradients of the rank's stages are there then. Returns what the samples
   /// count. After keep() it calls `validate` when no more may run before: whether the last update
@@ -108,13 +106,13 @@ private:
   template <typename Visit> void forEachOwned(int rank, Visit visit) const;
   size_t runAhead(int64_t count, const std::function<void(size_t begin, size_t end)> &runOps,
                   const std::function<void(size_t i)> &drop, const std::function<bool()> &validate);
-  Microbatch &takeFree(const std::function<Batch()> &makeBatch);
-  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size);
-  StageMail::Part partOf(schedule::PipelineOp op, const Microbatch &microbatch) const {
+  StagedMicrobatch &takeFree(const std::function<Batch()> &makeBatch);
+  void runPart(schedule::PipelineOp op, StagedMicrobatch &microbatch, int64_t size);
+  StageMail::Part partOf(schedule::PipelineOp op, const StagedMicrobatch &microbatch) const {
     return {op.stage, op.kind, microbatch.data.batch.samples};
   }
-  bool expect(schedule::PipelineOp op, const Microbatch &microbatch);
-  void addGradients(int stage, const Microbatch &microbatch, bool isFirst);
+  bool expect(schedule::PipelineOp op, const StagedMicrobatch &microbatch);
+  void addGradients(int stage, const StagedMicrobatch &microbatch, bool isFirst);
   void finish();
   std::string nameOf(schedule::PipelineOp op) const;
   template <typename Visit> void forEachArrayOf(int rank, Visit visit);
@@ -134,8 +132,8 @@ private:
   std::vector<std::vector<Owned>> owned;
   std::vector<std::vector<size_t>> statistics;
   std::set<Shared> shared;
-  std::vector<std::unique_ptr<Microbatch>> microbatches;
-  std::vector<Microbatch *> free;
+  std::vector<std::unique_ptr<StagedMicrobatch>> microbatches;
+  std::vector<StagedMicrobatch *> free;
   /// Doubles, in the layout of all gradients: the sums of those of this rank's stages.
   Buffer gradientSums;
   /// Of the last update, and what it has told.

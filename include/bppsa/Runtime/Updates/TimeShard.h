@@ -7,8 +7,8 @@
 #ifndef BPPSA_RUNTIME_UPDATES_TIMESHARD_H
 #define BPPSA_RUNTIME_UPDATES_TIMESHARD_H
 
+#include "Distributed/StepPorts.h"
 #include "bppsa/Runtime/Distributed/Ranks.h"
-#include "bppsa/Runtime/Distributed/ShardPort.h"
 #include "bppsa/Runtime/Training/Segments.h"
 
 namespace bppsa::runtime {

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_RUNTIME_UPDATES_PAUSEDSTEP_H
-#define BPPSA_RUNTIME_UPDATES_PAUSEDSTEP_H
+#ifndef BPPSA_LIB_RUNTIME_UPDATES_PAUSEDSTEP_H
+#define BPPSA_LIB_RUNTIME_UPDATES_PAUSEDSTEP_H
 
 #include <condition_variable>
 #include <exception>
@@ -48,4 +48,4 @@ private:
 
 } // namespace bppsa::runtime
 
-#endif // BPPSA_RUNTIME_UPDATES_PAUSEDSTEP_H
+#endif // BPPSA_LIB_RUNTIME_UPDATES_PAUSEDSTEP_H
