@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/Trainer.h"
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Distributed/Launch.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
-#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <csignal>
 #include <cstdio>

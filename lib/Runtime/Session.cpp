@@ -265,9 +265,7 @@ bool EvaluationSums::combine(Ranks &ranks, bool isStopped) {
   std::vector<double> own = {isStopped ? 1.0 : 0.0, static_cast<double>(samples)};
   for (std::vector<double> *list : lists)
     own.insert(own.end(), list->begin(), list->end());
-  std::vector<double> all(own.size());
-  for (const std::vector<double> &part : ranks.gather(own))
-    std::transform(all.begin(), all.end(), part.begin(), all.begin(), std::plus<>());
+  std::vector<double> all = ranks.sum(own);
   samples = static_cast<int64_t>(all[1]);
   auto next = all.begin() + 2;
   for (std::vector<double> *list : lists)

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 using namespace bppsa::runtime;
 
@@ -155,6 +156,13 @@ std::vector<std::string> Ranks::gather(const std::string &own, const char *what)
 
 std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own, const char *what) {
   return finishGather(*startGather(own, what));
+}
+
+std::vector<double> Ranks::sum(const std::vector<double> &own, const char *what) {
+  std::vector<double> sums(own.size());
+  for (const std::vector<double> &part : gather(own, what))
+    std::transform(sums.begin(), sums.end(), part.begin(), sums.begin(), std::plus<>());
+  return sums;
 }
 
 std::shared_ptr<Ranks::Gathering> Ranks::startGather(const std::vector<double> &own,

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/Trainer.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Metrics.h"
-#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/Trainer.h"
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,34 +28,38 @@ static std::string number(double value, int digits, int width = 0) {
 }
 
 RunEnd Trainer::searchRate(TrainingObserver &who) {
-  observer = &who;
+  training.observer = &who;
+  TrainState &state = training.state;
   printLine("        rate          loss");
   double mean = 0, least = 0, bestRate = leastRate;
   int64_t step = 0;
   for (; step < searchedSteps; ++step) {
-    if (isStopping())
+    if (training.isStopping())
       return RunEnd::Interrupted;
-    if (state.batch == batchesPerEpoch)
+    if (state.batch == training.batchesPerEpoch)
       ++state.epoch, state.batch = 0;
-    if (state.batch == 0)
-      orderSamples();
-    searchedRate =
+    if (state.batch == 0) {
+      source.beginEpoch();
+      updates.beginEpoch();
+    }
+    double rate =
         leastRate * std::pow(mostRate / leastRate, static_cast<double>(step) / (searchedSteps - 1));
+    training.searchedRate = rate;
     state.losses = {};
     try {
-      runBatch();
+      updates.runBatch();
     } catch (const DivergedError &) {
       break;
     }
     // The mean of the losses so far, of which older ones count less.
-    mean = smoothing * mean + (1 - smoothing) * state.losses.total(model);
+    mean = smoothing * mean + (1 - smoothing) * state.losses.total(training.model);
     double loss = mean / (1 - std::pow(smoothing, static_cast<double>(step + 1)));
     if (step == 0 || loss < least) {
       least = loss;
-      bestRate = *searchedRate;
+      bestRate = rate;
     }
     if (step % stepsPerLine == 0)
-      printLine(number(*searchedRate, 3, 12) + number(loss, 6, 14));
+      printLine(number(rate, 3, 12) + number(loss, 6, 14));
     if (step > 0 && loss > divergence * std::abs(least) && least != 0)
       break;
   }
@@ -63,7 +67,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
     fail(
         "--lr-find: the first step's loss or gradient is not finite; check the data and the model");
   if (step < searchedSteps)
-    printLine("diverged at the rate " + number(*searchedRate, 3));
+    printLine("diverged at the rate " + number(*training.searchedRate, 3));
   // The loss is least where the rate is already too large: a tenth of it is a usual choice.
   printLine("suggestion: --lr=" + number(bestRate / 10, 2));
   return RunEnd::Done;

@@ -1,65 +1,135 @@
-//===- Trainer.cpp - The training loop --------------------------------------===//
+//===- Trainer.cpp - The epochs of a training run -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Trainer.h"
+#include "Training/Trainer.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Files/OnnxFile.h"
-#include "bppsa/Runtime/Training/Random.h"
+#include "bppsa/Runtime/Interrupt.h"
+#include "bppsa/Runtime/Training/Progress.h"
 
 #include <algorithm>
 
 using namespace bppsa::runtime;
 
-void Trainer::orderSamples() {
-  loader.reset();
-  std::vector<int64_t> order = trained;
-  if (settings.shuffle) {
-    ShuffleBlocks blocks = data.set->shuffleBlocks();
-    order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
-  }
-  filledAhead.reset();
-  samples = RankSamples(
-      std::move(order), [this](int64_t first) { return sizeAt(first); },
-      [this](int64_t size) { return ownShare(size); });
-  loader = std::make_unique<BatchLoader>(
-      *data.set, samples.order(), samples.positionOf(state.batch * updateSize()), capacity(),
-      [this](int64_t position) { return samples.sizeAt(position); });
-}
+//===----------------------------------------------------------------------===//
+// Epochs
+//===----------------------------------------------------------------------===//
 
+/// Returns false if the observer ends the run.
 bool Trainer::runEpoch() {
+  TrainState &state = training.state;
   double before = now() - state.seconds;
-  if (data.stream)
-    skipBatches();
-  else
-    orderSamples();
+  source.beginEpoch();
+  updates.beginEpoch();
   std::vector<double> losses;
   for (const EpochRecord &record : state.history)
     losses.push_back(record.valLoss.value_or(record.loss));
-  plateauScale = schedule.plateauScale(losses);
-  while (findBatch()) {
-    if (isStopping()) {
-      settle();
+  training.plateauScale = training.schedule.plateauScale(losses);
+  while (source.findUpdate()) {
+    if (training.isStopping()) {
+      updates.settle();
       return false;
     }
-    int64_t size = data.stream ? 0 : sizeOfBatch(state.batch);
-    runBatch();
+    int64_t size = training.data.stream ? 0 : training.sizeOfUpdate(state.batch);
+    updates.runBatch();
     state.seconds = now() - before;
-    observer->batchDone(state, state.losses.total(model), data.stream ? givenSamples : size);
-    if (!options.checkpointEvery || state.step % *options.checkpointEvery != 0)
+    training.observer->batchDone(state, state.losses.total(training.model),
+                                 training.data.stream ? source.givenSamples : size);
+    const std::optional<int64_t> &every = training.options.checkpointEvery;
+    if (!every || state.step % *every != 0)
       continue;
-    settle();
-    attempt(checkpointFailed, [&] { saveCheckpoint(); });
+    updates.settle();
+    files.saveCheckpoint();
   }
   return finishEpoch();
 }
 
-/// Returns false when the observer asks to stop.
+/// Returns false if the observer or the stream ends the run.
+bool Trainer::tryEpoch() {
+  try {
+    return runEpoch();
+  } catch (const StreamEnded &) {
+    return false;
+  }
+}
+
+/// Returns false if the observer ends the run before the epoch is over.
+bool Trainer::finishEpoch() {
+  updates.settle();
+  TrainState &state = training.state;
+  const std::vector<LossInfo> &infos = training.model.losses;
+  EpochRecord record;
+  record.epoch = state.epoch + 1;
+  record.loss = state.losses.total(training.model);
+  for (size_t i = 0; i < infos.size() && infos.size() > 1; ++i)
+    record.losses.push_back({infos[i].output, state.losses.mean(i), std::nullopt, std::nullopt});
+  double start = now() - state.seconds;
+  if (training.validates() && !validate(record))
+    return false;
+  record.seconds = now() - start;
+  record.loadSeconds = state.loadSeconds;
+  // A run that resumes after the last batch of an epoch has done no step of its own.
+  record.rate = training.rateAt(std::max<int64_t>(state.step - 1, 0));
+  const BatchStream *stream = training.data.stream;
+  record.variant = stream ? stream->variant() : training.settings.variant;
+  state.history.push_back(record);
+  ++state.epoch;
+  noteBest(record);
+  state.batch = 0;
+  state.losses = {};
+  state.seconds = state.loadSeconds = 0;
+  files.saveCheckpoint();
+  files.addToLog();
+  isEnough = training.observer->epochDone(record);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Validation
+//===----------------------------------------------------------------------===//
+
+/// Makes the running statistics those of the first rank.
+void Trainer::takeStatistics() {
+  if (training.ranks.isAlone())
+    return;
+  for (size_t i = 0; i < training.model.parameters.size(); ++i) {
+    const ParameterInfo &info = training.model.parameters[i];
+    if (!info.statistic)
+      continue;
+    auto *values = reinterpret_cast<char *>(training.session.parameters.changeValues(i));
+    std::string first = training.ranks.broadcast({values, info.elements * sizeof(float)});
+    std::copy(first.begin(), first.end(), values);
+  }
+}
+
+/// Returns nothing if the observer ends the run.
+std::optional<Evaluation> Trainer::evaluateAll() {
+  auto isAskedToStop = [this] { return training.observer->isInterrupted(); };
+  BatchStream *stream = training.data.validationStream;
+  if (!stream)
+    return evaluate(training.session, training.validationData(), training.validated,
+                    training.settings.batch, training.ranks, isAskedToStop);
+  EvaluationSums sums(training.model);
+  int64_t number = 0;
+  while (const Batch *batch = stream->next()) {
+    if (isAskedToStop())
+      return std::nullopt;
+    std::string what = text("batch ", ++number, " of the validation");
+    batch->requireWeight(what);
+    stream->compute();
+    sums.add(training.session, *batch, what);
+  }
+  if (number == 0)
+    fail("the loader of the validation has no batches");
+  return sums.result();
+}
+
+/// Returns false if the observer ends the run.
 bool Trainer::validate(EpochRecord &record) {
   takeStatistics();
-  AveragedValues averaged(session.parameters);
+  AveragedValues averaged(training.session.parameters);
   std::optional<Evaluation> result = evaluateAll();
   if (!result)
     return false;
@@ -72,49 +142,98 @@ bool Trainer::validate(EpochRecord &record) {
   return true;
 }
 
+/// Saves the model if the epoch of `record` is the best one so far.
 void Trainer::noteBest(const EpochRecord &record) {
-  bool byLoss = settings.best == "loss";
+  TrainState &state = training.state;
+  bool byLoss = training.settings.best == "loss";
   std::optional<double> value = byLoss ? record.valLoss : record.valAccuracy;
   if (!value || (state.best && (byLoss ? *value >= *state.best : *value <= *state.best)))
     return;
   state.best = value;
   state.bestEpoch = record.epoch;
-  if (!options.saveBest.empty())
-    attempt(bestFailed, [&] {
-      AveragedValues averaged(session.parameters);
-      saveOnnx(options.saveBest, model, program.onnx, program.onnxSize, session.parameters);
-    });
+  files.saveBest();
 }
 
 bool Trainer::isPatienceOver() const {
-  return settings.patience && state.epoch - state.bestEpoch >= *settings.patience;
+  const std::optional<int64_t> &patience = training.settings.patience;
+  return patience && training.state.epoch - training.state.bestEpoch >= *patience;
 }
 
-/// Returns false when the observer asks to stop before the epoch is over.
-bool Trainer::finishEpoch() {
-  settle();
-  EpochRecord record;
-  record.epoch = state.epoch + 1;
-  record.loss = state.losses.total(model);
-  for (size_t i = 0; i < model.losses.size() && model.losses.size() > 1; ++i)
-    record.losses.push_back(
-        {model.losses[i].output, state.losses.mean(i), std::nullopt, std::nullopt});
-  double start = now() - state.seconds;
-  if (validates() && !validate(record))
-    return false;
-  record.seconds = now() - start;
-  record.loadSeconds = state.loadSeconds;
-  // A run that resumes after the last batch of an epoch has done no step of its own.
-  record.rate = rateAt(std::max<int64_t>(state.step - 1, 0));
-  record.variant = data.stream ? data.stream->variant() : settings.variant;
-  state.history.push_back(record);
-  ++state.epoch;
-  noteBest(record);
-  state.batch = 0;
-  state.losses = {};
-  state.seconds = state.loadSeconds = 0;
-  attempt(checkpointFailed, [&] { saveCheckpoint(); });
-  attempt(logFailed, [&] { log.add(state.history); });
-  isEnough = observer->epochDone(record);
-  return true;
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+RunEnd Trainer::runEpochs() {
+  const TrainState &state = training.state;
+  if (!state.history.empty())
+    files.addToLog();
+  while (state.epoch < training.epochs && !isEnough && !isPatienceOver()) {
+    if (!tryEpoch()) {
+      files.writeTraces();
+      files.saveInterrupted();
+      return RunEnd::Interrupted;
+    }
+  }
+  if (state.epoch < training.epochs && !isEnough)
+    training.observer->note(text("stopped after epoch ", state.epoch, ": epoch ", state.bestEpoch,
+                                 " has the best val_", training.settings.best, " of all"));
+  if (const std::string &path = training.options.save; !path.empty()) {
+    files.saveModel(path);
+    training.observer->note("saved " + path);
+  }
+  files.writeTraces();
+  return RunEnd::Done;
+}
+
+RunEnd Trainer::run(TrainingObserver &observer) {
+  training.observer = &observer;
+  observer.showVariant(training.settings.variant);
+  training.ranks.setRemedy(files.describeKept());
+  try {
+    return runEpochs();
+  } catch (const DivergedError &error) {
+    // The first rank knows the checkpoint.
+    if (!training.ranks.isFirst())
+      throw;
+    throw DivergedError(text(error.what(), "; ", files.describeKept()));
+  } catch (const Error &error) {
+    if (!training.ranks.isFirst())
+      throw;
+    fail(error.what(), "; ", files.describeKept());
+  }
+}
+
+void Trainer::takeAverage() {
+  if (training.settings.ema && training.state.averaged > 0)
+    training.session.parameters.exchangeAverage();
+}
+
+/// The options of a rank that writes nothing.
+static Options withoutOutputs(Options options) {
+  options.save = options.saveBest = options.checkpoint = options.log = "";
+  options.quiet = true;
+  return options;
+}
+
+int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ranks) {
+  const Model &model = program.model;
+  requireSamples(model);
+  Options options = ranks.isFirst() ? all : withoutOutputs(all);
+  Session session(program, true);
+  TrainSettings defaults;
+  defaults.hyper = model.hyper;
+  TrainingData data;
+  TimeShare share;
+  if (options.shardTime)
+    share = {ranks.rank(), ranks.count()};
+  data.read(options.data, options.val, model, options, share);
+  Trainer trainer(session, options, ranks, std::move(data), defaults);
+  Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
+  noteInterrupts();
+  auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };
+  // Messages use the memory of the trainer until the process ends.
+  RunEnd end = ranks.isAlone() ? run() : orExit(run);
+  if (end == RunEnd::Interrupted)
+    return 128 + notedInterrupt();
+  return trainer.hasLostFiles() ? 1 : 0;
 }

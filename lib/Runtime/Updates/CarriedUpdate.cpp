@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Updates/CarriedUpdate.h"
+#include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
 

@@ -41,7 +41,8 @@ public:
 private:
   struct Step {
     Step(CarriedUpdate &update, Ranks &ranks, const std::string &function, Batch batch)
-        : data(update.session, std::move(batch)),
+        : data(update.session.program.model, std::move(batch),
+               Buffer(update.session.parameters.gradientCount() * sizeof(float))),
           call(update.session, ranks, update.mail, function, data, {nullptr, nullptr, &update}) {}
 
     Microbatch data;

@@ -80,9 +80,7 @@ void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents
       std::transform(means, means + count, own.begin(), [&](double value) {
         return areCotangents ? value : value * static_cast<double>(share.samples);
       });
-    std::vector<double> sums(count);
-    for (const std::vector<double> &part : ranks.gather(own, "statistics"))
-      std::transform(sums.begin(), sums.end(), part.begin(), sums.begin(), std::plus<>());
+    std::vector<double> sums = ranks.sum(own, "statistics");
     auto factor = static_cast<double>(areCotangents ? share.samples : 1);
     std::transform(sums.begin(), sums.end(), means, [&](double sum) {
       return static_cast<float>(sum * factor / static_cast<double>(share.allSamples));

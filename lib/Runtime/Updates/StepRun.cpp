@@ -11,9 +11,9 @@
 
 using namespace bppsa::runtime;
 
-Microbatch::Microbatch(Session &session, Batch batch)
-    : batch(std::move(batch)), gradients(session.parameters.gradientCount() * sizeof(float)) {
-  if (size_t count = session.program.model.losses.size(); count > 1)
+Microbatch::Microbatch(const Model &model, Batch batch, Buffer gradients)
+    : batch(std::move(batch)), gradients(std::move(gradients)) {
+  if (size_t count = model.losses.size(); count > 1)
     losses.resize(count);
 }
 

@@ -19,10 +19,11 @@ namespace bppsa::runtime {
 
 /// A batch, or a part of one, and the results of a step on it.
 struct Microbatch {
+  /// The results are in the session, or in `gradients`, a flat array, and the losses here.
   Microbatch() = default;
-  /// With memory for the results. Without it, they are in the session.
-  Microbatch(Session &session, Batch batch);
+  Microbatch(const Model &model, Batch batch, Buffer gradients);
 
+  bool counts() const { return weights.front() != 0; }
   float lossOf(size_t number) const { return losses.empty() ? loss : losses[number]; }
 
   Batch batch;

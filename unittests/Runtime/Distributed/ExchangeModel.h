@@ -95,7 +95,7 @@ struct Channel {
   int matched() const { return std::min(sends, receives); }
 };
 
-/// The ops of each rank, as ExchangedUpdate and Trainer make them.
+/// The ops of each rank, as ExchangedUpdate and UpdateExecutor make them.
 std::vector<Op> makeScript(const RunShape &shape);
 
 struct Rank {

@@ -37,7 +37,9 @@ public:
   std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
   std::vector<std::vector<double>> gather(const std::vector<double> &own,
                                           const char *what = "numbers");
-  /// The first half of that sends what this rank gives, the second one waits for the others.
+  /// The sums over all ranks, added up in the order of the ranks.
+  std::vector<double> sum(const std::vector<double> &own, const char *what = "numbers");
+  /// The first half of gather() sends what this rank gives, the second one waits for the others.
   struct Gathering;
   std::shared_ptr<Gathering> startGather(const std::vector<double> &own,
                                          const char *what = "numbers");

@@ -1,24 +1,24 @@
-//===- TrainerSetup.cpp - Before the first step of training -----------------===//
+//===- TrainingSetup.cpp - The settings of a training run -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device/Device.h"
+#include "Training/TrainingRun.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/NaNSearch.h"
 #include "bppsa/Runtime/Training/Random.h"
-#include "bppsa/Runtime/Training/Trainer.h"
+#include "bppsa/Runtime/Training/Segments.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace bppsa::runtime;
 
-Trainer::Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData given,
-                 TrainSettings defaults, int64_t earlier)
+TrainingRun::TrainingRun(Session &session, const Options &options, Ranks &ranks,
+                         TrainingData given, TrainSettings defaults, int64_t earlier)
     : session(session), program(session.program), model(program.model), options(options),
-      ranks(ranks), data(std::move(given)), settings(std::move(defaults)), log(options.log),
+      ranks(ranks), data(std::move(given)), settings(std::move(defaults)),
       epochs(options.epochs.value_or(1)) {
   auto isTrained = [](const ParameterInfo &info) { return info.trained; };
   if (model.parameters.empty())
@@ -33,11 +33,9 @@ Trainer::Trainer(Session &session, const Options &options, Ranks &ranks, Trainin
   applyOptions();
   checkOutputs();
   requireShares();
-  prepareSteps();
-  prepareExchange();
 }
 
-void Trainer::checkOutputs() {
+void TrainingRun::checkOutputs() const {
   std::vector<const std::string *> earlier;
   for (auto [path, flag] :
        {std::pair(&options.checkpoint, "--checkpoint"), std::pair(&options.save, "--save"),
@@ -60,7 +58,7 @@ void Trainer::checkOutputs() {
   }
 }
 
-void Trainer::resume() {
+void TrainingRun::resume() {
   if (options.resume.empty()) {
     if (data.set) {
       state.samples = data.set->samples();
@@ -76,12 +74,10 @@ void Trainer::resume() {
                    [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
     settings.variant.clear();
   requireSame();
-  if (!options.checkpoint.empty() && isSameFile(options.checkpoint, options.resume))
-    kept = position();
 }
 
 /// Throws Error where the options or the data are not those of the run that goes on.
-void Trainer::requireSame() const {
+void TrainingRun::requireSame() const {
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
     if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
@@ -112,11 +108,12 @@ void Trainer::requireSame() const {
 }
 
 /// A checkpoint with the right checksums may still hold anything.
-void Trainer::requireSense() const {
+void TrainingRun::requireSense() const {
   try {
     Schedule(settings.schedule);
     requireHyperRanges(settings.hyper, model.optimizer);
-    int64_t perEpoch = settings.batch > 0 ? (trainedCount() + updateSize() - 1) / updateSize() : 0;
+    auto count = static_cast<int64_t>(trained.size());
+    int64_t perEpoch = settings.batch > 0 ? (count + updateSize() - 1) / updateSize() : 0;
     bool fits = perEpoch > 0 && state.batch <= perEpoch &&
                 state.step == (state.epoch * perEpoch + state.batch) * updatesPerBatch();
     // How many batches a loader has may differ from epoch to epoch.
@@ -127,7 +124,7 @@ void Trainer::requireSense() const {
   }
 }
 
-void Trainer::cutBatches(int64_t parts) {
+void TrainingRun::cutBatches(int64_t parts) {
   if (settings.batch % parts != 0)
     fail("--microbatches: found ", parts, ", which does not divide the ", settings.batch,
          " samples of --batch");
@@ -135,28 +132,26 @@ void Trainer::cutBatches(int64_t parts) {
   settings.accumulate = parts;
 }
 
-void Trainer::applyOptions() {
-  if (options.resume.empty()) {
-    settings.batch = options.batch.value_or(settings.batch);
-    settings.seed = options.seed ? static_cast<uint64_t>(*options.seed) : settings.seed;
-    settings.shuffle = options.shuffle;
-    settings.shuffleMemory = options.shuffleMemory.value_or(settings.shuffleMemory);
-    settings.tbptt = options.tbptt;
-    settings.accumulate = options.accumulate.value_or(1);
-    if (options.microbatches)
-      cutBatches(*options.microbatches);
-    settings.valSplit = options.valSplit;
-    settings.ema = options.ema;
-    if (settings.ema)
-      session.parameters.keepAverage();
-    splitSamples();
-  }
-  settings.checkNaN = options.checkNaN;
+/// The settings that a checkpoint fixes.
+void TrainingRun::takeStartSettings() {
+  settings.batch = options.batch.value_or(settings.batch);
+  settings.seed = options.seed ? static_cast<uint64_t>(*options.seed) : settings.seed;
+  settings.shuffle = options.shuffle;
+  settings.shuffleMemory = options.shuffleMemory.value_or(settings.shuffleMemory);
+  settings.tbptt = options.tbptt;
+  settings.accumulate = options.accumulate.value_or(1);
+  if (options.microbatches)
+    cutBatches(*options.microbatches);
+  settings.valSplit = options.valSplit;
+  settings.ema = options.ema;
+  if (settings.ema)
+    session.parameters.keepAverage();
+  splitSamples();
+}
+
+void TrainingRun::requireFits() const {
   if (settings.checkNaN)
     requireNaNSearch(model);
-  settings.best = options.best.value_or(settings.best);
-  if (options.patience)
-    settings.patience = options.patience;
   if ((settings.patience || !options.saveBest.empty()) && !validates())
     fail("--patience and --save-best need --val or --val-split");
   if (settings.tbptt)
@@ -169,6 +164,16 @@ void Trainer::applyOptions() {
       data.set && settings.tbptt && *settings.tbptt > steps)
     fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", data.set->title(), " have ",
          steps, " steps; accepted are 1 to ", steps, ", or leave it out");
+}
+
+void TrainingRun::applyOptions() {
+  if (options.resume.empty())
+    takeStartSettings();
+  settings.checkNaN = options.checkNaN;
+  settings.best = options.best.value_or(settings.best);
+  if (options.patience)
+    settings.patience = options.patience;
+  requireFits();
   for (const auto &[key, value] : options.hyper)
     settings.hyper[key] = value;
   if (!options.rateRules.empty())
@@ -180,26 +185,25 @@ void Trainer::applyOptions() {
   if (options.clipNorm)
     settings.clipNorm = options.clipNorm;
   schedule = Schedule(settings.schedule);
-  if (data.stream)
-    batchesPerEpoch =
-        (data.stream->perEpoch().value_or(0) + settings.accumulate - 1) / settings.accumulate;
-  else
-    batchesPerEpoch = (trainedCount() + updateSize() - 1) / updateSize();
+  int64_t count = data.stream ? data.stream->perEpoch().value_or(0)
+                              : static_cast<int64_t>(trained.size()),
+          size = data.stream ? settings.accumulate : updateSize();
+  batchesPerEpoch = (count + size - 1) / size;
   requireBatches();
 }
 
-void Trainer::requireBatches() {
+void TrainingRun::requireBatches() {
   if (data.stream)
     requireStreamable();
   if (data.set) {
     data.set->setMemory(settings.shuffleMemory);
-    data.set->requireBatches(settings.batch, trainedCount());
+    data.set->requireBatches(settings.batch, static_cast<int64_t>(trained.size()));
   }
   if (!validated.empty())
     validationData().requireBatches(settings.batch, static_cast<int64_t>(validated.size()));
 }
 
-void Trainer::splitSamples() {
+void TrainingRun::splitSamples() {
   if (data.set)
     trained = data.set->all();
   if (data.validationSet)
@@ -223,42 +227,73 @@ void Trainer::splitSamples() {
   std::sort(validated.begin(), validated.end());
 }
 
-int64_t Trainer::updatesPerBatch() const {
-  int64_t length = settings.tbptt.value_or(0);
-  int64_t sequence = data.set ? data.set->steps().value_or(1) : 1;
-  return length > 0 ? (sequence + length - 1) / length : 1;
+//===----------------------------------------------------------------------===//
+// Streams and ranks
+//===----------------------------------------------------------------------===//
+
+/// Refuses settings that need a set.
+void TrainingRun::requireStreamable() const {
+  auto refuse = [](bool isGiven, const char *flag, const char *remedy) {
+    if (isGiven)
+      fail(flag, ": needs a training set of arrays or files, found a loader of batches; ", remedy);
+  };
+  refuse(settings.valSplit.has_value(), "--val-split", "give samples of their own as --val");
+  refuse(settings.tbptt.has_value(), "--tbptt",
+         "let the loader give segments with the states before them, or give whole sequences");
+  if (schedule.dependsOnLength() && batchesPerEpoch == 0)
+    fail("--lr-schedule: ", quote(settings.schedule), " needs a loader with a length");
 }
 
-void Trainer::prepareSteps() {
-  if (data.stream)
+void TrainingRun::requireShares() const {
+  if (options.shardTime)
+    requireTimeShares();
+  if (ranks.isAlone())
     return;
-  batch = data.set->newBatch(capacity());
-  if (settings.tbptt)
-    segments = std::make_unique<Segments>(session, *data.set, *settings.tbptt);
-  else if (sharesTime())
-    cutTime();
-  else if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
-    batch.keepSpares();
-  steps = std::make_unique<TrainingSteps>(session, *data.set, batch, stepKind());
-  // A run that goes on keeps its variant, and with it its bits.
-  if (settings.variant.empty() || !options.variant.isAuto())
-    settings.variant = chooseForAll();
-  if (!segments && !isPipelined() && steps->variant() != settings.variant)
-    steps->use(settings.variant, stepSizes());
+  if (isPipelined())
+    return requireStages();
+  auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
+  if (model.mixesSamples() && !sharesTime())
+    refuse("ranks cannot share a batch of ", quote(model.source),
+           ": its samples depend on each other");
+  if (data.set->fixedBatch() && !sharesTime())
+    refuse("ranks cannot share a batch of ", quote(model.source),
+           ": the model fixes its batch size at ", *data.set->fixedBatch());
+  if (model.losses.size() > 1 && data.set->isWeighted())
+    refuse("the positions of several losses (", model.lossOutputs(),
+           ") have weights, by which the gradients of ranks cannot be put together");
 }
 
-std::string Trainer::chooseForAll() {
-  if (!ranks.isFirst())
-    return ranks.broadcast("");
-  if (!segments) {
-    int64_t count = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);
-    steps->choose(options.variant, stepSizes(), count, /*checks=*/ranks.isAlone());
-    return ranks.broadcast(steps->variant());
-  }
-  std::vector<int64_t> any(capacity(), 0);
-  data.set->gather(any.data(), static_cast<int64_t>(any.size()), batch);
-  segments->restart(batch);
-  return ranks.broadcast(chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
-                                       epochs * batchesPerEpoch * updatesPerBatch())
-                             .variant->name);
+void TrainingRun::requireStages() const {
+  if (ranks.count() != model.pipelineRanks)
+    fail("the program is for ", model.pipelineRanks, " ranks (--pipeline=", model.pipelineRanks,
+         "), found ", ranks.count(), "; start it with mpirun -n ", model.pipelineRanks,
+         ", or without mpirun");
+  if (options.exchange.kind != ExchangeOptions::Kind::AllReduce)
+    fail("--exchange: stages of a pipeline exchange no gradients; leave it out");
+}
+
+void TrainingRun::requireTimeShares() const {
+  const char *flag = "--shard-time";
+  if (!model.hasFunction("shard." + model.variants.front().name))
+    fail(flag, ": the program has no functions for shares of the steps; compile the model with ",
+         flag);
+  if (model.isStream())
+    requireSegments(model, flag);
+  requireShardScans();
+  if (settings.tbptt || (settings.accumulate > 1 && model.isStream()))
+    fail(flag, ": ranks have shares of whole sequences, of streams of one batch at a time, found ",
+         settings.tbptt ? "--tbptt" : "--accumulate", "; leave one of both out");
+}
+
+void TrainingRun::requireShardScans() const {
+  if (options.shardBackward != ShardBackward::Exscan)
+    return;
+  const char *flag = "--shard-backward=exscan";
+  if (model.isStream())
+    fail(flag, ": cotangents of streams go from rank to rank between steps; leave it out");
+  if (model.shardScans.empty())
+    fail(flag, ": the program has no functions that scan over ranks; compile the model with "
+               "--scan-shards");
+  if (options.throttle.isLimited())
+    fail(flag, ": MPI scans over the network that there is; leave --throttle out");
 }

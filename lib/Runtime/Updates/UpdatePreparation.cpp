@@ -1,0 +1,132 @@
+//===- UpdatePreparation.cpp - Variants and memory of updates -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Updates/UpdateExecutor.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Variants/Dispatch.h"
+
+using namespace bppsa::runtime;
+
+UpdateExecutor::UpdateExecutor(TrainingRun &run, BatchSource &source)
+    : run(run), source(source), session(run.session), model(run.model), ranks(run.ranks),
+      settings(run.settings), state(run.state), mail(ranks, model) {
+  prepareSteps();
+  prepareUpdates();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void UpdateExecutor::prepareSteps() {
+  if (run.data.stream)
+    return;
+  const Dataset &set = *run.data.set;
+  whole.batch = set.newBatch(run.capacity());
+  if (settings.tbptt)
+    segments = std::make_unique<Segments>(session, set, *settings.tbptt);
+  else if (run.sharesTime())
+    cutTime();
+  else if (isDeviceProgram() && run.batchesPerEpoch > 1 && settings.accumulate == 1)
+    whole.batch.keepSpares();
+  steps = std::make_unique<TrainingSteps>(session, set, whole.batch, stepKind());
+  // A run that goes on keeps its variant, and with it its bits.
+  if (settings.variant.empty() || !run.options.variant.isAuto())
+    settings.variant = chooseForAll();
+  if (!segments && !run.isPipelined() && steps->variant() != settings.variant)
+    steps->use(settings.variant, run.stepSizes());
+}
+
+void UpdateExecutor::cutTime() {
+  const Dataset &set = *run.data.set;
+  timeShares = TimeShare::filled(set.window().all, ranks.count());
+  if (!model.isStream()) {
+    scansShards = choosesShardScans();
+    if (scansShards)
+      ranks.prepareScans(static_cast<int>(timeShares));
+    shardMessages = std::make_unique<ShardMessages>(ranks, timeShares, set.window());
+    return;
+  }
+  segments = std::make_unique<Segments>(session, set, set.steps().value_or(1));
+  timeShard = std::make_unique<TimeShard>(session, *segments, ranks, timeShares);
+}
+
+bool UpdateExecutor::choosesShardScans() const {
+  if (run.options.shardBackward != ShardBackward::Auto)
+    return run.options.shardBackward == ShardBackward::Exscan;
+  return !run.options.throttle.isLimited() &&
+         isScanCheaper(model.shardScans, timeShares, settings.accumulate);
+}
+
+/// If layers go both ways, the ranks of the later steps begin with the reversed ones.
+std::string UpdateExecutor::stepKind() const {
+  if (!timeShares)
+    return "step";
+  bool isLate = 2 * ranks.rank() >= timeShares &&
+                model.hasFunction("late_shard." + model.variants.front().name);
+  return text(scansShards ? "scan_" : "", isLate ? "late_shard" : "shard");
+}
+
+/// The variant that the first rank chooses.
+std::string UpdateExecutor::chooseForAll() {
+  if (!ranks.isFirst())
+    return ranks.broadcast("");
+  int64_t updates = run.epochs * run.batchesPerEpoch;
+  if (!segments) {
+    steps->choose(run.options.variant, run.stepSizes(), std::max<int64_t>(1, updates - state.step),
+                  /*checks=*/ranks.isAlone());
+    return ranks.broadcast(steps->variant());
+  }
+  std::vector<int64_t> any(run.capacity(), 0);
+  run.data.set->gather(any.data(), static_cast<int64_t>(any.size()), whole.batch);
+  segments->restart(whole.batch);
+  VariantChoice choice =
+      chooseVariant(session, run.options.variant, "step", segments->fill(whole.batch, 0),
+                    updates * run.updatesPerBatch());
+  return ranks.broadcast(choice.variant->name);
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+void UpdateExecutor::prepareUpdates() {
+  std::vector<size_t> groups = groupsOf(model, settings.rateRules);
+  if (ranks.isAlone())
+    return prepareCarried();
+  if (!run.isPipelined()) {
+    exchange = std::make_unique<ExchangedUpdate>(session, ranks, run.options.exchange,
+                                                 stepFunction(), groups,
+                                                 model.sharesStatistics || timeShares);
+    return;
+  }
+  stages = std::make_unique<StageParameters>(session, ranks, settings.variant, groups);
+  if (model.areModules) {
+    module = std::make_unique<StepRun>(session, ranks, mail,
+                                       stageFunction(settings.variant, ranks.rank()), whole,
+                                       StepPorts{}, StepRun::Parts::Joined);
+    return;
+  }
+  stageUpdate = std::make_unique<StageUpdate>(run, *stages);
+  orders = std::make_unique<StageOrders>(ranks, model, run.options.pipeline);
+  if (orders->wantsTimes())
+    times = std::make_unique<PipelineTimes>(ranks, model);
+  // Fails before the first step if no order keeps to the memory limit.
+  orders->of(settings.accumulate);
+}
+
+/// If the program leaves gradients to the next step, and nothing waits for all of them.
+void UpdateExecutor::prepareCarried() {
+  carried.reset();
+  // Programs for several ranks announce final gradients too.
+  if (isDistributedProgram() || !run.data.set || segments || settings.accumulate > 1 ||
+      settings.clipNorm || model.firstUses.count(stepFunction()) == 0)
+    return;
+  carried = std::make_unique<CarriedUpdate>(
+      session, ranks, stepFunction(), groupsOf(model, settings.rateRules),
+      [this] { return run.data.set->newBatch(run.capacity()); });
+}
