@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Chaos.h"
+#include "Chaos.h"
 
 #include <atomic>
 #include <chrono>

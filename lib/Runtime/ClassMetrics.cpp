@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/ClassMetrics.h"
+#include "ClassMetrics.h"
 #include "bppsa/Program/Losses.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Commands.h"
-#include "bppsa/Runtime/ClassMetrics.h"
-#include "bppsa/Runtime/Description.h"
+#include "Commands.h"
+#include "ClassMetrics.h"
+#include "Description.h"
+#include "NaNSearch.h"
+#include "SegmentSteps.h"
+#include "Variants/MemoryUse.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/NaNSearch.h"
-#include "bppsa/Runtime/SegmentSteps.h"
-#include "bppsa/Runtime/Variants/MemoryUse.h"
 
 #include <algorithm>
 #include <cerrno>

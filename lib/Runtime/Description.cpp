@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Description.h"
+#include "Description.h"
 #include "bppsa/Program/Keys.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Distributed/Transport.h"

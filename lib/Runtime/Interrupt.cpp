@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Interrupt.h"
+#include "Interrupt.h"
 
 #include <atomic>
 #include <csignal>

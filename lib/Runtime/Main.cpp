@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Commands.h"
+#include "Description.h"
+#include "Distributed/Launch.h"
 #include "Training/Trainer.h"
-#include "bppsa/Runtime/Commands.h"
-#include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Device/Device.h"
-#include "bppsa/Runtime/Distributed/Launch.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/NaNSearch.h"
+#include "NaNSearch.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

@@ -7,13 +7,13 @@
 #include "bppsa/Runtime/Options.h"
 #include "Distributed/RankOptions.h"
 #include "OptionNumbers.h"
+#include "Training/Schedule.h"
 #include "UnknownWords.h"
+#include "Updates/StageOrders.h"
 #include "bppsa/Program/Mappings.h"
 #include "bppsa/Program/Optimizers.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Training/Schedule.h"
-#include "bppsa/Runtime/Updates/StageOrders.h"
 
 #include <CLI/CLI.hpp>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/SegmentSteps.h"
+#include "SegmentSteps.h"
 #include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"

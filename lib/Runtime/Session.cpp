@@ -5,12 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
+#include "Files/BatchLoader.h"
+#include "MemoryNeed.h"
 #include "bppsa/Program/Keys.h"
 #include "bppsa/Program/Optimizers.h"
-#include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Files/BatchLoader.h"
-#include "bppsa/Runtime/MemoryNeed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -287,6 +286,18 @@ Evaluation EvaluationSums::result() const {
     result.losses.push_back(value);
   }
   return result;
+}
+
+/// The samples of whole batches of `batchSize`, which go to the ranks in turn.
+static std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
+                                        const Ranks &ranks) {
+  if (ranks.isAlone())
+    return samples;
+  auto count = static_cast<int64_t>(samples.size());
+  std::vector<int64_t> own;
+  for (int64_t at = ranks.rank() * batchSize; at < count; at += ranks.count() * batchSize)
+    own.insert(own.end(), samples.begin() + at, samples.begin() + std::min(at + batchSize, count));
+  return own;
 }
 
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,

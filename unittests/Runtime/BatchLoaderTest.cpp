@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Files/BatchLoader.h"
+#include "Files/BatchLoader.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "bppsa/Runtime/Threads/Threads.h"

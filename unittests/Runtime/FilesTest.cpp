@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/Metrics.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/Npz.h"
-#include "bppsa/Runtime/Training/Metrics.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

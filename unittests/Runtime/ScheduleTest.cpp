@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Schedule.h"
+#include "Training/Schedule.h"
 #include "bppsa/Runtime/Error.h"
 #include "gtest/gtest.h"
 

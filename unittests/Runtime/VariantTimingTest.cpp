@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Variants/VariantTiming.h"
+#include "Variants/VariantTiming.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

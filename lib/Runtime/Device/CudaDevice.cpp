@@ -15,8 +15,8 @@
 #include "CudaGraphs.h"
 #include "CudaStaging.h"
 #include "CudaStreams.h"
+#include "Device/DeviceHeap.h"
 #include "bppsa/Runtime/Device/Device.h"
-#include "bppsa/Runtime/Device/DeviceHeap.h"
 
 #include <algorithm>
 #include <deque>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device/DeviceHeap.h"
+#include "Device/DeviceHeap.h"
 #include "../SizeClasses.h"
 #include "bppsa/Runtime/Device/Device.h"
 

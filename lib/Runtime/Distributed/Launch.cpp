@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Distributed/Launch.h"
+#include "Distributed/Launch.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 

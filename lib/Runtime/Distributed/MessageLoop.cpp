@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Distributed/MessageLoop.h"
+#include "Chaos.h"
+#include "Interrupt.h"
 #include "Tags.h"
+#include "Threads/SignalsBlocked.h"
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Interrupt.h"
-#include "bppsa/Runtime/Threads/SignalsBlocked.h"
 
 #include <algorithm>
 #include <chrono>

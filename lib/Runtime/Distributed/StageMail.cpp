@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Distributed/StageMail.h"
+#include "Distributed/StageMail.h"
 #include "Tags.h"
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Error.h"

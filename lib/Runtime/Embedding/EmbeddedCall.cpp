@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Embedding/EmbeddedCall.h"
+#include "Files/PositionWeights.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayChecks.h"
-#include "bppsa/Runtime/Files/PositionWeights.h"
 
 #include <algorithm>
 

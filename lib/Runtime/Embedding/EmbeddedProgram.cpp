@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
-#include "bppsa/Runtime/Description.h"
+#include "Description.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Random.h"

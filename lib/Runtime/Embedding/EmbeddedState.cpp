@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Files/OnnxFile.h"
+#include "Training/Checkpoint.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
-#include "bppsa/Runtime/Files/OnnxFile.h"
-#include "bppsa/Runtime/Training/Checkpoint.h"
 
 #include <algorithm>
 

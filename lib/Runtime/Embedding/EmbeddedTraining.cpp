@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Training/Metrics.h"
 #include "Training/Trainer.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Training/Metrics.h"
 
 #include <algorithm>
 

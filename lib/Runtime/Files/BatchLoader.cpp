@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Files/BatchLoader.h"
-#include "bppsa/Runtime/Chaos.h"
+#include "Files/BatchLoader.h"
+#include "Chaos.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Files/Dataset.h"
+#include "Files/PositionWeights.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayChecks.h"
-#include "bppsa/Runtime/Files/PositionWeights.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Files/OnnxFile.h"
+#include "Files/OnnxFile.h"
 #include "bppsa/Runtime/Files/AtomicFile.h"
 
 #include <cstring>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Files/PositionWeights.h"
+#include "Files/PositionWeights.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

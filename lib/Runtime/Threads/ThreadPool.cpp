@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Threads/ThreadPool.h"
+#include "Chaos.h"
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Chaos.h"
 #include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 

@@ -20,12 +20,29 @@ void BatchSource::beginEpoch() {
     ShuffleBlocks blocks = run.data.set->shuffleBlocks();
     order = blockwiseOrder(settings.seed, run.state.epoch, order, blocks.samples, blocks.together);
   }
-  samples = RankSamples(
-      std::move(order), [this](int64_t first) { return run.sizeOfBatch(first); },
-      [this](int64_t size) { return run.ownShare(size); });
-  loader = std::make_unique<BatchLoader>(
-      *run.data.set, samples.order(), samples.positionOf(run.state.batch * run.updateSize()),
-      run.capacity(), [this](int64_t position) { return samples.sizeAt(position); });
+  takeShares(order);
+  auto next = batches.lower_bound(run.state.batch * run.updateSize());
+  auto end = static_cast<int64_t>(samples.size());
+  loader = std::make_unique<BatchLoader>(*run.data.set, samples,
+                                         next == batches.end() ? end : next->second.begin,
+                                         run.capacity(), [this](int64_t position) {
+                                           auto found = sizes.find(position);
+                                           return found == sizes.end() ? 0 : found->second;
+                                         });
+}
+
+void BatchSource::takeShares(const std::vector<int64_t> &order) {
+  samples.clear();
+  batches.clear();
+  sizes.clear();
+  for (int64_t at = 0, size; (size = run.sizeOfBatch(at)) > 0; at += size) {
+    Share share = run.ownShare(size);
+    auto begin = static_cast<int64_t>(samples.size());
+    samples.insert(samples.end(), order.begin() + at + share.begin, order.begin() + at + share.end);
+    batches[at] = {begin, begin + share.size()};
+    if (share.size() > 0)
+      sizes[begin] = share.size();
+  }
 }
 
 bool BatchSource::findUpdate() {
@@ -38,7 +55,7 @@ bool BatchSource::findUpdate() {
 }
 
 void BatchSource::fill(int64_t first, Batch &batch) {
-  ownSize = samples.sizeOf(first);
+  ownSize = batches.at(first).size();
   allSize = run.sizeOfBatch(first);
   if (ownSize == 0) {
     // The step may run all the same, on anything, with a weight of 0.

@@ -7,10 +7,10 @@
 #ifndef BPPSA_LIB_RUNTIME_TRAINING_BATCHSOURCE_H
 #define BPPSA_LIB_RUNTIME_TRAINING_BATCHSOURCE_H
 
+#include "Files/BatchLoader.h"
 #include "Training/TrainingRun.h"
-#include "bppsa/Runtime/Distributed/RankSamples.h"
-#include "bppsa/Runtime/Files/BatchLoader.h"
 
+#include <map>
 #include <memory>
 
 namespace bppsa::runtime {
@@ -39,10 +39,16 @@ public:
   int64_t givenSamples = 0;
 
 private:
+  void takeShares(const std::vector<int64_t> &order);
   void skipBatches();
 
   TrainingRun &run;
-  RankSamples samples;
+  /// The samples of this rank, batch after batch.
+  std::vector<int64_t> samples;
+  /// The range in `samples` of each batch, by the number of its first sample in the epoch.
+  std::map<int64_t, Share> batches;
+  /// The sizes of ranges that are not empty, by where they begin.
+  std::map<int64_t, int64_t> sizes;
   std::unique_ptr<BatchLoader> loader;
   /// Whether the epoch of the stream is over; asking again would begin the next one.
   bool hasStreamEnded = false;

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "Training/Checkpoint.h"
+#include "Training/Metrics.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Training/Metrics.h"
 
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Metrics.h"
+#include "Training/Metrics.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <cerrno>

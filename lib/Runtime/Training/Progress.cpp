@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Progress.h"
+#include "Training/Progress.h"
+#include "Interrupt.h"
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Interrupt.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Commands.h"
 #include "Training/Trainer.h"
-#include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Training/RunFiles.h"
+#include "Files/OnnxFile.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Files/OnnxFile.h"
 
 using namespace bppsa::runtime;
 

@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_RUNTIME_TRAINING_RUNFILES_H
 #define BPPSA_LIB_RUNTIME_TRAINING_RUNFILES_H
 
+#include "Training/Metrics.h"
 #include "Training/TrainingRun.h"
-#include "bppsa/Runtime/Training/Metrics.h"
 
 namespace bppsa::runtime {
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/Segments.h"
+#include "Training/Segments.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 

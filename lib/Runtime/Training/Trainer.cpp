@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Training/Trainer.h"
+#include "Interrupt.h"
+#include "Training/Progress.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Interrupt.h"
-#include "bppsa/Runtime/Training/Progress.h"
 
 #include <algorithm>
 

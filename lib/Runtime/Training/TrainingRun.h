@@ -7,12 +7,12 @@
 #ifndef BPPSA_LIB_RUNTIME_TRAINING_TRAININGRUN_H
 #define BPPSA_LIB_RUNTIME_TRAINING_TRAININGRUN_H
 
+#include "Training/BatchStream.h"
+#include "Training/Checkpoint.h"
+#include "Training/Schedule.h"
+#include "Training/TrainingObserver.h"
 #include "Updates/DeferredUpdate.h"
 #include "bppsa/Runtime/Options.h"
-#include "bppsa/Runtime/Training/BatchStream.h"
-#include "bppsa/Runtime/Training/Checkpoint.h"
-#include "bppsa/Runtime/Training/Schedule.h"
-#include "bppsa/Runtime/Training/TrainingObserver.h"
 
 namespace bppsa::runtime {
 

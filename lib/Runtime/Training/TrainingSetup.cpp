@@ -4,19 +4,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NaNSearch.h"
+#include "Training/Segments.h"
 #include "Training/TrainingRun.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/NaNSearch.h"
 #include "bppsa/Runtime/Training/Random.h"
-#include "bppsa/Runtime/Training/Segments.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace bppsa::runtime;
 
-TrainingRun::TrainingRun(Session &session, const Options &options, Ranks &ranks,
-                         TrainingData given, TrainSettings defaults, int64_t earlier)
+TrainingRun::TrainingRun(Session &session, const Options &options, Ranks &ranks, TrainingData given,
+                         TrainSettings defaults, int64_t earlier)
     : session(session), program(session.program), model(program.model), options(options),
       ranks(ranks), data(std::move(given)), settings(std::move(defaults)),
       epochs(options.epochs.value_or(1)) {

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Training/TrainingSteps.h"
+#include "Training/TrainingSteps.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

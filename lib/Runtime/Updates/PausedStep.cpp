@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Updates/PausedStep.h"
-#include "bppsa/Runtime/Chaos.h"
-#include "bppsa/Runtime/Threads/SignalsBlocked.h"
+#include "Chaos.h"
+#include "Threads/SignalsBlocked.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <utility>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/PipelineTimes.h"
+#include "Updates/PipelineTimes.h"
 #include "bppsa/Runtime/Call.h"
 
 #include <algorithm>

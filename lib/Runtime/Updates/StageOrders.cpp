@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/StageOrders.h"
+#include "Updates/StageOrders.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Simulator/PipelineOrders.h"
 

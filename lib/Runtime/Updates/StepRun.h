@@ -7,9 +7,9 @@
 #ifndef BPPSA_LIB_RUNTIME_UPDATES_STEPRUN_H
 #define BPPSA_LIB_RUNTIME_UPDATES_STEPRUN_H
 
+#include "Distributed/StageMail.h"
 #include "Distributed/StepPorts.h"
 #include "Updates/PausedStep.h"
-#include "bppsa/Runtime/Distributed/StageMail.h"
 #include "bppsa/Runtime/Session.h"
 
 #include <map>

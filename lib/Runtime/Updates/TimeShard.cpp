@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Updates/TimeShard.h"
+#include "Updates/TimeShard.h"
 #include "bppsa/Runtime/Distributed/ShardScan.h"
 #include "bppsa/Runtime/Error.h"
 

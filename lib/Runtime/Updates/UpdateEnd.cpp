@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NaNSearch.h"
 #include "Updates/UpdateExecutor.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/NaNSearch.h"
 
 #include <cmath>
 
@@ -157,8 +157,7 @@ void UpdateExecutor::addLosses(bool fromSums) {
 
 /// Tells the other ranks the mean loss of the module and its weight.
 void UpdateExecutor::report(double loss, double weight) {
-  reports.push_back(
-      ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
+  reports.push_back(ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
   // Twice what keeps all modules busy; a rate search looks at each step.
   takeReports(run.searchedRate ? 0 : 2 * ranks.count());
 }

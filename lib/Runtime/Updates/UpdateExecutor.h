@@ -8,16 +8,15 @@
 #define BPPSA_LIB_RUNTIME_UPDATES_UPDATEEXECUTOR_H
 
 #include "Training/BatchSource.h"
+#include "Training/Segments.h"
+#include "Training/TrainingSteps.h"
 #include "Updates/CarriedUpdate.h"
 #include "Updates/ExchangedUpdate.h"
+#include "Updates/PipelineTimes.h"
+#include "Updates/StageOrders.h"
 #include "Updates/StageUpdate.h"
 #include "Updates/StepRun.h"
-#include "Updates/UpdatePlan.h"
-#include "bppsa/Runtime/Training/Segments.h"
-#include "bppsa/Runtime/Training/TrainingSteps.h"
-#include "bppsa/Runtime/Updates/PipelineTimes.h"
-#include "bppsa/Runtime/Updates/StageOrders.h"
-#include "bppsa/Runtime/Updates/TimeShard.h"
+#include "Updates/TimeShard.h"
 
 #include <deque>
 #include <functional>
@@ -25,6 +24,25 @@
 #include <set>
 
 namespace bppsa::runtime {
+
+struct Action {
+  enum class Kind {
+    /// Computes a whole step on the microbatch.
+    Step,
+    /// Runs the part `part` of a step that pauses, with the messages that it sends and receives.
+    Part,
+    /// Waits for the outcome of the last update. If it is taken back, the actions before this one
+    /// are repeated.
+    Validate,
+    /// Combines gradients and losses of the microbatches, and of all ranks.
+    Combine,
+    /// Updates the parameters, or lets updates follow where steps need them.
+    Update
+  };
+  Kind kind;
+  schedule::PipelineOp part = {schedule::OpKind::F, 0, 0};
+};
+using UpdatePlan = std::vector<Action>;
 
 /// Computes steps on the batches of a run and updates the parameters: plans the actions of a batch
 /// and performs them in one loop. All ranks make the same calls.

@@ -99,9 +99,9 @@ void UpdateExecutor::prepareUpdates() {
   if (ranks.isAlone())
     return prepareCarried();
   if (!run.isPipelined()) {
-    exchange = std::make_unique<ExchangedUpdate>(session, ranks, run.options.exchange,
-                                                 stepFunction(), groups,
-                                                 model.sharesStatistics || timeShares);
+    exchange =
+        std::make_unique<ExchangedUpdate>(session, ranks, run.options.exchange, stepFunction(),
+                                          groups, model.sharesStatistics || timeShares);
     return;
   }
   stages = std::make_unique<StageParameters>(session, ranks, settings.variant, groups);

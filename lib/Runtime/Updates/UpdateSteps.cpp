@@ -128,8 +128,7 @@ void UpdateExecutor::runSegment(int64_t number) {
   segments->fill(whole.batch, number);
   for (size_t i = 0; i < whole.weights.size(); ++i)
     whole.weights[i] = segments->weightOf(whole.batch, number, i);
-  compute(/*gives=*/true,
-          [&] { segments->run("step." + settings.variant, whole.batch, number); });
+  compute(/*gives=*/true, [&] { segments->run("step." + settings.variant, whole.batch, number); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,7 +136,9 @@ void UpdateExecutor::runSegment(int64_t number) {
 //===----------------------------------------------------------------------===//
 
 /// Whether nothing is left to do for the microbatch in the stage.
-static bool isLast(schedule::PipelineOp op) { return op.kind == OpKind::W || op.kind == OpKind::BW; }
+static bool isLast(schedule::PipelineOp op) {
+  return op.kind == OpKind::W || op.kind == OpKind::BW;
+}
 
 void UpdateExecutor::runPart(schedule::PipelineOp op) {
   if (isCarried)
@@ -199,8 +200,8 @@ void UpdateExecutor::runCarried() {
 void UpdateExecutor::runShareOfStream(OpKind kind) {
   if (kind == OpKind::F) {
     source.fill(state.batch * run.updateSize(), whole.batch);
-    whole.weights = isIdle() ? std::vector<double>(model.losses.size())
-                             : timeShard->runForward(whole.batch);
+    whole.weights =
+        isIdle() ? std::vector<double>(model.losses.size()) : timeShard->runForward(whole.batch);
   } else if (!isIdle()) {
     timeShard->receiveCotangents(stepFunction());
     compute(/*gives=*/false, [this] { timeShard->runBackward(); });

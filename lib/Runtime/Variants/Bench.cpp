@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Commands.h"
+#include "Commands.h"
+#include "Variants/BenchMemory.h"
+#include "Variants/Calibration.h"
+#include "Variants/Stopwatch.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
-#include "bppsa/Runtime/Variants/BenchMemory.h"
-#include "bppsa/Runtime/Variants/Calibration.h"
-#include "bppsa/Runtime/Variants/Stopwatch.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -9,12 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Variants/BenchMemory.h"
+#include "Variants/BenchMemory.h"
+#include "Variants/Stopwatch.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayFiles.h"
 #include "bppsa/Runtime/Files/Dataset.h"
-#include "bppsa/Runtime/Variants/Stopwatch.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Variants/Calibration.h"
+#include "Variants/Calibration.h"
+#include "Commands.h"
+#include "Variants/Stopwatch.h"
 #include "bppsa/CostModel/Machines/CalibrationFit.h"
-#include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/AtomicFile.h"
-#include "bppsa/Runtime/Variants/Stopwatch.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Variants/Dispatch.h"
+#include "Variants/Calibration.h"
+#include "Variants/VariantTiming.h"
 #include "bppsa/Program/Mappings.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
-#include "bppsa/Runtime/Variants/Calibration.h"
-#include "bppsa/Runtime/Variants/VariantTiming.h"
 
 #include <algorithm>
 #include <limits>

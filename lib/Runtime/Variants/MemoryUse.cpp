@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Variants/MemoryUse.h"
-#include "bppsa/Runtime/SegmentSteps.h"
-#include "bppsa/Runtime/Variants/BenchMemory.h"
-#include "bppsa/Runtime/Variants/Stopwatch.h"
+#include "Variants/MemoryUse.h"
+#include "SegmentSteps.h"
+#include "Variants/BenchMemory.h"
+#include "Variants/Stopwatch.h"
 
 using namespace bppsa::runtime;
 using nlohmann::ordered_json;

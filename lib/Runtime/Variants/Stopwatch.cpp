@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Variants/Stopwatch.h"
+#include "Variants/Stopwatch.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device/DeviceHeap.h"
+#include "Device/DeviceHeap.h"
 #include "gtest/gtest.h"
 
 #include <iterator>

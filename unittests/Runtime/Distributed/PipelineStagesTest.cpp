@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Distributed/StageMail.h"
 #include "MemoryNetwork.h"
-#include "bppsa/Runtime/Distributed/StageMail.h"
-#include "bppsa/Runtime/Updates/PipelineTimes.h"
-#include "bppsa/Runtime/Updates/StageOrders.h"
+#include "Updates/PipelineTimes.h"
+#include "Updates/StageOrders.h"
 #include "gtest/gtest.h"
 
 using namespace bppsa::runtime;

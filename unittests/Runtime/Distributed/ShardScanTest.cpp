@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryNetwork.h"
-#include "bppsa/Runtime/Updates/TimeShard.h"
+#include "Updates/TimeShard.h"
 #include "gtest/gtest.h"
 
 #include <random>

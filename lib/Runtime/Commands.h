@@ -1,0 +1,27 @@
+//===- Commands.h - The other commands ------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_COMMANDS_H
+#define BPPSA_LIB_RUNTIME_COMMANDS_H
+
+#include "bppsa/Runtime/Distributed/Ranks.h"
+#include "bppsa/Runtime/Options.h"
+
+namespace bppsa::runtime {
+
+/// Each runs one command; results go to stdout or into --out. They throw Error.
+void evalCommand(const Program &program, const Options &options, Ranks &ranks);
+void inferCommand(const Program &program, const Options &options);
+void gradCommand(const Program &program, const Options &options);
+void benchCommand(const Program &program, const Options &options);
+void infoCommand(const Program &program, const Options &options);
+
+/// Prints a line to stdout; throws Error when it cannot be written.
+void printLine(const std::string &line);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_COMMANDS_H

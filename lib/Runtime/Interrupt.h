@@ -1,0 +1,21 @@
+//===- Interrupt.h - Signals that end training ----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_INTERRUPT_H
+#define BPPSA_LIB_RUNTIME_INTERRUPT_H
+
+namespace bppsa::runtime {
+
+/// From here on the first SIGINT, SIGTERM or SIGHUP is only noted; a second one ends the process as
+/// usual.
+void noteInterrupts();
+
+/// The signal that was noted, or 0.
+int notedInterrupt();
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_INTERRUPT_H

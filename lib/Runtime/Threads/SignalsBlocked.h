@@ -1,0 +1,33 @@
+//===- SignalsBlocked.h - threads that take no signals ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_THREADS_SIGNALSBLOCKED_H
+#define BPPSA_LIB_RUNTIME_THREADS_SIGNALSBLOCKED_H
+
+#include <csignal>
+#include <pthread.h>
+
+namespace bppsa::runtime {
+
+/// Blocks all signals for the calling thread, and for the threads that it starts, while this lives.
+/// Signals are for the thread that trains.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+
+private:
+  sigset_t before;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_THREADS_SIGNALSBLOCKED_H

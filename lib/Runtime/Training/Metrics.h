@@ -1,0 +1,43 @@
+//===- Metrics.h - Training metrics as JSON lines -------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_TRAINING_METRICS_H
+#define BPPSA_LIB_RUNTIME_TRAINING_METRICS_H
+
+#include "Training/Checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+namespace bppsa::runtime {
+
+/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}, and
+/// with several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}; what
+/// was not computed is null.
+nlohmann::ordered_json toJson(const EpochRecord &record);
+EpochRecord recordOf(const nlohmann::json &object);
+
+/// The file of --log: one JSON object a line and epoch. A new run replaces the file; a resumed one
+/// writes the epochs of its checkpoint again before its own.
+class MetricsLog {
+public:
+  /// Throws Error when the file cannot be written; does not create it.
+  explicit MetricsLog(const std::string &path);
+  ~MetricsLog();
+  MetricsLog(const MetricsLog &) = delete;
+
+  /// Writes those records of `history` that are not in the file yet. Throws Error and leaves the
+  /// file as it was where they cannot be written; the next call tries again.
+  void add(const std::vector<EpochRecord> &history);
+
+private:
+  std::string path;
+  int descriptor = -1;
+  size_t written = 0;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_TRAINING_METRICS_H
