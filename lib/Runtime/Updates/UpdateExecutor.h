@@ -25,11 +25,15 @@
 
 namespace bppsa::runtime {
 
+/// An action of an update. Two things are not actions of their own, because they happen inside a
+/// compiled step, between its operations: messages of stages and time shards, which the step sends
+/// and receives through its ports, and updates that wait until the step needs the parameter
+/// (DeferredUpdate).
 struct Action {
   enum class Kind {
     /// Computes a whole step on the microbatch.
     Step,
-    /// Runs the part `part` of a step that pauses, with the messages that it sends and receives.
+    /// Runs the part `part` of a step that pauses.
     Part,
     /// Waits for the outcome of the last update. If it is taken back, the actions before this one
     /// are repeated.
