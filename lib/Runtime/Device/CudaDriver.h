@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_CUDADRIVER_H
-#define BPPSA_LIB_RUNTIME_CUDADRIVER_H
+#ifndef BPPSA_LIB_RUNTIME_DEVICE_CUDADRIVER_H
+#define BPPSA_LIB_RUNTIME_DEVICE_CUDADRIVER_H
 
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/ObjectInterface.h"
@@ -122,4 +122,4 @@ Module loadImage(const Driver &driver, const bppsa_device_image *images, int maj
 
 } // namespace bppsa::runtime::cuda
 
-#endif // BPPSA_LIB_RUNTIME_CUDADRIVER_H
+#endif // BPPSA_LIB_RUNTIME_DEVICE_CUDADRIVER_H

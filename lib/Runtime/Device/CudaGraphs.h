@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_CUDAGRAPHS_H
-#define BPPSA_LIB_RUNTIME_CUDAGRAPHS_H
+#ifndef BPPSA_LIB_RUNTIME_DEVICE_CUDAGRAPHS_H
+#define BPPSA_LIB_RUNTIME_DEVICE_CUDAGRAPHS_H
 
 #include "CudaDriver.h"
 #include "bppsa/Runtime/Device/Device.h"
@@ -80,4 +80,4 @@ private:
 
 } // namespace bppsa::runtime::cuda
 
-#endif // BPPSA_LIB_RUNTIME_CUDAGRAPHS_H
+#endif // BPPSA_LIB_RUNTIME_DEVICE_CUDAGRAPHS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_CUDASTAGING_H
-#define BPPSA_LIB_RUNTIME_CUDASTAGING_H
+#ifndef BPPSA_LIB_RUNTIME_DEVICE_CUDASTAGING_H
+#define BPPSA_LIB_RUNTIME_DEVICE_CUDASTAGING_H
 
 #include "CudaDriver.h"
 
@@ -53,4 +53,4 @@ private:
 
 } // namespace bppsa::runtime::cuda
 
-#endif // BPPSA_LIB_RUNTIME_CUDASTAGING_H
+#endif // BPPSA_LIB_RUNTIME_DEVICE_CUDASTAGING_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_CUDASTREAMS_H
-#define BPPSA_LIB_RUNTIME_CUDASTREAMS_H
+#ifndef BPPSA_LIB_RUNTIME_DEVICE_CUDASTREAMS_H
+#define BPPSA_LIB_RUNTIME_DEVICE_CUDASTREAMS_H
 
 #include "CudaDriver.h"
 #include "CudaGraphs.h"
@@ -100,4 +100,4 @@ private:
 
 } // namespace bppsa::runtime::cuda
 
-#endif // BPPSA_LIB_RUNTIME_CUDASTREAMS_H
+#endif // BPPSA_LIB_RUNTIME_DEVICE_CUDASTREAMS_H

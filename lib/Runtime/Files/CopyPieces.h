@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_COPYPIECES_H
-#define BPPSA_LIB_RUNTIME_COPYPIECES_H
+#ifndef BPPSA_LIB_RUNTIME_FILES_COPYPIECES_H
+#define BPPSA_LIB_RUNTIME_FILES_COPYPIECES_H
 
 #include <cstddef>
 #include <cstdint>
@@ -43,4 +43,4 @@ inline void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64
 
 } // namespace bppsa::runtime
 
-#endif // BPPSA_LIB_RUNTIME_COPYPIECES_H
+#endif // BPPSA_LIB_RUNTIME_FILES_COPYPIECES_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_RUNTIME_DEVICE_H
-#define BPPSA_RUNTIME_DEVICE_H
+#ifndef BPPSA_RUNTIME_DEVICE_DEVICE_H
+#define BPPSA_RUNTIME_DEVICE_DEVICE_H
 
 #include "bppsa/Runtime/ObjectInterface.h"
 
@@ -168,4 +168,4 @@ std::string describeBytes(uint64_t bytes);
 extern "C" __attribute__((weak)) bppsa::runtime::Device *
 bppsa_make_emulated_device(const bppsa_device_kernel *kernels);
 
-#endif // BPPSA_RUNTIME_DEVICE_H
+#endif // BPPSA_RUNTIME_DEVICE_DEVICE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_RUNTIME_DEVICEMIRROR_H
-#define BPPSA_RUNTIME_DEVICEMIRROR_H
+#ifndef BPPSA_RUNTIME_DEVICE_DEVICEMIRROR_H
+#define BPPSA_RUNTIME_DEVICE_DEVICEMIRROR_H
 
 #include <cstdint>
 #include <vector>
@@ -64,4 +64,4 @@ private:
 
 } // namespace bppsa::runtime
 
-#endif // BPPSA_RUNTIME_DEVICEMIRROR_H
+#endif // BPPSA_RUNTIME_DEVICE_DEVICEMIRROR_H
