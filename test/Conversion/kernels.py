@@ -5,6 +5,8 @@ is for the level of x86-64 that has it, or for the next lower one that this mach
 """
 
 import ctypes
+import hashlib
+import os
 import pathlib
 import shutil
 
@@ -59,6 +61,28 @@ def allocate(shape, skipped):
     return array
 
 
+def compile_stubs(level):
+    """The object of STUBS for one level of x86-64, which every library of kernels shares."""
+    text = STUBS.read_bytes()
+    name = f"stubs-{level}-{hashlib.sha256(text).hexdigest()[:16]}.o"
+    path = harness.programs_directory() / name
+    options = ["-O2", f"-march={level}", "-fPIC", "-w"]
+    with harness.locked(path.with_suffix(".lock")):
+        if not path.exists():
+            command = [require_program("clang-22"), *options, "-c", STUBS, "-o", path]
+            harness.check_succeeded(harness.run(*command))
+    return path
+
+
+def choose_level():
+    """-O0 for seven tests of eight, -O2 for the others and for benchmarks.
+
+    All kernels of a test have the same level, as tests compare the bits of their results.
+    """
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" (")[0]
+    return [*(harness.choose_level(test.encode()) if test else []), "-O2"][0]
+
+
 class Kernels:
     """The functions of a module."""
 
@@ -68,12 +92,12 @@ class Kernels:
         (path / "source.mlir").write_text(ir)
         lowered, translated, library = path / "low.mlir", path / "low.ll", path / "low.so"
         pipeline = f"--bppsa-cpu-pipeline=registers={registers} {options}"
-        opt = harness.require_tool("bppsa-opt")
+        opt, level = harness.require_tool("bppsa-opt"), runnable_level(registers)
         for command in (
             (opt, path / "source.mlir", pipeline, "-o", lowered),
             (translate, "--mlir-to-llvmir", lowered, "-o", translated),
-            (clang, "-O2", f"-march={runnable_level(registers)}", "-shared", "-fPIC", "-w",
-             "-Wl,-Bsymbolic", translated, STUBS, "-lm", "-o", library),
+            (clang, choose_level(), f"-march={level}", "-shared", "-fPIC", "-w",
+             "-Wl,-Bsymbolic", translated, compile_stubs(level), "-lm", "-o", library),
         ):  # fmt: skip
             harness.check_succeeded(harness.run(*command))
         self.lowered = lowered.read_text()
