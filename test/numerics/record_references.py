@@ -1,6 +1,6 @@
 """Records the references of few values that the tests have computed, for those of later runs:
 
-    .venv/bin/python -m pytest test && PYTHONPATH=test .venv/bin/python test/numerics/record_references.py
+    BPPSA_ALL_REFERENCES=1 .venv/bin/python -m pytest test && PYTHONPATH=test .venv/bin/python test/numerics/record_references.py
 
 What is recorded already stays, unless the text of the reference has changed since.
 """
@@ -13,11 +13,14 @@ MOST_VALUES = 4000
 
 def main():
     entries = dict(references.recorded())
-    for path in references.DIRECTORY.glob("*.npz"):
-        with np.load(path) as stored:
-            arrays = dict(stored)
+    for path in references.DIRECTORY.glob("*-64.npz"):
+        key = path.stem.removesuffix("-64")
+        arrays = {}
+        for prefix in references.PREFIXES:
+            with np.load(path.with_name(f"{key}-{prefix[:-1]}.npz")) as stored:
+                arrays |= {prefix + name: array for name, array in stored.items()}
         if sum(array.size for array in arrays.values()) <= len(references.PREFIXES) * MOST_VALUES:
-            entries[path.stem] = arrays
+            entries[key] = arrays
     references.record(entries)
     print(f"{len(entries)} references, {references.RECORDED.stat().st_size} bytes")
 
