@@ -5,9 +5,12 @@ no product commutes, with cotangents injected at every step and values emitted f
 second one only scales its states, so that its trees are made of diagonals.
 """
 
+import itertools
+
 import harness
 import numpy as np
 import pytest
+from gradients import append_calls
 
 B, N1, N2 = 3, 4, 2
 PLANS = ["hybrid:0", "blelloch", "hybrid:1", "hybrid:2", "hybrid:9"]
@@ -149,56 +152,64 @@ def check(found, expected):
         np.testing.assert_allclose(value, exact, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
+# Whether cotangents are injected at every step, and whether the chain walks forward.
+VARIANTS = list(itertools.product([False, True], repeat=2))
+
+
+def check_variants(tmp_path, link, exact, T, passes, attributes=""):
+    """Checks the chains of all variants, which one process transforms; returns the function of each."""
+    arrays = make_arrays(T)
+    chains = [make_chain(link, T, *variant, attributes) for variant in VARIANTS]
+    names = [f"chain{k}" for k in range(len(chains))]
+    source = "".join(c.replace("@chain(", f"@{name}(") for c, name in zip(chains, names))
+    module = optimize(tmp_path, source, *passes)
+    calls = append_calls(module, [(name, arrays) for name in names], arrays)
+    found = interpret(tmp_path, calls.replace("@calls(", "@chain("), arrays)
+    for k, (injected, reverse) in enumerate(VARIANTS):
+        check(found[3 * k : 3 * k + 3], exact(arrays, reverse, injected))
+    functions = module.split("func.func ")[1:]
+    assert len(functions) == len(VARIANTS)
+    return functions
+
+
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("T", [1, 2, 3, 7, 8, 13])
-def test_expanded_tree(T, plan, injected, reverse, tmp_path):
-    arrays = make_arrays(T)
-    ir = make_chain(CHAIN, T, injected, reverse)
+def test_expanded_tree(T, plan, tmp_path):
     passes = [f"--bppsa-scan=algorithm={plan}", INFER, "--bppsa-expand-scan=unroll-up-to=64"]
-    tree = optimize(tmp_path, ir, *passes)
-    assert "bppsa.chain" not in tree
-    check(interpret(tmp_path, tree, arrays), run_chain(arrays, reverse, injected))
+    for tree in check_variants(tmp_path, CHAIN, run_chain, T, passes):
+        assert "bppsa.chain" not in tree
 
 
-@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
 @pytest.mark.parametrize("lanes", [0, 2], ids=["plain", "packed"])
 @pytest.mark.parametrize(
     "link, exact", [(CHAIN, run_chain), (SCALED, run_scaled)], ids=["products", "scaled"]
 )
 @pytest.mark.parametrize("plan", ["blelloch", "hybrid:1"])
 @pytest.mark.parametrize("T", [1, 2, 7, 8])
-def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_path):
+def test_tree_of_factors(T, plan, link, exact, lanes, tmp_path):
     """Loops whose leaves are made of the scaled matrices that the Jacobian of the link is."""
-    arrays = make_arrays(T)
-    ir = make_chain(link, T, injected, reverse)
     passes = [f"--bppsa-scan=algorithm={plan}"]
     if lanes:
         passes += [f"--bppsa-choose-cpu-mapping=lanes={lanes}", "--bppsa-pack-batch"]
-    tree = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan=factor-links")
-    assert "bppsa.factored_transition" in tree and "bppsa.transition" not in tree
-    check(interpret(tmp_path, tree, arrays), exact(arrays, reverse, injected))
+    passes += [INFER, "--bppsa-expand-scan=factor-links"]
+    for tree in check_variants(tmp_path, link, exact, T, passes):
+        assert "bppsa.factored_transition" in tree and "bppsa.transition" not in tree
 
 
-@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
 @pytest.mark.parametrize(
     "link, exact", [(CHAIN, run_chain), (DIAGONAL, walk_diagonal)], ids=["products", "diagonal"]
 )
 @pytest.mark.parametrize("plan", ["chunked:1", "chunked:3", "chunked:8"])
 @pytest.mark.parametrize("T", [1, 3, 8, 13])
-def test_chunks_in_lanes(T, plan, link, exact, injected, reverse, tmp_path):
-    arrays = make_arrays(T)
-    ir = make_chain(link, T, injected, reverse, attributes="attributes {bppsa.lanes = 1 : i64}")
+def test_chunks_in_lanes(T, plan, link, exact, tmp_path):
     passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-choose-cpu-mapping", "--bppsa-pack-batch"]
-    rows = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan")
+    passes += [INFER, "--bppsa-expand-scan"]
+    attributes = "attributes {bppsa.lanes = 1 : i64}"
     # One chunk is the sequential chain.
     is_one = int(plan.split(":")[1]) >= T
-    assert ("bppsa.pack_chunks" in rows) != is_one
-    assert rows.count("bppsa.transition ") == (0 if is_one else 1)
-    check(interpret(tmp_path, rows, arrays), exact(arrays, reverse, injected))
+    for rows in check_variants(tmp_path, link, exact, T, passes, attributes):
+        assert ("bppsa.pack_chunks" in rows) != is_one
+        assert rows.count("bppsa.transition ") == (0 if is_one else 1)
 
 
 LEAVES = """
