@@ -66,7 +66,7 @@ class Module:
 
 def read_signature(text, function):
     """The types of the arguments and of the results of a function."""
-    (line,) = re.findall(rf"^ *func\.func @{function}\((.*)\{{$", text, re.M)
+    (line,) = re.findall(rf"^ *func\.func (?:private )?@{function}\((.*)\{{$", text, re.M)
     # Attributes, which may contain maps with arrows of their own, are in braces.
     arguments, results = re.sub(r"\{[^{}]*\}", "", line).split(") -> ")
     return [re.findall(r"tensor<[^>]*>", part) for part in (arguments, results)]
