@@ -36,7 +36,7 @@ OPTIONS = {
     "bppsa-scan-links": [
         f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]
     ],
-    "bppsa-sparsify-products": ["most-share=1"],
+    "bppsa-sparsify-products": ["max-share=1"],
 }
 
 

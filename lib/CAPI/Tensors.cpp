@@ -16,9 +16,9 @@ using namespace bppsa::runtime;
 // Types
 //===----------------------------------------------------------------------===//
 
-static constexpr DType dtypes[] = {DType::F16, DType::F32, DType::F64, DType::I8,
-                                   DType::I16, DType::I32, DType::I64, DType::U8,
-                                   DType::U16, DType::U32, DType::U64, DType::Bool};
+static constexpr DType kDtypes[] = {DType::F16, DType::F32, DType::F64, DType::I8,
+                                    DType::I16, DType::I32, DType::I64, DType::U8,
+                                    DType::U16, DType::U32, DType::U64, DType::Bool};
 
 DLDataType capi::toDLDataType(DType dtype) {
   DLDataTypeCode code = kDLUInt;
@@ -44,7 +44,7 @@ DLDataType capi::toDLDataType(DType dtype) {
 }
 
 static DType toDType(DLDataType type, const std::string &name) {
-  for (DType dtype : dtypes) {
+  for (DType dtype : kDtypes) {
     DLDataType known = capi::toDLDataType(dtype);
     if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes)
       return dtype;

@@ -21,7 +21,7 @@ using namespace bppsa;
 using program::LossKind;
 
 /// More ranks than that have nobody's layers.
-static constexpr int64_t kMostStages = 1024;
+static constexpr int64_t kMaxStages = 1024;
 
 namespace {
 /// Collects the mistakes of some options.
@@ -245,8 +245,8 @@ void Validator::checkPlacement() {
     return;
   int64_t ranks = *training.pipelineRanks;
   int64_t chunks = training.pipelineChunks.value_or(schedule::getUsualChunks(*kind));
-  require(ranks >= 2 && ranks <= kMostStages,
-          "--pipeline must be 2 to " + Twine(kMostStages) + ", found " + Twine(ranks));
+  require(ranks >= 2 && ranks <= kMaxStages,
+          "--pipeline must be 2 to " + Twine(kMaxStages) + ", found " + Twine(ranks));
   bool isV = kind->name == schedule::PlacementKind::Name::V;
   std::string taken = isV ? "2" : "a positive multiple of " + std::to_string(kind->group);
   require(schedule::takesChunks(*kind, chunks),
@@ -254,9 +254,9 @@ void Validator::checkPlacement() {
               training.pipelinePlacement + ", found " + Twine(chunks));
   if (ranks < 1)
     return;
-  require(chunks <= kMostStages / ranks,
+  require(chunks <= kMaxStages / ranks,
           "--pipeline-chunks makes " + Twine(chunks) + " stages on each of " + Twine(ranks) +
-              " ranks, accepted are " + Twine(kMostStages) + " in all");
+              " ranks, accepted are " + Twine(kMaxStages) + " in all");
 }
 
 /// Stages follow one loss, or are modules that have one each.

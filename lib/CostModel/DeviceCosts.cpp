@@ -34,7 +34,7 @@ static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle 
 static constexpr double kWarpHandOver = 45;
 
 /// What a multiprocessor holds.
-static constexpr int64_t kMostBlocks = 32, kMostResidentThreads = 2048, kSharedBytes = 227 << 10;
+static constexpr int64_t kMaxBlocks = 32, kMaxResidentThreads = 2048, kSharedBytes = 227 << 10;
 
 /// A product of tiles keeps a scheduler as busy as so many instructions.
 static constexpr double kProductIssues = 4;
@@ -46,8 +46,8 @@ static constexpr int64_t kRegistersWithoutEntries = 64;
 /// bytes of shared memory together.
 static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedBytes) {
   // A kibibyte is the system's.
-  return std::max<int64_t>(1, std::min({kMostBlocks, kMostResidentThreads / threads,
-                                        cost::registersOfBlock / (registers * threads),
+  return std::max<int64_t>(1, std::min({kMaxBlocks, kMaxResidentThreads / threads,
+                                        cost::kRegistersOfBlock / (registers * threads),
                                         kSharedBytes / (sharedBytes + 1024)}));
 }
 
@@ -76,7 +76,7 @@ private:
 
   SmallVector<Operation *> ops;
   ValueRange roots;
-  int64_t mostRows = 1, entries = 0;
+  int64_t maxRows = 1, entries = 0;
   std::vector<int64_t> columns;
   /// Different matrices, and what they multiply.
   llvm::SetVector<std::pair<Value, unsigned>> factors;
@@ -104,7 +104,7 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
   llvm::SetVector<Operation *> needed;
   auto add = [&](Value value) {
     if (auto type = dyn_cast<VectorType>(value.getType()); type && type.getRank() == 1)
-      mostRows = std::max(mostRows, type.getDimSize(0));
+      maxRows = std::max(maxRows, type.getDimSize(0));
     if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &body)
       needed.insert(op);
   };
@@ -171,7 +171,7 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   bool isShared = mapping.is(GPUKernel::Cooperative);
   bool inRegisters = !isShared && mapping.keepsMatricesInRegisters();
   int64_t parts = mapping.getParts(),
-          threads = isShared ? cost::roundUpToWarps(mostRows) : mapping.getThreads();
+          threads = isShared ? cost::roundUpToWarps(maxRows) : mapping.getThreads();
   // A load for each multiply-add, or for four where rows are not shared; from memory two, with
   // their addresses.
   double perTerm = !inRegisters ? 3.5 : parts > 1 ? 2 : 1.25;
@@ -179,14 +179,14 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   for (Operation *op : ops)
     instructions += getRowCost(op).first;
   int64_t registers =
-      inRegisters ? countEntriesOfRow(parts) + cost::otherRegisters : kRegistersWithoutEntries;
+      inRegisters ? countEntriesOfRow(parts) + cost::kOtherRegisters : kRegistersWithoutEntries;
   StepCost step;
   // Few instructions are issued while others wait: there is one warp, and what it waits for is
   // read.
   step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
   step.instructions = instructions;
-  step.warps = threads / cost::warpThreads;
-  step.resident = countResident(threads, registers, 4 * 8 * vectors * mostRows);
+  step.warps = threads / cost::kWarpThreads;
+  step.resident = countResident(threads, registers, 4 * 8 * vectors * maxRows);
   return step;
 }
 
@@ -226,10 +226,10 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
   StepCost step;
   step.cycles = instructions + depth + kWarpHandOver * handOvers;
   step.instructions = instructions;
-  step.resident = countResident(cost::warpThreads,
+  step.resident = countResident(cost::kWarpThreads,
                                 40 + 2 * values + (inRegisters ? countEntriesOfColumn(parts) : 0),
                                 inRegisters ? 0 : 4 * entries);
-  step.columns = static_cast<double>(cost::warpThreads / parts);
+  step.columns = static_cast<double>(cost::kWarpThreads / parts);
   return step;
 }
 
@@ -247,16 +247,16 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
   for (Value sequence : saved)
     savedElements += cast<ShapedType>(sequence.getType()).getShape().back();
   for (Value value : shared)
-    sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
-  int64_t warps = mapping.getThreads() / cost::warpThreads, width = mapping.getColumns();
-  int64_t slots = llvm::divideCeil(ColumnTilePlan::getNumTiles(mostRows), warps);
+    sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::kTileRows);
+  int64_t warps = mapping.getThreads() / cost::kWarpThreads, width = mapping.getColumns();
+  int64_t slots = llvm::divideCeil(ColumnTilePlan::getNumTiles(maxRows), warps);
 
-  double instructions = 40.0 + savedElements / mostRows * 2.0 * slots;
+  double instructions = 40.0 + savedElements / maxRows * 2.0 * slots;
   int64_t matrices = 0;
   for (Operation *op : ops)
     instructions +=
         getRowCost(op).first * slots * (columnTiles.contains(op->getResult(0)) ? 4 * width : 2);
-  auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
+  auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::kTileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
   bool inRegisters = mapping.keepsMatricesInRegisters();
@@ -272,19 +272,19 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
   step.instructions = instructions;
   step.warps = warps;
   step.resident = countResident(mapping.getThreads(), 66 + (inRegisters ? matrices : 30),
-                                ring + sharedRows * 4 * cost::tileColumns * width);
-  int64_t numColumnTiles = llvm::divideCeil(rows, cost::tileColumns * width);
+                                ring + sharedRows * 4 * cost::kTileColumns * width);
+  int64_t numColumnTiles = llvm::divideCeil(rows, cost::kTileColumns * width);
   step.columns = static_cast<double>(rows) / static_cast<double>(numColumnTiles);
   return step;
 }
 
 /// A thread has a row: of a product of a map and a vector, or of two maps.
 static StepCost getMapStep(int64_t rows, double terms) {
-  int64_t threads = std::min(cost::roundUpToWarps(rows), cost::mostThreads);
+  int64_t threads = std::min(cost::roundUpToWarps(rows), cost::kMaxThreads);
   StepCost step;
   step.cycles = kHandOver + kMemory + 2 * kDependent * terms;
   step.instructions = 20 + 4 * terms;
-  step.warps = threads / cost::warpThreads;
+  step.warps = threads / cost::kWarpThreads;
   step.resident = countResident(threads, kRegistersWithoutEntries, 8 * rows);
   return step;
 }
@@ -294,13 +294,13 @@ static StepCost getSmallCarry(double terms) {
   StepCost step;
   step.cycles = kWarpHandOver + 33 + 3 * terms;
   step.instructions = 46 + 2 * terms;
-  step.resident = kMostBlocks / 4;
+  step.resident = kMaxBlocks / 4;
   return step;
 }
 
 /// That of a body of which no kernel has rows: a graph.
 static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
-  return GPUMappingAttr::get(loop.getContext(), kernel, cost::warpThreads, /*parts=*/1, /*rows=*/0,
+  return GPUMappingAttr::get(loop.getContext(), kernel, cost::kWarpThreads, /*parts=*/1, /*rows=*/0,
                              /*columns=*/0, Residence::Memory, /*stages=*/0, TensorPrecision::FP32,
                              /*offset=*/{});
 }
@@ -360,7 +360,7 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
     chain.of(Work::Column) = states.getBlockStep(columns, numSaved + numStates);
   double terms = static_cast<double>(chain.columns);
   chain.of(Work::Carry) =
-      chain.rows <= cost::mostColumnRows ? getSmallCarry(terms) : getMapStep(chain.rows, terms);
+      chain.rows <= cost::kMaxColumnRows ? getSmallCarry(terms) : getMapStep(chain.rows, terms);
   chain.of(Work::Product) = getMapStep(chain.rows, terms * terms);
   return chain;
 }

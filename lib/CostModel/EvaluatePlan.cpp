@@ -39,13 +39,13 @@ static void emitRemark(Operation *op, const PlanEvaluation &plan) {
 /// The operations of `plan`, or of one with smaller chunks, on so few links that they can be drawn.
 static PlanEvaluation::Drawing drawShorter(const LinkChain &chain, PlanAttr plan,
                                            const EvaluationOptions &options) {
-  constexpr int64_t mostLinks = 16, mostInChunk = 4;
+  constexpr int64_t maxLinks = 16, maxInChunk = 4;
   LinkChain shorter = chain;
-  shorter.links.resize(mostLinks);
+  shorter.links.resize(maxLinks);
   if (plan.getAlgorithm() == ScanAlgorithm::Chunked)
-    plan = PlanAttr::get(plan.getContext(), plan.getAlgorithm(),
-                         std::min(plan.getSize(), mostInChunk));
-  return {plan.toString(), mostLinks, std::move(evaluatePlan(shorter, plan, options)->levels)};
+    plan =
+        PlanAttr::get(plan.getContext(), plan.getAlgorithm(), std::min(plan.getSize(), maxInChunk));
+  return {plan.toString(), maxLinks, std::move(evaluatePlan(shorter, plan, options)->levels)};
 }
 
 namespace {
@@ -156,7 +156,7 @@ private:
                << plan.toString()
                << "', which leaves the tree to the run time; name plans with algorithms=...";
       emitRemark(op, *evaluation);
-      if (int64_t(chain.links.size()) > evaluationOptions.mostOperations)
+      if (int64_t(chain.links.size()) > evaluationOptions.maxOperations)
         evaluation->drawing = drawShorter(chain, plan, evaluationOptions);
       evaluated.plans.push_back(std::move(*evaluation));
     }

@@ -96,7 +96,7 @@ void PlanEvaluator::add(const Cost &cost) {
   level.maxFlops = std::max(level.maxFlops, cost.flops);
   level.bytes += cost.bytes;
   tasks[cost.flops] += samples;
-  if (schedule.getNumLinks() > options.mostOperations)
+  if (schedule.getNumLinks() > options.maxOperations)
     return;
   // A copy is another name of what it copies.
   auto resolve = [&](int64_t value) { return value < 0 ? value : values[value].storage; };

@@ -97,7 +97,7 @@ private:
   std::map<char *, Slice> slices;
   /// Memory that is released while launches that may use it are kept.
   std::vector<void *> released;
-  double times[stepMarks] = {};
+  double times[kStepMarks] = {};
 };
 } // namespace
 

@@ -39,7 +39,7 @@ void Block::access(Thread &thread, const void *address, uint64_t bytes, uint32_t
   Found &last = found[reinterpret_cast<uintptr_t>(site) / 8 % found.size()];
   if (last.site != site || !last.range->holds(value, bytes)) {
     Range stack{reinterpret_cast<uintptr_t>(thread.stack),
-                reinterpret_cast<uintptr_t>(thread.stack) + stackBytes};
+                reinterpret_cast<uintptr_t>(thread.stack) + kStackBytes};
     if (stack.holds(value, bytes))
       return;
     const Range *range = findRange(launch.ranges, value);

@@ -36,7 +36,7 @@ Block::Block(Launch &blockLaunch, StackPool &pool)
       random(0) {
   uint32_t count = static_cast<uint32_t>(launch.block.count());
   threads.resize(count);
-  ready.resize((count + warpSize - 1) / warpSize);
+  ready.resize((count + kWarpSize - 1) / kWarpSize);
   for (uint32_t i = 0; i < count; ++i) {
     Thread &thread = threads[i];
     thread.block = this;
@@ -75,19 +75,19 @@ void Block::start(uint64_t blockPosition) {
 
 void Block::setReady(Thread &thread) {
   thread.state = Thread::Ready;
-  ready[thread.index / warpSize] |= 1u << thread.lane();
+  ready[thread.index / kWarpSize] |= 1u << thread.lane();
 }
 
 uint32_t Block::lanesOf(uint32_t warp) const {
-  uint32_t count = static_cast<uint32_t>(threads.size()) - warp * warpSize;
-  return count >= warpSize ? ~0u : (1u << count) - 1;
+  uint32_t count = static_cast<uint32_t>(threads.size()) - warp * kWarpSize;
+  return count >= kWarpSize ? ~0u : (1u << count) - 1;
 }
 
 void Block::resume(Thread &thread) {
-  ready[thread.index / warpSize] &= ~(1u << thread.lane());
+  ready[thread.index / kWarpSize] &= ~(1u << thread.lane());
   moved = true;
   runningThread = &thread;
-  leaveStack(&schedulerState, thread.stack, stackBytes);
+  leaveStack(&schedulerState, thread.stack, kStackBytes);
   bppsa_emu_switch(&schedulerStack, thread.stackPointer);
   enterStack(schedulerState);
 }
@@ -187,7 +187,7 @@ void Block::runShuffled() {
       runnable.push_back(warp);
   while (!runnable.empty()) {
     uint32_t &warp = runnable[random.below(runnable.size())];
-    std::array<uint32_t, warpSize> lanes;
+    std::array<uint32_t, kWarpSize> lanes;
     uint32_t count = 0;
     for (uint32_t left = ready[warp]; left != 0; left &= left - 1)
       lanes[count++] = static_cast<uint32_t>(__builtin_ctz(left));

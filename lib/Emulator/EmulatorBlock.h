@@ -72,7 +72,7 @@ struct Thread {
   const void *polled;
   uint64_t polledBytes, polledValue;
 
-  uint32_t lane() const { return index % warpSize; }
+  uint32_t lane() const { return index % kWarpSize; }
 };
 
 /// The thread that is running on this thread of the system.
@@ -124,7 +124,7 @@ public:
 
 private:
   uint32_t warpCount() const { return static_cast<uint32_t>(ready.size()); }
-  Thread &threadOf(uint32_t warp, uint32_t lane) { return threads[warp * warpSize + lane]; }
+  Thread &threadOf(uint32_t warp, uint32_t lane) { return threads[warp * kWarpSize + lane]; }
   void resume(Thread &thread);
   void setReady(Thread &thread);
 

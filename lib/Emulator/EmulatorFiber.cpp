@@ -54,12 +54,12 @@ char *StackPool::take() {
     unused.pop_back();
     return stack;
   }
-  void *memory = mmap(nullptr, guardBytes() + stackBytes, PROT_READ | PROT_WRITE,
+  void *memory = mmap(nullptr, guardBytes() + kStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
     throw std::bad_alloc();
   if (mprotect(memory, guardBytes(), PROT_NONE) != 0) {
-    munmap(memory, guardBytes() + stackBytes);
+    munmap(memory, guardBytes() + kStackBytes);
     throw std::bad_alloc();
   }
   return static_cast<char *>(memory) + guardBytes();
@@ -67,7 +67,7 @@ char *StackPool::take() {
 
 StackPool::~StackPool() {
   for (char *stack : unused)
-    munmap(stack - guardBytes(), guardBytes() + stackBytes);
+    munmap(stack - guardBytes(), guardBytes() + kStackBytes);
 }
 
 void *bppsa::runtime::emulator::prepareStack(char *stack, void (*entry)()) {
@@ -75,7 +75,7 @@ void *bppsa::runtime::emulator::prepareStack(char *stack, void (*entry)()) {
   // function expects the stack 8 bytes below a multiple of 16.
   void *frame[8] = {};
   frame[6] = reinterpret_cast<void *>(entry);
-  char *start = stack + stackBytes - sizeof frame;
+  char *start = stack + kStackBytes - sizeof frame;
   memcpy(start, frame, sizeof frame);
   return start;
 }

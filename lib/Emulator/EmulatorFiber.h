@@ -23,9 +23,9 @@ extern "C" void bppsa_emu_switch(void **save, void *restore);
 
 namespace bppsa::runtime::emulator {
 
-constexpr size_t stackBytes = 256 << 10;
+constexpr size_t kStackBytes = 256 << 10;
 
-/// Stacks of `stackBytes` with a page below each that cannot be touched. Of one system thread.
+/// Stacks of `kStackBytes` with a page below each that cannot be touched. Of one system thread.
 class StackPool {
 public:
   StackPool() = default;

@@ -125,7 +125,7 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
 static void multiply(uint32_t mode, const uint32_t *a, const uint32_t *b, const float *c, float *d,
                      const char *site) {
   Thread &thread = currentThread();
-  if (thread.block->lanesOf(thread.index / warpSize) != ~0u)
+  if (thread.block->lanesOf(thread.index / kWarpSize) != ~0u)
     failThread(thread, "mma in a warp that has less than 32 threads", site);
   WarpOperation operation{WarpOperation::Mma, mode};
   operation.a = a;

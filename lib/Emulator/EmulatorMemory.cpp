@@ -22,16 +22,16 @@ static bool before(const Range &a, const Range &b) { return a.begin < b.begin; }
 // Device memory
 //===----------------------------------------------------------------------===//
 
-constexpr uint64_t alignment = 256;
+constexpr uint64_t kAlignment = 256;
 
 /// What belongs to nothing before and behind an allocation: as much as it has itself, within
 /// bounds, so that an index that is off by a row or a sample is no index into another one.
 static uint64_t redZone(uint64_t bytes) {
-  return std::clamp(bytes / alignment * alignment, alignment, uint64_t(1) << 20);
+  return std::clamp(bytes / kAlignment * kAlignment, kAlignment, uint64_t(1) << 20);
 }
 
 /// Bytes of released memory that are kept from the host's allocator.
-constexpr uint64_t quarantine = uint64_t(16) << 20;
+constexpr uint64_t kQuarantine = uint64_t(16) << 20;
 
 static void freeRange(const Range &range) {
   free(reinterpret_cast<char *>(range.begin) - redZone(range.end - range.begin));
@@ -47,7 +47,7 @@ DeviceMemory::~DeviceMemory() {
 void *DeviceMemory::allocate(uint64_t bytes) {
   void *base = nullptr;
   if (bytes > (uint64_t(1) << 62) ||
-      posix_memalign(&base, alignment, (2 * redZone(bytes) + bytes + 63) / 64 * 64) != 0)
+      posix_memalign(&base, kAlignment, (2 * redZone(bytes) + bytes + 63) / 64 * 64) != 0)
     throw std::bad_alloc();
   char *memory = static_cast<char *>(base) + redZone(bytes);
   memset(memory, 0xab, bytes);
@@ -68,7 +68,7 @@ void DeviceMemory::release(void *memory) {
   released.push_back(*found);
   releasedBytes += found->end - found->begin;
   live.erase(found);
-  for (; releasedBytes > quarantine; released.pop_front()) {
+  for (; releasedBytes > kQuarantine; released.pop_front()) {
     freeRange(released.front());
     releasedBytes -= released.front().end - released.front().begin;
   }

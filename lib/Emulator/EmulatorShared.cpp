@@ -23,7 +23,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
 
-static constexpr uint64_t wordBytes = 4;
+static constexpr uint64_t kWordBytes = 4;
 
 static uint64_t endOf(const std::vector<Range> &arrays) {
   uint64_t end = 0;
@@ -44,13 +44,13 @@ SharedMemory::SharedMemory(const std::vector<Range> &staticArrays, uint64_t dyna
       bytes(nullptr, free) {
   if (dynamicBytes > 0)
     arrays.push_back({dynamicStart, dynamicStart + dynamicBytes});
-  length = (endOf(arrays) + wordBytes - 1) / wordBytes * wordBytes;
+  length = (endOf(arrays) + kWordBytes - 1) / kWordBytes * kWordBytes;
   bytes.reset(newBytes(length));
-  states.resize(length / wordBytes);
-  words.resize(length / wordBytes);
+  states.resize(length / kWordBytes);
+  words.resize(length / kWordBytes);
   for (const Range &array : arrays)
     for (uint64_t at = array.begin; at < array.end; ++at)
-      states[at / wordBytes].inside |= 1 << at % wordBytes;
+      states[at / kWordBytes].inside |= 1 << at % kWordBytes;
 }
 
 void SharedMemory::reset() {
@@ -64,8 +64,8 @@ void SharedMemory::reset() {
 template <typename Visit> void SharedMemory::visitWords(const SharedAccess &access, Visit visit) {
   uint64_t end = access.offset + access.bytes;
   for (uint64_t at = access.offset; at < end;) {
-    uint64_t start = at % wordBytes, count = std::min(wordBytes - start, end - at);
-    if (!visit(at / wordBytes, static_cast<uint8_t>(((1u << count) - 1) << start)))
+    uint64_t start = at % kWordBytes, count = std::min(kWordBytes - start, end - at);
+    if (!visit(at / kWordBytes, static_cast<uint8_t>(((1u << count) - 1) << start)))
       return;
     at += count;
   }
@@ -106,10 +106,10 @@ std::string SharedMemory::access(const SharedAccess &access) {
 std::string SharedMemory::checkWord(uint64_t index, uint8_t mask, const SharedAccess &access) {
   const Bytes &state = states[index];
   if ((mask & state.copying) != 0)
-    return text(verb(access.kind), " of shared memory at byte ", index * wordBytes,
+    return text(verb(access.kind), " of shared memory at byte ", index * kWordBytes,
                 " that a cp.async may still be writing: nothing waited for it");
   if (access.kind != Access::Write && (mask & ~state.written) != 0)
-    return text(verb(access.kind), " of shared memory at byte ", index * wordBytes,
+    return text(verb(access.kind), " of shared memory at byte ", index * kWordBytes,
                 " that nothing has written in this block");
   return checkRaces(words[index], mask, access);
 }
@@ -127,9 +127,9 @@ std::string SharedMemory::checkRaces(Word &word, uint8_t mask, const SharedAcces
   uint32_t kept = 0;
   for (uint32_t i = 0; i < word.count; ++i) {
     const Record &record = word.records[i];
-    bool sameWarp = record.thread / warpSize == access.thread / warpSize;
+    bool sameWarp = record.thread / kWarpSize == access.thread / kWarpSize;
     bool ordered = record.thread == access.thread ||
-                   (sameWarp && access.clock[record.thread % warpSize] >= record.clock);
+                   (sameWarp && access.clock[record.thread % kWarpSize] >= record.clock);
     if (!ordered && (record.mask & mask) != 0 && conflict(record.kind, access.kind))
       return text("race in shared memory at byte ", access.offset, ": ", verb(access.kind),
                   " with no barrier after the ", verb(record.kind), " by thread ",
@@ -140,10 +140,10 @@ std::string SharedMemory::checkRaces(Word &word, uint8_t mask, const SharedAcces
   }
   word.count = kept;
   if (kept < word.records.size())
-    word.records[word.count++] = {access.site, access.clock[access.thread % warpSize],
+    word.records[word.count++] = {access.site, access.clock[access.thread % kWarpSize],
                                   static_cast<uint16_t>(access.thread), mask, access.kind};
   else if (access.kind != Access::Read)
-    word.records[0] = {access.site, access.clock[access.thread % warpSize],
+    word.records[0] = {access.site, access.clock[access.thread % kWarpSize],
                        static_cast<uint16_t>(access.thread), mask, access.kind};
   return "";
 }

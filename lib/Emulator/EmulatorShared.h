@@ -17,11 +17,11 @@
 
 namespace bppsa::runtime::emulator {
 
-constexpr uint32_t warpSize = 32;
+constexpr uint32_t kWarpSize = 32;
 
 /// How far a thread knows the lanes of its warp to have come since the last barrier of the block:
 /// the vector clock of the thread. Only bar.warp.sync orders memory within a warp.
-using Clock = std::array<uint32_t, warpSize>;
+using Clock = std::array<uint32_t, kWarpSize>;
 
 enum class Access : uint8_t { Read, Write, Atomic };
 

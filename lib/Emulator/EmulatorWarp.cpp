@@ -157,7 +157,7 @@ void Block::joinClocks(uint32_t warp, uint32_t group) {
   Clock joined = {};
   forLanes(group, [&](uint32_t lane) {
     const Clock &clock = threadOf(warp, lane).clock;
-    for (uint32_t i = 0; i < warpSize; ++i)
+    for (uint32_t i = 0; i < kWarpSize; ++i)
       joined[i] = std::max(joined[i], clock[i]);
   });
   forLanes(group, [&](uint32_t lane) {
@@ -191,7 +191,7 @@ static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
 void Block::multiply(uint32_t warp, uint32_t mode) {
   double a[16][16], b[16][8];
   uint32_t n = countNumbers(mode);
-  for (uint32_t lane = 0; lane < warpSize; ++lane) {
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const WarpOperation &operation = *threadOf(warp, lane).operation;
     uint32_t g = lane / 4, t = lane % 4;
     for (uint32_t i = 0; i < 4 * n; ++i)
@@ -200,7 +200,7 @@ void Block::multiply(uint32_t warp, uint32_t mode) {
     for (uint32_t i = 0; i < 2 * n; ++i)
       b[n * (t + 4 * (i / n)) + i % n][g] = numberOf(mode, operation.b[i / n], i % n);
   }
-  for (uint32_t lane = 0; lane < warpSize; ++lane) {
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     WarpOperation &operation = *threadOf(warp, lane).operation;
     for (uint32_t i = 0; i < 4; ++i) {
       uint32_t row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;

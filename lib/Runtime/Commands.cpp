@@ -23,7 +23,7 @@
 using namespace bppsa::runtime;
 using nlohmann::ordered_json;
 
-static constexpr int64_t defaultBatch = 256;
+static constexpr int64_t kDefaultBatch = 256;
 
 void bppsa::runtime::printLine(const std::string &line) {
   if (fprintf(stdout, "%s\n", line.c_str()) < 0 || fflush(stdout) != 0)
@@ -49,7 +49,7 @@ void bppsa::runtime::evalCommand(const Program &program, const Options &options,
   const Model &model = program.model;
   requireSamples(model);
   Dataset data(options.data, model, TargetUse::Needed);
-  int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
+  int64_t size = options.batch.value_or(data.fixedBatch().value_or(kDefaultBatch));
   data.requireBatches(size);
   Session session(program, false);
   std::vector<std::unique_ptr<ClassMetrics>> metrics;
@@ -143,7 +143,7 @@ static int64_t inferBatch(const Model &model, const Dataset &data, const Options
     return !info.batchAxis || model.mixesSamples();
   });
   if (whole == model.outputs.end())
-    return std::min(options.batch.value_or(data.fixedBatch().value_or(defaultBatch)),
+    return std::min(options.batch.value_or(data.fixedBatch().value_or(kDefaultBatch)),
                     data.samples());
   if (options.batch && *options.batch < data.samples())
     fail("--batch: found ", *options.batch, ", but output ", quote(whole->name),

@@ -120,8 +120,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   };
   object["least_sizes"] = ordered_json::object();
   for (size_t i = 0; i < model.symbols.size(); ++i)
-    if (model.leastSizes[i] > 1)
-      object["least_sizes"][model.symbols[i]] = model.leastSizes[i];
+    if (model.minSizes[i] > 1)
+      object["least_sizes"][model.symbols[i]] = model.minSizes[i];
   addAll("inputs", model.inputs);
   addAll("outputs", model.outputs);
   object["parameters"] = countParameters(model);

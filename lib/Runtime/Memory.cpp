@@ -71,14 +71,14 @@ namespace {
 struct Header {
   void *base;
   uint64_t requested;
-  /// Class of a cached block, or `uncached`.
+  /// Class of a cached block, or `kUncached`.
   uint64_t sizeClass;
 };
 
-constexpr uint64_t uncached = ~uint64_t(0);
-constexpr uint64_t headerBytes = 64;
-constexpr uint64_t hugePage = uint64_t(2) << 20;
-static_assert(sizeof(Header) <= headerBytes);
+constexpr uint64_t kUncached = ~uint64_t(0);
+constexpr uint64_t kHeaderBytes = 64;
+constexpr uint64_t kHugePage = uint64_t(2) << 20;
+static_assert(sizeof(Header) <= kHeaderBytes);
 
 class Cache {
 public:
@@ -109,7 +109,7 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     for (std::vector<void *> &list : free) {
       for (void *block : list)
-        ::free(reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes)->base);
+        ::free(reinterpret_cast<Header *>(static_cast<char *>(block) - kHeaderBytes)->base);
       list.clear();
     }
   }
@@ -118,7 +118,7 @@ public:
   uint64_t live = 0, peak = 0;
 
 private:
-  std::array<std::vector<void *>, sizeClassCount> free;
+  std::array<std::vector<void *>, kSizeClassCount> free;
 };
 
 // Never destroyed: worker threads and static destructors may still free memory.
@@ -133,25 +133,25 @@ const int forkHandlers = pthread_atfork(
 
 /// `capacity` bytes at `alignment` with a header before them; null: no memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {
-  uint64_t lead = std::max(alignment, headerBytes);
+  uint64_t lead = std::max(alignment, kHeaderBytes);
   if (capacity > (uint64_t(1) << 62) - lead)
     return nullptr;
-  bool huge = capacity >= 2 * hugePage;
+  bool huge = capacity >= 2 * kHugePage;
   uint64_t total = (lead + capacity + 63) / 64 * 64;
   void *base = nullptr;
-  if (posix_memalign(&base, huge ? std::max(hugePage, alignment) : lead, total) != 0)
+  if (posix_memalign(&base, huge ? std::max(kHugePage, alignment) : lead, total) != 0)
     return nullptr;
   if (huge)
     madvise(base, total, MADV_HUGEPAGE);
   void *block = static_cast<char *>(base) + lead;
-  reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes)->base = base;
+  reinterpret_cast<Header *>(static_cast<char *>(block) - kHeaderBytes)->base = base;
   return block;
 }
 } // namespace
 
 void *bppsa::runtime::allocateBlock(size_t alignment, size_t size) {
   bool cached = alignment <= 64 && size < (uint64_t(1) << 60);
-  uint64_t sizeClass = cached ? sizeClassOf(size) : uncached;
+  uint64_t sizeClass = cached ? sizeClassOf(size) : kUncached;
   void *block = nullptr;
   if (cached) {
     block = cache().take(sizeClass, size);
@@ -165,7 +165,7 @@ void *bppsa::runtime::allocateBlock(size_t alignment, size_t size) {
     if (!(block = newBlock(alignment, capacity)))
       throw std::bad_alloc();
   }
-  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes);
+  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - kHeaderBytes);
   header->requested = size;
   header->sizeClass = sizeClass;
   return block;
@@ -174,8 +174,8 @@ void *bppsa::runtime::allocateBlock(size_t alignment, size_t size) {
 void bppsa::runtime::freeBlock(void *block) {
   if (!block)
     return;
-  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes);
-  if (header->sizeClass != uncached)
+  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - kHeaderBytes);
+  if (header->sizeClass != kUncached)
     return cache().put(header->sizeClass, block, header->requested);
   {
     std::lock_guard<std::mutex> lock(cache().mutex);

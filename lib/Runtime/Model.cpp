@@ -152,7 +152,7 @@ static cost::ChainCost parseChain(const json &object) {
   chain.hasOffset = object.at(keys::kHasOffset).get<bool>();
   chain.savedBytes = object.at(keys::kSavedBytes).get<int64_t>();
   chain.emittedBytes = object.at(keys::kEmittedBytes).get<int64_t>();
-  for (size_t work = 0; work < cost::numWorks; ++work) {
+  for (size_t work = 0; work < cost::kNumWorks; ++work) {
     const json &step = object.at(cost::workNames[work]);
     cost::StepCost &cost = chain.steps[work];
     cost.cycles = step.at(keys::kCycles).get<double>();
@@ -268,9 +268,9 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.precision = root.value(keys::kPrecision, "fp32");
   model.optimizer = root.at(keys::kOptimizer).get<std::string>();
   model.symbols = root.at(keys::kSymbols).get<std::vector<std::string>>();
-  auto least = root.value(keys::kLeastSizes, std::map<std::string, int64_t>());
+  auto least = root.value(keys::kMinSizes, std::map<std::string, int64_t>());
   for (const std::string &symbol : model.symbols)
-    model.leastSizes.push_back(least.count(symbol) ? least.at(symbol) : 1);
+    model.minSizes.push_back(least.count(symbol) ? least.at(symbol) : 1);
   for (const json &input : root.at(keys::kInputs))
     model.inputs.push_back(parseArray(input, model.symbols));
   for (const json &output : root.at(keys::kOutputs))
@@ -397,7 +397,7 @@ std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,
                   ") is empty; every axis needs at least one element");
     std::optional<int64_t> value = evaluate(extent, symbols);
     if (!value && extent.kind == Extent::Kind::Symbol) {
-      if (int64_t least = model.leastSizes[extent.symbol]; found[axis] < least)
+      if (int64_t least = model.minSizes[extent.symbol]; found[axis] < least)
         return text("found shape ", list(found), ": the model needs ", model.extentText(extent),
                     " >= ", least, ", found ", found[axis]);
       symbols[extent.symbol] = found[axis];

@@ -21,9 +21,9 @@ struct Range {
 };
 
 /// Products of two counts fit into 64 bits.
-inline constexpr Range counts = {1, std::numeric_limits<int32_t>::max()};
-inline constexpr Range seeds = {0, std::numeric_limits<int64_t>::max()};
-inline constexpr Range threadCounts = {1, 4096};
+inline constexpr Range kCounts = {1, std::numeric_limits<int32_t>::max()};
+inline constexpr Range kSeeds = {0, std::numeric_limits<int64_t>::max()};
+inline constexpr Range kThreadCounts = {1, 4096};
 
 /// Throws where `word`, the value of `flag`, is no whole number in `range`.
 int64_t parseWhole(const char *flag, const std::string &word, Range range);

@@ -49,13 +49,13 @@ static const char *const dataHelp =
 //===----------------------------------------------------------------------===//
 
 static void addCommon(CLI::App &command, Options &options) {
-  addNumber(command, "--threads", options.threads, threadCounts,
+  addNumber(command, "--threads", options.threads, kThreadCounts,
             "Number of threads (default: all cores)");
   command.add_option("--affinity", options.affinity,
                      "CPUs, as in 0,2-4, that threads beside the first are bound to, one after the "
                      "other; as many threads unless --threads says else");
   if (isEmulatedProgram())
-    addNumber(command, "--emulate-seed", options.emulateSeed, seeds,
+    addNumber(command, "--emulate-seed", options.emulateSeed, kSeeds,
               "Order of the emulated blocks, warps and threads: 0 (default) is the "
               "natural one, other numbers draw one");
   command
@@ -103,7 +103,7 @@ static void addSelection(CLI::App &command, Options &options) {
       .add_option("--best", options.best,
                   "What is best: loss (the validation's lowest, the default) or accuracy")
       ->check(CLI::IsMember({"loss", "accuracy"}));
-  addNumber(command, "--patience", options.patience, counts,
+  addNumber(command, "--patience", options.patience, kCounts,
             "Stop after so many epochs that were not better than the best one");
 }
 
@@ -111,11 +111,11 @@ static void addSelection(CLI::App &command, Options &options) {
 static void addTraining(CLI::App &command, Options &options, const Model &model) {
   command.add_option("--data", options.data, dataHelp);
   command.add_option("--val", options.val, "Data to validate with after each epoch");
-  addNumber(command, "--epochs", options.epochs, counts, "Passes over the data (default: 1)");
-  addNumber(command, "--batch", options.batch, counts,
+  addNumber(command, "--epochs", options.epochs, kCounts, "Passes over the data (default: 1)");
+  addNumber(command, "--batch", options.batch, kCounts,
             isDistributedProgram() ? "Samples in a batch, of all ranks together (default: 32)"
                                    : "Samples in a batch (default: 32)");
-  addNumber(command, "--seed", options.seed, seeds,
+  addNumber(command, "--seed", options.seed, kSeeds,
             "Seed of the order of the samples (default: 0)");
   command
       .add_option_function<std::string>(
@@ -133,9 +133,9 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
                      "validation's loss, or the training's without one, did not fall; default "
                      "0.1, 10); with warmup:N, before it, the rate grows linearly in the first N "
                      "batches");
-  addNumber(command, "--accumulate", options.accumulate, counts,
+  addNumber(command, "--accumulate", options.accumulate, kCounts,
             "Batches whose gradients one update takes together (default: 1)");
-  addNumber(command, "--microbatches", options.microbatches, counts,
+  addNumber(command, "--microbatches", options.microbatches, kCounts,
             "Equal parts of a batch, whose gradients one update takes together: M parts are "
             "--batch=B/M --accumulate=M");
   command.add_option("--clip-norm", options.clipNorm,
@@ -158,7 +158,7 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   command.add_option("--ema", options.ema,
                      "Average the weights: this share of the average stays in each update. The "
                      "average is what is validated and saved");
-  addNumber(command, "--tbptt", options.tbptt, counts,
+  addNumber(command, "--tbptt", options.tbptt, kCounts,
             "In programs of streams: cut sequences into segments of so many steps; the state goes "
             "on, the gradient stops, and there is an update for each segment");
   command.add_option("--save", options.save, "Write the trained model to this ONNX file");
@@ -166,7 +166,7 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   command.add_option("--checkpoint", options.checkpoint,
                      "Keep the state of the training in this file, written after each epoch and "
                      "when the training is interrupted");
-  addNumber(command, "--checkpoint-every", options.checkpointEvery, counts,
+  addNumber(command, "--checkpoint-every", options.checkpointEvery, kCounts,
             "Write the checkpoint also after every N batches");
   command.add_option("--resume", options.resume,
                      "Go on from this checkpoint, with its settings where none are given");
@@ -207,7 +207,7 @@ static void addOthers(CLI::App &app, Options &options) {
   for (CLI::App *command : {&infer, &grad})
     command->add_option("--out", options.out, "The .npz file to write")->required();
   for (CLI::App *command : {&eval, &infer})
-    addNumber(*command, "--batch", options.batch, counts, "Samples in a batch (default: 256)");
+    addNumber(*command, "--batch", options.batch, kCounts, "Samples in a batch (default: 256)");
   eval.add_option("--metrics", options.metrics,
                   "f1, auc and confusion, with commas between them: also print them, by class")
       ->delimiter(',')
@@ -217,9 +217,9 @@ static void addOthers(CLI::App &app, Options &options) {
   addNaNCheck(grad, options);
 
   CLI::App &bench = *app.add_subcommand("bench", "Time training steps on synthetic data");
-  addNumber(bench, "--seq-len", options.seqLen, counts, "Time steps");
-  addNumber(bench, "--batch", options.batch, counts, "Samples in the batch");
-  addNumber(bench, "--repeat", options.repeat, counts,
+  addNumber(bench, "--seq-len", options.seqLen, kCounts, "Time steps");
+  addNumber(bench, "--batch", options.batch, kCounts, "Samples in the batch");
+  addNumber(bench, "--repeat", options.repeat, kCounts,
             "Training steps to take the median of (default: 20)");
   bench.add_flag("--calibrate", options.calibrate,
                  "In programs for a GPU: time every variant up to --seq-len and --batch and write "
@@ -229,9 +229,9 @@ static void addOthers(CLI::App &app, Options &options) {
   CLI::App &info = *app.add_subcommand("info", "Describe the model as JSON");
   info.add_flag("--compact", options.compact, "Print one line");
   CLI::Option *steps =
-      addNumber(info, "--seq-len", options.seqLen, counts,
+      addNumber(info, "--seq-len", options.seqLen, kCounts,
                 "Also print the memory that training takes with so many time steps");
-  CLI::Option *samples = addNumber(info, "--batch", options.batch, counts,
+  CLI::Option *samples = addNumber(info, "--batch", options.batch, kCounts,
                                    "The samples in a batch that --seq-len is about (default: 16)");
   samples->needs(steps);
   for (CLI::App *command : {&eval, &infer, &grad, &bench, &info})

@@ -12,7 +12,7 @@
 
 namespace bppsa::runtime {
 
-constexpr uint64_t sizeClassCount = 8 + 56 * 8;
+constexpr uint64_t kSizeClassCount = 8 + 56 * 8;
 
 /// Capacities: 64-byte steps up to 512, then eight steps per power of two, so that at most an
 /// eighth of a block is unused.

@@ -50,7 +50,7 @@ private:
 /// How much later a microbatch comes back to a stage than to the next one, and the rules worth
 /// trying: forward operations that fill this time, and gradients of parameters that do at the end,
 /// leave no bubble.
-static DeferralRule getMostDeferral(const Pipeline &pipeline) {
+static DeferralRule getMaxDeferral(const Pipeline &pipeline) {
   StageCost cost = {};
   for (const StageCost &stage : pipeline.stages) {
     cost.forward = std::max(cost.forward, stage.forward);
@@ -67,7 +67,7 @@ static DeferralRule getMostDeferral(const Pipeline &pipeline) {
 
 DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double limit) {
   constexpr int kSteps = 6, kRefinements = 4;
-  DeferralRule most = getMostDeferral(pipeline), center = kZeroBubbleH1;
+  DeferralRule most = getMaxDeferral(pipeline), center = kZeroBubbleH1;
   Best best(pipeline);
   auto offer = [&](DeferralRule rule) {
     if (best.offer(orderZeroBubble(pipeline, rule, limit)))
@@ -95,7 +95,7 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
 }
 
 /// With larger ones devices keep more than 1F1B does.
-static constexpr int32_t kMostBlockOffset = 6;
+static constexpr int32_t kMaxBlockOffset = 6;
 
 std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeline, double limit) {
   Best best(pipeline);
@@ -105,7 +105,7 @@ std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeli
       for (bool freeMemory : {false, true})
         best.offer(orderByRule(pipeline, {forward, patience, freeMemory}, limit));
   // Blocks for which every device keeps as many activations.
-  for (int32_t both = 2; both <= kMostBlockOffset; ++both)
+  for (int32_t both = 2; both <= kMaxBlockOffset; ++both)
     for (int32_t down = 1; down < both; ++down)
       for (int32_t up = 1; up < both; ++up) {
         std::optional<DeviceOrders> orders =

@@ -68,7 +68,7 @@ std::vector<int32_t> bppsa::schedule::findDeviceOrder(const Pipeline &pipeline,
   std::vector<int32_t> order(pipeline.devices);
   std::iota(order.begin(), order.end(), 0);
   HopCosts costs(pipeline, links);
-  if (pipeline.devices <= kMostTried)
+  if (pipeline.devices <= kMaxTried)
     tryAll(costs, order);
   else
     exchangeDevices(costs, order);

@@ -265,9 +265,9 @@ static json::Array describeStages(ModuleOp module, const TrainingOptions &option
 }
 
 /// The least value of each symbol that needs to be larger than 1.
-static json::Object describeLeastSizes(SymbolsAttr symbols) {
+static json::Object describeMinSizes(SymbolsAttr symbols) {
   json::Object sizes;
-  for (auto [name, size] : llvm::zip_equal(symbols.getNames(), symbols.getLeastSizes()))
+  for (auto [name, size] : llvm::zip_equal(symbols.getNames(), symbols.getMinSizes()))
     if (size > 1)
       sizes[name.getValue()] = size;
   return sizes;
@@ -373,7 +373,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {keys::kLosses, std::move(losses)},
                            {keys::kOptimizer, options.optimizer},
                            {keys::kSymbols, json::Array(symbols)},
-                           {keys::kLeastSizes, describeLeastSizes(modelSymbols)},
+                           {keys::kMinSizes, describeMinSizes(modelSymbols)},
                            {keys::kInputs, std::move(inputs)},
                            {keys::kOutputs, std::move(outputs)},
                            {keys::kMixingLayouts, std::move(mixing)},

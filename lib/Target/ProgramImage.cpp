@@ -25,7 +25,7 @@ namespace rt = bppsa::runtime;
 
 /// Stands for the addresses of functions outside of the image: so far away that no code reaches
 /// them but by an address in memory.
-static constexpr uint64_t kImports = rt::imageAddress << 1;
+static constexpr uint64_t kImports = rt::kImageAddress << 1;
 static constexpr unsigned kPageSize = 4096;
 
 namespace {
@@ -48,7 +48,7 @@ public:
   unsigned getPageSize() override { return kPageSize; }
 
   void reserve(size_t bytes, OnReservedFunction onReserved) override {
-    ExecutorAddr start(rt::imageAddress + image.span);
+    ExecutorAddr start(rt::kImageAddress + image.span);
     image.span += llvm::alignTo(bytes, kPageSize);
     onReserved(ExecutorAddrRange(start, bytes));
   }
@@ -144,7 +144,7 @@ private:
 };
 } // namespace
 
-/// Links the objects; gives the addresses of rt::imageSymbols.
+/// Links the objects; gives the addresses of rt::kImageSymbols.
 static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> objects,
                                                          Image &image) {
   size_t bytes = size_t(1) << 20;
@@ -167,7 +167,7 @@ static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> o
     if (llvm::Error error = layer.add(program, llvm::MemoryBuffer::getMemBufferCopy(object)))
       return error;
   std::vector<uint64_t> addresses;
-  for (const char *name : rt::imageSymbols) {
+  for (const char *name : rt::kImageSymbols) {
     llvm::Expected<ExecutorSymbolDef> found = session.lookup({&program}, name);
     if (!found)
       return found.takeError();
@@ -199,7 +199,7 @@ FailureOr<std::string> bppsa::linkImage(StringRef stub, ArrayRef<std::string> ob
   llvm::copy(*symbols, header.symbols);
   std::string program = stub.str();
   rt::ImageEnd end = {program.size(), {}};
-  llvm::copy(StringRef(rt::imageMagic), end.magic);
+  llvm::copy(StringRef(rt::kImageMagic), end.magic);
   append(program, header);
   for (const rt::ImageSegment &segment : image.segments)
     append(program, segment);

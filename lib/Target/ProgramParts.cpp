@@ -76,9 +76,9 @@ static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
 /// The groups whose codes can be generated at the same time, for a time that is the same however
 /// many there are: of fewer operations, what each group costs besides would be seen.
 static unsigned countGroups(ArrayRef<int64_t> sizes) {
-  constexpr int64_t kLeastOperations = 75, kMostGroups = 16;
+  constexpr int64_t kMinOperations = 75, kMaxGroups = 16;
   int64_t operations = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
-  return std::clamp<int64_t>(operations / kLeastOperations, 1, kMostGroups);
+  return std::clamp<int64_t>(operations / kMinOperations, 1, kMaxGroups);
 }
 
 ProgramParts bppsa::splitProgram(ModuleOp module) {

@@ -22,8 +22,8 @@ using bppsa::runtime::UsageError;
 //===----------------------------------------------------------------------===//
 
 /// Larger steps take gigabytes, and minutes.
-static constexpr int32_t kMostDevices = 4096, kMostMicrobatches = 65536, kMostLayers = 1 << 20,
-                         kMostOperations = 1 << 20, kMostOwners = 64;
+static constexpr int32_t kMaxDevices = 4096, kMaxMicrobatches = 65536, kMaxLayers = 1 << 20,
+                         kMaxOperations = 1 << 20, kMaxOwners = 64;
 
 template <typename Number> static std::optional<Number> parseNumber(const std::string &word) {
   Number value = {};
@@ -147,7 +147,7 @@ static void addCommon(CLI::App &app, CommandLine &options) {
          [&](const std::string &word) { options.schedule = parseSchedule(word); },
          listScheduleKinds() + " or auto (default), the one with the shortest step")
       ->type_name("NAME");
-  addCount(app, "--microbatches", options.microbatches, kMostMicrobatches,
+  addCount(app, "--microbatches", options.microbatches, kMaxMicrobatches,
            "Microbatches of a step (default with a model: 4 a rank)");
   app.add_flag("--forward-first", options.forwardFirst,
                "With ooo and modulo:G: a device runs its forward operations before the others");
@@ -161,12 +161,12 @@ static void addCommon(CLI::App &app, CommandLine &options) {
 }
 
 static void addStages(CLI::App &app, CommandLine &options) {
-  addCount(app, "--stages", options.devices, kMostDevices,
+  addCount(app, "--stages", options.devices, kMaxDevices,
            "Without a model: devices, each with one stage");
-  addCount(app, "--layers", options.layers, kMostLayers,
+  addCount(app, "--layers", options.layers, kMaxLayers,
            "Without a model: layers that the stages have together, which ooo and modulo:G schedule "
            "one by one (default: 2 a stage, or 2 groups)");
-  addCount(app, "--interlock", options.window, kMostDevices,
+  addCount(app, "--interlock", options.window, kMaxDevices,
            "Without a model: every stage is a module with a loss, learns from that of the module "
            "N - 1 further on, and has one batch at a time");
   addNumber(app, "--head", options.head, 0, 1e12, "With --interlock: the time of a loss");
@@ -181,11 +181,10 @@ static void addStages(CLI::App &app, CommandLine &options) {
 
 static void addModel(CLI::App &app, CommandLine &options) {
   app.add_option("model", options.model, "An ONNX model")->type_name("MODEL.onnx");
-  addCount(app, "--ranks", options.devices, kMostDevices, "With a model: devices");
-  addCount(app, "--batch", options.batch, kMostMicrobatches,
+  addCount(app, "--ranks", options.devices, kMaxDevices, "With a model: devices");
+  addCount(app, "--batch", options.batch, kMaxMicrobatches,
            "With a model: samples of a microbatch, or of a rank with --exchange (default: 16)");
-  addCount(app, "--seq-len", options.steps, kMostLayers,
-           "With a model: time steps (default: 1000)");
+  addCount(app, "--seq-len", options.steps, kMaxLayers, "With a model: time steps (default: 1000)");
   app.add_option(
          "--bind", options.bindings,
          "NAME=VALUE, with a model: a symbolic dimension that is a number, or a graph input "
@@ -225,9 +224,9 @@ static std::string describe(const CLI::ParseError &error) {
 static void checkExchange(bool hasSlice, const CommandLine &options) {
   if (options.byOwners && (!options.exchange || options.exchange == Exchange::ReverseFirst))
     throw UsageError("--by-owners needs --exchange=barrier, allreduce, p3 or dear");
-  if (options.byOwners && options.devices > kMostOwners)
+  if (options.byOwners && options.devices > kMaxOwners)
     throw UsageError(text("--by-owners: found ", options.devices, " ranks, accepted are at most ",
-                          kMostOwners, "; leave it out"));
+                          kMaxOwners, "; leave it out"));
   if (!options.byOwners && options.messageShare > 0)
     throw UsageError("--message-share needs --by-owners");
   if (!options.byOwners && options.exchange == Exchange::Barrier)
@@ -277,9 +276,9 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
 }
 
 void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {
-  if (layers * microbatches > kMostOperations)
+  if (layers * microbatches > kMaxOperations)
     throw UsageError(text("found ", layers, " layers and ", microbatches,
-                          " microbatches, accepted are at most ", kMostOperations,
+                          " microbatches, accepted are at most ", kMaxOperations,
                           " of both multiplied; use fewer --microbatches"));
 }
 

@@ -32,7 +32,7 @@ public:
   std::optional<double> prepare(int64_t length) override {
     steps = length;
     longest = std::max(longest, length);
-    return length > mostSteps ? std::nullopt : std::optional(0.0);
+    return length > maxSteps ? std::nullopt : std::optional(0.0);
   }
   double call(size_t variant) override {
     double seconds = costs[variant].at(steps);
@@ -45,7 +45,7 @@ public:
 
   const std::vector<TrueCost> costs;
   const Disturbance disturb;
-  int64_t steps = 0, calls = 0, longest = 0, mostSteps = 1 << 20;
+  int64_t steps = 0, calls = 0, longest = 0, maxSteps = 1 << 20;
   double spent = 0;
 };
 } // namespace
@@ -92,7 +92,7 @@ TEST(VariantTimingTest, SlopesThatDoNotRiseDecideNothing) {
     FakeCaller caller(slowScan, [&](int64_t, size_t variant, double seconds) {
       return variant == 0 ? seconds : 1e-4 * std::pow(seconds, -power);
     });
-    caller.mostSteps = 8;
+    caller.maxSteps = 8;
     EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 0u) << power;
     EXPECT_EQ(caller.longest, 32);
   }
@@ -114,17 +114,17 @@ TEST(VariantTimingTest, FixedLengthsAreTimedAsTheyAre) {
     task.lengths = {wholeLength};
     FakeCaller caller(fastScan);
     EXPECT_EQ(chooseByTiming(task, caller), chosen) << calls;
-    EXPECT_LE(caller.spent, 2 * measuringShare * calls * fastScan[0].at(wholeLength));
+    EXPECT_LE(caller.spent, 2 * kMeasuringShare * calls * fastScan[0].at(wholeLength));
   }
 }
 
 TEST(VariantTimingTest, TimesWhatThereIsMemoryFor) {
   FakeCaller caller(fastScan);
-  caller.mostSteps = 8;
+  caller.maxSteps = 8;
   EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 1u);
-  caller.mostSteps = 2;
+  caller.maxSteps = 2;
   EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 0u);
-  caller.mostSteps = 1;
+  caller.maxSteps = 1;
   EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 0u);
 }
 
@@ -137,7 +137,7 @@ TEST(VariantTimingTest, MeasuringIsASmallPartOfTheRun) {
       chooseByTiming(makeTask(calls), caller);
       double step = costs[0].at(wholeLength), probe = 6 * costs[0].at(8);
       double oneMore = std::max(costs[0].at(caller.longest), costs[1].at(caller.longest));
-      EXPECT_LE(caller.spent, calls < 100 ? 0 : probe + measuringShare * calls * step + oneMore)
+      EXPECT_LE(caller.spent, calls < 100 ? 0 : probe + kMeasuringShare * calls * step + oneMore)
           << calls;
     }
 }
@@ -222,7 +222,7 @@ struct CheckedRun {
         spent += seconds[1];
         check.add(seconds);
         ++rounds;
-        EXPECT_LE(spent, measuringShare * static_cast<double>(step) + seconds[1]);
+        EXPECT_LE(spent, kMeasuringShare * static_cast<double>(step) + seconds[1]);
       }
     }
   }
@@ -243,7 +243,7 @@ TEST(VariantCheckTest, ChangesToWhatIsFaster) {
   CheckedRun faster(0.5, 2), slower(2, 0.5), equal(0.99, 1);
   for (const CheckedRun *run : {&faster, &slower, &equal}) {
     EXPECT_TRUE(run->check.isOver());
-    EXPECT_EQ(run->rounds, timingRounds);
+    EXPECT_EQ(run->rounds, kTimingRounds);
   }
   EXPECT_EQ(faster.check.choice(), 1u);
   EXPECT_DOUBLE_EQ(faster.check.ratio(), 0.5);
@@ -252,7 +252,7 @@ TEST(VariantCheckTest, ChangesToWhatIsFaster) {
 }
 
 TEST(VariantCheckTest, OneDisturbedRoundDoesNotMatter) {
-  for (int64_t round = 0; round < timingRounds; ++round)
+  for (int64_t round = 0; round < kTimingRounds; ++round)
     for (size_t disturbed : {0, 1}) {
       EXPECT_EQ(CheckedRun(2, 2, round, disturbed).check.choice(), 0u);
       EXPECT_EQ(CheckedRun(0.5, 2, round, disturbed).check.choice(), 1u);

@@ -132,7 +132,7 @@ struct EvaluationOptions {
   /// every step, or for every sweep where steps of a chunk follow each other without.
   int64_t stepOverhead = 0;
   /// Lists operations one by one for chains of at most so many links.
-  int64_t mostOperations = 64;
+  int64_t maxOperations = 64;
   /// What programs do with the first chunk: those for GPUs have a matrix.
   FirstChunk firstChunk = FirstChunk::Vector;
 };

@@ -127,7 +127,7 @@ struct Model {
   std::string version, source, target, optimizer;
   std::vector<std::string> symbols;
   /// The least value of each symbol, by position.
-  std::vector<int64_t> leastSizes;
+  std::vector<int64_t> minSizes;
   std::vector<ArrayInfo> inputs, outputs;
   /// At least one.
   std::vector<LossInfo> losses;

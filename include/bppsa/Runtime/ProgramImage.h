@@ -21,10 +21,10 @@
 namespace bppsa::runtime {
 
 /// Where images are mapped: far from where Linux puts executables, heaps, libraries and stacks.
-constexpr uint64_t imageAddress = uint64_t(1) << 45;
+constexpr uint64_t kImageAddress = uint64_t(1) << 45;
 
 /// The symbols of a program that the run time needs (ObjectInterface.h), in the order of `symbols`.
-constexpr const char *imageSymbols[] = {
+constexpr const char *kImageSymbols[] = {
     "bppsa_model_json", "bppsa_model_json_size",  "bppsa_model_onnx", "bppsa_model_onnx_size",
     "bppsa_functions",  "bppsa_instruction_sets", "bppsa_kernels"};
 
@@ -55,7 +55,7 @@ struct ImageEnd {
   uint64_t offset;
   char magic[8];
 };
-constexpr char imageMagic[9] = "BPPSAIMG";
+constexpr char kImageMagic[9] = "BPPSAIMG";
 
 } // namespace bppsa::runtime
 

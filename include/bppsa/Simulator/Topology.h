@@ -16,10 +16,10 @@ using Links = std::vector<std::vector<double>>;
 
 /// The devices that stand where `pipeline` has the devices 0, 1, ...: those with the least sum of
 /// hops between neighbouring stages. Of orders that are equally good the first one, as texts are
-/// ordered; the best of all for up to `kMostTried` devices, for more one that no exchange of two
+/// ordered; the best of all for up to `kMaxTried` devices, for more one that no exchange of two
 /// makes better.
 std::vector<int32_t> findDeviceOrder(const Pipeline &pipeline, const Links &links);
-inline constexpr int32_t kMostTried = 9;
+inline constexpr int32_t kMaxTried = 9;
 
 /// Gives the stages of `pipeline` the hops that they have where `order` says which devices stand in
 /// its places.

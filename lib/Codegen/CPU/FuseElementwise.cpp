@@ -42,7 +42,7 @@ static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
 }
 
 /// Readers of what is computed again for each of them.
-static constexpr int64_t kMostReaders = 2;
+static constexpr int64_t kMaxReaders = 2;
 
 /// Whether computing `producer` again takes less than a function does.
 static bool isCheap(linalg::GenericOp producer) {
@@ -63,7 +63,7 @@ static bool isWorthFusing(OpOperand *operand, bool recompute) {
   AffineMap map = consumer.getMatchingIndexingMap(operand);
   if (operand->get().hasOneUse() && map.isIdentity())
     return true;
-  return recompute && !operand->get().hasNUsesOrMore(kMostReaders + 1) &&
+  return recompute && !operand->get().hasNUsesOrMore(kMaxReaders + 1) &&
          map.isProjectedPermutation() && isCheap(producer);
 }
 

@@ -18,7 +18,7 @@ using namespace bppsa;
 
 /// Elements of a row that are transposed at a time, and how many there may be: a tile has code for
 /// each.
-static constexpr int64_t kStrip = kTransposedColumns, kMostElements = 16;
+static constexpr int64_t kStrip = kTransposedColumns, kMaxElements = 16;
 
 static unsigned getRowLoop(linalg::GenericOp op) { return op.getNumLoops() - 2; }
 static unsigned getElementLoop(linalg::GenericOp op) { return op.getNumLoops() - 1; }
@@ -26,7 +26,7 @@ static unsigned getElementLoop(linalg::GenericOp op) { return op.getNumLoops() -
 bool bppsa::hasRowTiles(linalg::GenericOp op, int64_t lanes) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t rows = sizes[getRowLoop(op)], elements = sizes[getElementLoop(op)];
-  if (elements < kStrip || elements > kMostElements ||
+  if (elements < kStrip || elements > kMaxElements ||
       (ShapedType::isStatic(rows) && rows < lanes) ||
       op.getIteratorTypesArray()[getRowLoop(op)] != utils::IteratorType::parallel)
     return false;

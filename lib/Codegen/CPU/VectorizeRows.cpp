@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Steps of an innermost loop that become one vector. LLVM makes vectors of longer loops itself.
-static constexpr int64_t kLeastSteps = 2, kMostSteps = 32;
+static constexpr int64_t kMinSteps = 2, kMaxSteps = 32;
 
 //===----------------------------------------------------------------------===//
 // What is taken
@@ -55,7 +55,7 @@ static bool hasShortRows(linalg::GenericOp op, int64_t lanes) {
   if (!op.hasPureBufferSemantics() || op.getNumLoops() < 2)
     return false;
   int64_t steps = op.getStaticLoopRanges().back();
-  if (ShapedType::isDynamic(steps) || steps < kLeastSteps || steps > kMostSteps)
+  if (ShapedType::isDynamic(steps) || steps < kMinSteps || steps > kMaxSteps)
     return false;
   if (!llvm::all_of(op->getOpOperands(), [&](OpOperand &each) { return hasVectors(op, each); }) ||
       !hasElementwiseBody(op))

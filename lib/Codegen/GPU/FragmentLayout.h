@@ -22,7 +22,7 @@ namespace bppsa {
 class FragmentLayout {
 public:
   /// Rows of A and C, and columns of B and C.
-  static constexpr int64_t kRows = cost::tileRows, kColumns = cost::tileColumns;
+  static constexpr int64_t kRows = cost::kTileRows, kColumns = cost::kTileColumns;
   /// Elements of C that a thread has; and groups of a warp, each of which has a row of A and C and
   /// a column of B together, with their threads.
   static constexpr int64_t kEntries = 4, kGroups = 8, kGroupThreads = 4;

@@ -17,7 +17,7 @@
 namespace bppsa {
 
 /// Threads of a warp, and the most threads of a block.
-inline constexpr int64_t kWarpThreads = cost::warpThreads, kMostThreads = cost::mostThreads;
+inline constexpr int64_t kWarpThreads = cost::kWarpThreads, kMaxThreads = cost::kMaxThreads;
 
 /// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it; null
 /// without one.

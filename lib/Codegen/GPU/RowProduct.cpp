@@ -15,10 +15,10 @@ using namespace bppsa;
 /// ahead. So a thread reads vectors before it multiplies the first, where with the entries of
 /// matrices, the elements of sums, and for each argument its element, address and stride, it
 /// has so many registers at most; and so many elements at most.
-static constexpr int64_t kMostRegisters = 216, kRegistersOfArgument = 6, kMostReadAhead = 96;
+static constexpr int64_t kMaxRegisters = 216, kRegistersOfArgument = 6, kMaxReadAhead = 96;
 
 int64_t bppsa::countReadAhead(int64_t registers, int64_t numArguments) {
-  return std::min(kMostRegisters - registers - kRegistersOfArgument * numArguments, kMostReadAhead);
+  return std::min(kMaxRegisters - registers - kRegistersOfArgument * numArguments, kMaxReadAhead);
 }
 
 Value bppsa::loadMatrixEntry(OpBuilder &builder, Location loc, MatVecOp product, Value array,

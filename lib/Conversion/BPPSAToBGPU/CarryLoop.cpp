@@ -14,7 +14,7 @@ using namespace bppsa;
 
 /// Bytes of shared memory for transitions that are read ahead: there are few blocks, one for each
 /// row.
-static constexpr int64_t kMostBytesOfTransitions = 40 * 1024;
+static constexpr int64_t kMaxBytesOfTransitions = 40 * 1024;
 
 /// Whether `view` is row `row`, any where that is null, of slot `slot` of an array; null otherwise.
 static memref::SubViewOp getSlot(Value view, function_ref<bool(Value)> isSlot) {
@@ -71,7 +71,7 @@ CarryLoop::CarryLoop(bgpu::KernelOp kernel, scf::ForOp op, ApplyTransitionOp app
   OpBuilder builder(kernel);
   SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
   vectors = memref::CollapseShapeOp::create(builder, loc, transitions, groups);
-  stages = countStages(vectors, kMostBytesOfTransitions);
+  stages = countStages(vectors, kMaxBytesOfTransitions);
 }
 
 Place CarryLoop::getCotangent(OpBuilder &builder, Value index) const {

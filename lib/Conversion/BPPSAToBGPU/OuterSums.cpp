@@ -24,7 +24,7 @@ using namespace bppsa;
 /// Elements of each side of the tile of a result that a block has, and rows that it has in shared
 /// memory at a time: each thread has an element of each of them.
 static constexpr int64_t kTile = 16;
-static_assert(kTile * kTile == cost::elementThreads);
+static_assert(kTile * kTile == cost::kElementThreads);
 
 namespace {
 /// Where the tile of a block lies in the result, and the slab that it sums.

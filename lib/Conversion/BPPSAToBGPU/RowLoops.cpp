@@ -93,7 +93,7 @@ static int64_t countThreads(Operation *loop) {
     if (takesRows(op))
       most = std::max(most, getSize(op->getOperands().back()));
   });
-  return std::min(roundUpToWarps(most), kMostThreads);
+  return std::min(roundUpToWarps(most), kMaxThreads);
 }
 
 //===----------------------------------------------------------------------===//

@@ -276,7 +276,7 @@ LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
     blocks.emplace(builder, loop, sums, options);
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   // Each batch block has sums of its own.
-  int64_t most = blocks ? 1 : steps->getMostSamples(getMostTaskSamples(op));
+  int64_t most = blocks ? 1 : steps->getMaxSamples(getMaxTaskSamples(op));
   emitSampleTasks(
       builder, op, numBlocks, most, [&](OpBuilder &nested, Value block, int64_t samples) {
         steps->setSamples(samples);

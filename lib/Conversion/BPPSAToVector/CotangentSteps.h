@@ -24,7 +24,7 @@ public:
                                                 const LaneOptions &options, LinkOptions link);
 
   /// As those of LaneEmitter.
-  int64_t getMostSamples(int64_t most) const { return emitter.getMostSamples(most); }
+  int64_t getMaxSamples(int64_t most) const { return emitter.getMaxSamples(most); }
   void setSamples(int64_t samples) { emitter.setSamples(samples); }
   int64_t getSamples() const { return emitter.getSamples(); }
 

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Tiles of units that are written out together where there are no products.
-static constexpr int64_t kMostTilesTogether = 4;
+static constexpr int64_t kMaxTilesTogether = 4;
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -70,7 +70,7 @@ Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value s
   return getHomes(builder, loc, value, sample).front();
 }
 
-int64_t LaneEmitter::getMostSamples(int64_t most) const {
+int64_t LaneEmitter::getMaxSamples(int64_t most) const {
   // Where a vector of samples takes several registers, these share what is read of a matrix.
   if (!isOverUnits() && options.hasFewRegisters())
     return 1;
@@ -87,7 +87,7 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
   // Without products one tile at a time fills the pipelines: tiles are independent.
   if (unit.sums.empty())
     return isOverUnits()
-               ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMostTilesTogether)
+               ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMaxTilesTogether)
                : 1;
   int64_t accumulators = getSumsTogether(unit);
   if (options.samples > 1)

@@ -120,7 +120,7 @@ public:
 
   /// How many samples, or vectors of them, up to `most`, which is a power of two, have accumulators
   /// in registers when they are computed together.
-  int64_t getMostSamples(int64_t most) const;
+  int64_t getMaxSamples(int64_t most) const;
   /// How many of them are computed together from now on; comes before `allocateScratch`. Each of
   /// them has the bits that it has alone.
   void setSamples(int64_t samples) { options.samples = samples; }

@@ -29,7 +29,7 @@ public:
     if (op.getInitial().empty())
       lowerIndependentSteps(builder);
     else
-      emitSampleTasks(builder, op, numBlocks, emitter.getMostSamples(getMostTaskSamples(op)),
+      emitSampleTasks(builder, op, numBlocks, emitter.getMaxSamples(getMaxTaskSamples(op)),
                       [&](OpBuilder &nested, Value block, int64_t samples) {
                         emitter.setSamples(samples);
                         lowerBlock(nested, block);
@@ -40,7 +40,7 @@ private:
   /// Over units, steps are computed together as samples are in loops with states: as many as the
   /// mapping says, and the rest of a task one by one.
   void lowerIndependentSteps(OpBuilder &builder) {
-    int64_t most = emitter.getMostSamples(getMostTaskSamples(op));
+    int64_t most = emitter.getMaxSamples(getMaxTaskSamples(op));
     Value size = getIndex(builder, loc, kStepsPerTask);
     Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
     emitParallel(builder, loc, numBlocks, numTasks,

@@ -17,7 +17,7 @@ static constexpr int64_t kMaxUnrolledColumns = 4;
 /// Over units there may be few accumulators, and each waits for its last
 /// addition: the columns are then shared out to up to this many partial sums, so
 /// that this many additions are under way.
-static constexpr int64_t kMostPartials = 4;
+static constexpr int64_t kMaxPartials = 4;
 static constexpr int64_t kAccumulatorsInFlight = 8;
 
 /// Bytes of a step from which on the hardware looks far enough ahead in its rows.
@@ -63,7 +63,7 @@ int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
     return 1;
   int64_t count = unit.sums.size(), partials = 1;
   count *= getTilesTogether(unit, /*accumulators=*/count);
-  while (partials < kMostPartials && partials * count < kAccumulatorsInFlight &&
+  while (partials < kMaxPartials && partials * count < kAccumulatorsInFlight &&
          2 * partials * count <= options.getNumAccumulators())
     partials *= 2;
   return partials;

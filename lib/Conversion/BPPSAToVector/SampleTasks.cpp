@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-int64_t bppsa::getMostTaskSamples(Operation *loop) {
+int64_t bppsa::getMaxTaskSamples(Operation *loop) {
   auto mapping = dyn_cast_or_null<TaskMappingAttr>(attrs::Mapping::of(loop));
   return mapping ? mapping.getMost() : 1;
 }

@@ -13,7 +13,7 @@ namespace bppsa {
 
 /// The most samples of `loop` that its mapping lets a thread compute together; 1 without one, and
 /// no more than there are.
-int64_t getMostTaskSamples(mlir::Operation *loop);
+int64_t getMaxTaskSamples(mlir::Operation *loop);
 
 /// Emits `body(first, count)`, for all samples of `loop` over units, on as many threads as there
 /// are: together `most` of them, a power of two, or fewer where threads would have nothing to do,

@@ -19,32 +19,32 @@
 using namespace bppsa::cost;
 
 /// The launch, cycles, issues, the rest and that of a position.
-static constexpr size_t numConstants = 2 * numWorks + 3;
-using Vector = std::array<double, numConstants>;
-using Matrix = std::array<Vector, numConstants>;
+static constexpr size_t kNumConstants = 2 * kNumWorks + 3;
+using Vector = std::array<double, kNumConstants>;
+using Matrix = std::array<Vector, kNumConstants>;
 
 /// How strongly constants are held where they were. Only those that no measurement tells notice.
-static constexpr double hold = 1e-5;
+static constexpr double kHold = 1e-5;
 
 static Vector toVector(const DeviceConstants &constants) {
   Vector vector = {constants.launch};
-  for (size_t work = 0; work < numWorks; ++work) {
+  for (size_t work = 0; work < kNumWorks; ++work) {
     vector[1 + work] = constants.cycle[work];
-    vector[1 + numWorks + work] = constants.issue[work];
+    vector[1 + kNumWorks + work] = constants.issue[work];
   }
-  vector[numConstants - 2] = constants.rest;
-  vector[numConstants - 1] = constants.restPerPosition;
+  vector[kNumConstants - 2] = constants.rest;
+  vector[kNumConstants - 1] = constants.restPerPosition;
   return vector;
 }
 
 static DeviceConstants withVector(DeviceConstants constants, const Vector &vector) {
   constants.launch = vector[0];
-  for (size_t work = 0; work < numWorks; ++work) {
+  for (size_t work = 0; work < kNumWorks; ++work) {
     constants.cycle[work] = vector[1 + work];
-    constants.issue[work] = vector[1 + numWorks + work];
+    constants.issue[work] = vector[1 + kNumWorks + work];
   }
-  constants.rest = vector[numConstants - 2];
-  constants.restPerPosition = vector[numConstants - 1];
+  constants.rest = vector[kNumConstants - 2];
+  constants.restPerPosition = vector[kNumConstants - 1];
   return constants;
 }
 
@@ -53,9 +53,9 @@ static DeviceConstants withVector(DeviceConstants constants, const Vector &vecto
 //===----------------------------------------------------------------------===//
 
 /// Solves the equations of the constants in `free`, the others being 0.
-static Vector solve(Matrix matrix, Vector right, const std::array<bool, numConstants> &free) {
+static Vector solve(Matrix matrix, Vector right, const std::array<bool, kNumConstants> &free) {
   std::vector<size_t> rows;
-  for (size_t i = 0; i < numConstants; ++i)
+  for (size_t i = 0; i < kNumConstants; ++i)
     if (free[i])
       rows.push_back(i);
   // The matrix is symmetric and positive definite: no pivots are needed.
@@ -78,17 +78,17 @@ static Vector solve(Matrix matrix, Vector right, const std::array<bool, numConst
 
 /// Makes x the point between x and `target` where the first of the free constants gets to 0, which
 /// is then free no more; `target` itself where none does.
-static void moveTowards(const Vector &target, Vector &x, std::array<bool, numConstants> &free) {
+static void moveTowards(const Vector &target, Vector &x, std::array<bool, kNumConstants> &free) {
   double share = 1;
-  size_t first = numConstants;
-  for (size_t i = 0; i < numConstants; ++i)
+  size_t first = kNumConstants;
+  for (size_t i = 0; i < kNumConstants; ++i)
     if (free[i] && target[i] <= 0 && x[i] / (x[i] - target[i]) <= share) {
       share = x[i] / (x[i] - target[i]);
       first = i;
     }
-  for (size_t i = 0; i < numConstants; ++i)
+  for (size_t i = 0; i < kNumConstants; ++i)
     x[i] += share * (target[i] - x[i]);
-  if (first < numConstants) {
+  if (first < kNumConstants) {
     x[first] = 0;
     free[first] = false;
   }
@@ -97,25 +97,25 @@ static void moveTowards(const Vector &target, Vector &x, std::array<bool, numCon
 /// The x >= 0 with the least x'Mx - 2b'x (Lawson and Hanson).
 static Vector solveNonnegative(const Matrix &matrix, const Vector &right) {
   Vector x = {};
-  std::array<bool, numConstants> free = {};
-  for (size_t round = 0; round < 10 * numConstants; ++round) {
-    size_t next = numConstants;
+  std::array<bool, kNumConstants> free = {};
+  for (size_t round = 0; round < 10 * kNumConstants; ++round) {
+    size_t next = kNumConstants;
     double steepest = 1e-13;
-    for (size_t i = 0; i < numConstants; ++i) {
+    for (size_t i = 0; i < kNumConstants; ++i) {
       double slope = right[i];
-      for (size_t j = 0; j < numConstants; ++j)
+      for (size_t j = 0; j < kNumConstants; ++j)
         slope -= matrix[i][j] * x[j];
       if (!free[i] && slope > steepest) {
         steepest = slope;
         next = i;
       }
     }
-    if (next == numConstants)
+    if (next == kNumConstants)
       break;
     free[next] = true;
     x[next] = std::numeric_limits<double>::min();
     for (bool isInside = false; !isInside;) {
-      std::array<bool, numConstants> before = free;
+      std::array<bool, kNumConstants> before = free;
       moveTowards(solve(matrix, right, free), x, free);
       isInside = free == before;
     }
@@ -153,7 +153,7 @@ private:
 Fit::Fit(const std::vector<ChainCost> &chains, const std::vector<Measurement> &measurements,
          const DeviceConstants &start)
     : chains(chains), measurements(measurements), scale(toVector(start)) {
-  for (size_t i = 0; i < numConstants; ++i) {
+  for (size_t i = 0; i < kNumConstants; ++i) {
     held[i] = scale[i] > 0;
     if (scale[i] <= 0)
       scale[i] = 1;
@@ -176,14 +176,14 @@ std::pair<Vector, double> Fit::getRow(const Measurement &measurement,
       if (bound == Bound::Latency)
         row[1 + work] += units[0] * 1e-3;
       else if (bound == Bound::Issue)
-        row[1 + numWorks + work] += units[1] * 1e-3;
+        row[1 + kNumWorks + work] += units[1] * 1e-3;
       else
         other += units[2] / constants.bandwidth;
     }
-  row[numConstants - 2] = 1;
-  row[numConstants - 1] =
+  row[kNumConstants - 2] = 1;
+  row[kNumConstants - 1] =
       1e-3 * static_cast<double>(measurement.steps) * static_cast<double>(measurement.samples);
-  for (size_t i = 0; i < numConstants; ++i)
+  for (size_t i = 0; i < kNumConstants; ++i)
     row[i] *= scale[i];
   return {row, other};
 }
@@ -194,21 +194,21 @@ DeviceConstants Fit::improve(DeviceConstants guess) const {
   for (int round = 0; round < 30; ++round) {
     Matrix matrix = {};
     Vector right = {};
-    for (size_t i = 0; i < numConstants; ++i) {
-      matrix[i][i] = hold * hold;
-      right[i] = hold * hold * held[i];
+    for (size_t i = 0; i < kNumConstants; ++i) {
+      matrix[i][i] = kHold * kHold;
+      right[i] = kHold * kHold * held[i];
     }
     for (const Measurement &measurement : measurements) {
       auto [row, other] = getRow(measurement, guess);
       double weight = 1 / measurement.microseconds;
-      for (size_t i = 0; i < numConstants; ++i) {
+      for (size_t i = 0; i < kNumConstants; ++i) {
         right[i] += weight * row[i] * (1 - weight * other);
-        for (size_t j = 0; j < numConstants; ++j)
+        for (size_t j = 0; j < kNumConstants; ++j)
           matrix[i][j] += weight * row[i] * weight * row[j];
       }
     }
     Vector found = solveNonnegative(matrix, right);
-    for (size_t i = 0; i < numConstants; ++i)
+    for (size_t i = 0; i < kNumConstants; ++i)
       found[i] *= scale[i];
     guess = withVector(guess, found);
     double error = getError(guess);
@@ -241,7 +241,7 @@ DeviceConstants bppsa::cost::fitConstants(const std::vector<ChainCost> &chains,
   for (double cycles : {0.25, 1.0, 4.0})
     for (double issues : {0.125, 1.0, 8.0}) {
       DeviceConstants guess = start;
-      for (size_t work = 0; work < numWorks; ++work) {
+      for (size_t work = 0; work < kNumWorks; ++work) {
         guess.cycle[work] *= cycles;
         guess.issue[work] *= issues;
       }

@@ -13,11 +13,11 @@
 using namespace bppsa::cost;
 
 /// Parts of a multiprocessor that each issue an instruction in a cycle.
-static constexpr double schedulers = 4;
+static constexpr double kSchedulers = 4;
 
 /// Multiprocessors that the lengths of chunks are made for: an H200's. GPUs that programs run on
 /// have 108 to 148, and near the best length times differ little.
-static constexpr double likelyMultiprocessors = 132;
+static constexpr double kLikelyMultiprocessors = 132;
 
 //===----------------------------------------------------------------------===//
 // Chunks
@@ -31,10 +31,10 @@ ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   const StepCost &column = chain.of(Work::Column);
   double runs = chain.hasOffset ? 2 : 1;
   double cycles = column.cycles + runs * chain.of(Work::Walk).cycles;
-  double busy = std::max(column.instructions * static_cast<double>(column.warps) / schedulers,
+  double busy = std::max(column.instructions * static_cast<double>(column.warps) / kSchedulers,
                          column.cycles / static_cast<double>(column.resident));
   double blocks = static_cast<double>(chain.columns) / column.columns;
-  return {chain.of(Work::Carry).cycles / cycles, blocks * busy / (cycles * likelyMultiprocessors)};
+  return {chain.of(Work::Carry).cycles / cycles, blocks * busy / (cycles * kLikelyMultiprocessors)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +73,7 @@ public:
 
   void addSequential() { add(Work::Walk, steps, samples, samples * steps * stepBytes()); }
   void addChunked(int64_t chunkLength);
-  void addTree(int64_t mostLevels);
+  void addTree(int64_t maxLevels);
 
   std::vector<Phase> phases;
 
@@ -116,10 +116,10 @@ void PhaseList::addChunked(int64_t chunkLength) {
   add(Work::Walk, chunk, samples * chunks, samples * steps * stepBytes());
 }
 
-void PhaseList::addTree(int64_t mostLevels) {
+void PhaseList::addTree(int64_t maxLevels) {
   addMaps(steps - 1, 1);
   int64_t levels = 0;
-  while ((count >> (levels + 1)) > 0 && (mostLevels < 0 || levels < mostLevels))
+  while ((count >> (levels + 1)) > 0 && (maxLevels < 0 || levels < maxLevels))
     ++levels;
   // Pairs that have a product; the first one down has none.
   for (int64_t level = 0; level < levels; ++level) {
@@ -132,8 +132,8 @@ void PhaseList::addTree(int64_t mostLevels) {
   double roots = static_cast<double>((count >> levels) - 1);
   // A launch stores the seeds as vectors before the roots are run.
   add(Work::Carry, roots, samples, samples * roots * mapBytes(), /*launches=*/2);
-  add(Work::Walk, static_cast<double>(std::min(count, stepsOfBlock)),
-      samples * std::ceil(steps / static_cast<double>(stepsOfBlock)),
+  add(Work::Walk, static_cast<double>(std::min(count, kStepsOfBlock)),
+      samples * std::ceil(steps / static_cast<double>(kStepsOfBlock)),
       samples * steps * stepBytes());
 }
 
@@ -176,7 +176,7 @@ std::array<double, 3> bppsa::cost::getUnits(const Phase &phase, const StepCost &
       std::max(1.0, phase.blocks / (multiprocessors * static_cast<double>(step.resident)));
   double warps = phase.blocks * static_cast<double>(step.warps);
   return {phase.steps * step.cycles * waves,
-          phase.steps * step.instructions * warps / (multiprocessors * schedulers), phase.bytes};
+          phase.steps * step.instructions * warps / (multiprocessors * kSchedulers), phase.bytes};
 }
 
 double bppsa::cost::predictPhase(const Phase &phase, const StepCost &step,

@@ -12,29 +12,29 @@
 using namespace bppsa::cost;
 
 /// More entries in registers leave too few for everything else.
-static constexpr int64_t mostEntries = 128;
+static constexpr int64_t kMaxEntries = 128;
 
 /// Entries and elements of sums together, with which ptxas does not spill.
-static constexpr int64_t mostWithSums = 160;
+static constexpr int64_t kMaxWithSums = 160;
 
 /// Values of a step that a thread of a column tile has at a time, beside vectors of the whole step,
 /// and its elements of a tile.
-static constexpr int64_t otherValues = 2, tileElements = 4;
+static constexpr int64_t kOtherValues = 2, kTileElements = 4;
 
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Entries of the matrices of a column in each thread, with which ptxas does not spill: a GRU of 20
 /// units has so many in 8 threads, an LSTM of 10 units spills with 200 in 2.
-static constexpr int64_t mostColumnRegisters = 180;
+static constexpr int64_t kMaxColumnRegisters = 180;
 
 /// The most threads that share a row.
-static constexpr int64_t mostParts = 8;
+static constexpr int64_t kMaxParts = 8;
 
 /// Sums of products that a lane keeps in registers where blocks share rows.
-static constexpr int64_t mostCooperativeSums = 48;
+static constexpr int64_t kMaxCooperativeSums = 48;
 
 /// The most threads of a column: with more, threads have few rows, and exchange many.
-static constexpr int64_t mostColumnParts = 8;
+static constexpr int64_t kMaxColumnParts = 8;
 
 /// What one of `parts` threads has of rows of so many elements.
 static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
@@ -49,22 +49,22 @@ std::string bppsa::cost::findLimit(int64_t rows, const std::vector<int64_t> &col
   auto exceeds = [](int64_t value, const char *what, int64_t most) {
     return std::to_string(value) + what + ", above " + std::to_string(most);
   };
-  if (parts * rows > mostThreads)
-    return exceeds(parts * rows, " threads of a block", mostThreads);
+  if (parts * rows > kMaxThreads)
+    return exceeds(parts * rows, " threads of a block", kMaxThreads);
   int64_t entries = countElements(columns, parts), all = entries + countElements(summed, parts);
-  int64_t registers = (all + otherRegisters) * roundUpToWarps(rows * parts);
-  if (entries > mostEntries)
-    return exceeds(entries, " entries of matrices in a thread", mostEntries);
-  if (all > mostWithSums)
-    return exceeds(all, " entries of matrices and sums in a thread", mostWithSums);
-  if (registers > registersOfBlock)
-    return exceeds(registers, " registers of a block", registersOfBlock);
+  int64_t registers = (all + kOtherRegisters) * roundUpToWarps(rows * parts);
+  if (entries > kMaxEntries)
+    return exceeds(entries, " entries of matrices in a thread", kMaxEntries);
+  if (all > kMaxWithSums)
+    return exceeds(all, " entries of matrices and sums in a thread", kMaxWithSums);
+  if (registers > kRegistersOfBlock)
+    return exceeds(registers, " registers of a block", kRegistersOfBlock);
   return "";
 }
 
 std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                                  const std::vector<int64_t> &summed) {
-  for (int64_t parts = 1; parts <= mostParts; parts *= 2)
+  for (int64_t parts = 1; parts <= kMaxParts; parts *= 2)
     if (findLimit(rows, columns, summed, parts).empty())
       return BlockShape{parts, roundUpToWarps(rows * parts), countElements(columns, parts)};
   return std::nullopt;
@@ -72,35 +72,35 @@ std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector
 
 std::optional<int64_t> bppsa::cost::shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums) {
   int64_t rowsOfWarp = 8;
-  while (rowsOfWarp > 1 && (rowsOfWarp * entries > mostEntries ||
-                            rowsOfWarp * sums * cooperativeSamples > mostCooperativeSums))
+  while (rowsOfWarp > 1 && (rowsOfWarp * entries > kMaxEntries ||
+                            rowsOfWarp * sums * kCooperativeSamples > kMaxCooperativeSums))
     rowsOfWarp /= 2;
-  bool fits = entries > 0 && rowsOfWarp * entries <= mostEntries &&
-              divideUp(rows, cooperativeWarps * rowsOfWarp) <= mostRowGroups;
+  bool fits = entries > 0 && rowsOfWarp * entries <= kMaxEntries &&
+              divideUp(rows, kCooperativeWarps * rowsOfWarp) <= kMaxRowGroups;
   return fits ? std::optional(rowsOfWarp) : std::nullopt;
 }
 
-int64_t bppsa::cost::countStages(int64_t bytes, int64_t mostBytes) {
-  int64_t count = bytes == 0 ? 0 : mostStages;
-  while (count > 1 && count * bytes > mostBytes)
+int64_t bppsa::cost::countStages(int64_t bytes, int64_t maxBytes) {
+  int64_t count = bytes == 0 ? 0 : kMaxStages;
+  while (count > 1 && count * bytes > maxBytes)
     count /= 2;
   return count == 1 ? 0 : count;
 }
 
 std::optional<ColumnTileShape> bppsa::cost::shapeColumnTile(const ColumnTileNeeds &needs) {
-  int64_t tiles = divideUp(needs.rows, tileRows), rowTiles = divideUp(tiles, mostColumnTileWarps);
-  int64_t registers = (needs.vectors + otherValues) * rowTiles * tileElements;
+  int64_t tiles = divideUp(needs.rows, kTileRows), rowTiles = divideUp(tiles, kMaxColumnTileWarps);
+  int64_t registers = (needs.vectors + kOtherValues) * rowTiles * kTileElements;
   auto fits = [&](int64_t columnTiles) {
-    int64_t bytes = needs.sharedRows * columnTiles * tileColumns * 4;
-    return bytes + needs.otherBytes <= blockSharedBytes &&
-           registers * columnTiles <= mostValueRegisters;
+    int64_t bytes = needs.sharedRows * columnTiles * kTileColumns * 4;
+    return bytes + needs.otherBytes <= kBlockSharedBytes &&
+           registers * columnTiles <= kMaxValueRegisters;
   };
-  int64_t most = mostColumnTileTiles;
+  int64_t most = kMaxColumnTileTiles;
   while (most > 0 && !fits(most))
     --most;
   if (most == 0)
     return std::nullopt;
-  int64_t all = divideUp(needs.columns, tileColumns),
+  int64_t all = divideUp(needs.columns, kTileColumns),
           columnTiles = divideUp(all, divideUp(all, most));
   return ColumnTileShape{divideUp(tiles, rowTiles), rowTiles, columnTiles, registers * columnTiles};
 }
@@ -113,8 +113,8 @@ ColumnShape bppsa::cost::shareColumn(const std::vector<std::pair<int64_t, int64_
       entries += divideUp(rows, parts) * columns;
     return entries;
   };
-  for (int64_t parts = 1; parts <= (canShare ? mostColumnParts : 1); parts *= 2)
-    if (int64_t entries = countEntries(parts); entries <= mostColumnRegisters)
+  for (int64_t parts = 1; parts <= (canShare ? kMaxColumnParts : 1); parts *= 2)
+    if (int64_t entries = countEntries(parts); entries <= kMaxColumnRegisters)
       return {parts, /*inRegisters=*/true, entries};
   return {/*parts=*/1, /*inRegisters=*/false, countEntries(1)};
 }

@@ -15,13 +15,13 @@
 using namespace bppsa::cost;
 
 /// Samples of a group, which vectors hold side by side and one thread works on.
-static constexpr int64_t samplesOfGroup = 16;
+static constexpr int64_t kSamplesOfGroup = 16;
 /// Vector operations that a core starts in a cycle at most, cycles from one to the next that needs
 /// its result at most, and bytes that a core reads and writes in a cycle at least.
-static constexpr double mostIssued = 2, mostLatency = 5, leastBytes = 4;
+static constexpr double kMaxIssued = 2, kMaxLatency = 5, kMinBytes = 4;
 
 int64_t bppsa::cost::getNumGroups(int64_t samples) {
-  return (samples + samplesOfGroup - 1) / samplesOfGroup;
+  return (samples + kSamplesOfGroup - 1) / kSamplesOfGroup;
 }
 
 namespace {
@@ -33,12 +33,12 @@ public:
         samples(static_cast<double>(samples)), lanes(static_cast<double>(machine.lanes)),
         groups(static_cast<double>(getNumGroups(samples))),
         threads(static_cast<double>(machine.threads)),
-        issue(static_cast<double>(samplesOfGroup) / static_cast<double>(machine.lanes) /
-              mostIssued) {}
+        issue(static_cast<double>(kSamplesOfGroup) / static_cast<double>(machine.lanes) /
+              kMaxIssued) {}
 
   double ofSequential() const { return std::ceil(groups / threads) * steps * link(); }
   double ofChunked(double length) const;
-  double ofTree(int64_t mostLevels) const;
+  double ofTree(int64_t maxLevels) const;
   double overUnits() const { return std::ceil(samples / threads) * steps * unitLink(); }
   double ofChunksInLanes(double length) const;
 
@@ -46,15 +46,15 @@ private:
   /// A link applied to a cotangent, as if nothing that waits were hidden by anything else.
   double link() const {
     return static_cast<double>(chain.linkOperations) * issue +
-           static_cast<double>(chain.depth) * mostLatency +
-           static_cast<double>(chain.bytes * samplesOfGroup) / leastBytes;
+           static_cast<double>(chain.depth) * kMaxLatency +
+           static_cast<double>(chain.bytes * kSamplesOfGroup) / kMinBytes;
   }
   /// The same with vectors of units. Of each vector operation the last register may not be full.
   double unitLink() const {
     double operations = static_cast<double>(chain.linkOperations) / lanes +
                         static_cast<double>(chain.unitOperations);
-    return operations / mostIssued + static_cast<double>(chain.unitDepth) * mostLatency +
-           static_cast<double>(chain.bytes) / leastBytes;
+    return operations / kMaxIssued + static_cast<double>(chain.unitDepth) * kMaxLatency +
+           static_cast<double>(chain.bytes) / kMinBytes;
   }
   double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
   /// A link applied to all columns of a map, whose operations do not wait for each other.
@@ -84,19 +84,19 @@ double PlanCycles::ofChunksInLanes(double length) const {
   length = std::min(length, steps);
   // The last chunk is not in lanes.
   double chunks = std::floor((steps - 1) / length), rest = steps - chunks * length;
-  double rows = std::ceil(samples * chunks / samplesOfGroup);
+  double rows = std::ceil(samples * chunks / kSamplesOfGroup);
   double operations = static_cast<double>(chain.linkOperations);
   double inLanes = rows * length * (map() + operations * issue) / threads;
   double carries =
-      samples * chunks * static_cast<double>(chain.rows) * numColumns() / lanes / mostIssued;
-  return inLanes + (carries + samples * rest * operations / lanes / mostIssued) / threads;
+      samples * chunks * static_cast<double>(chain.rows) * numColumns() / lanes / kMaxIssued;
+  return inLanes + (carries + samples * rest * operations / lanes / kMaxIssued) / threads;
 }
 
-double PlanCycles::ofTree(int64_t mostLevels) const {
+double PlanCycles::ofTree(int64_t maxLevels) const {
   // Links may be made as matrices: each entry is written at least.
   double work = (steps - 1) * apply();
   int64_t levels = 0;
-  for (; (count >> (levels + 1)) > 0 && (mostLevels < 0 || levels < mostLevels); ++levels) {
+  for (; (count >> (levels + 1)) > 0 && (maxLevels < 0 || levels < maxLevels); ++levels) {
     int64_t half = int64_t(1) << levels, products = (count - half) / (2 * half) + 1;
     // On the way up the first is a vector, and the last may not be read.
     work += static_cast<double>(std::max<int64_t>(products - 2, 0)) * compose() +
@@ -115,13 +115,13 @@ static double sumCycles(const std::vector<HostChain> &chains, int64_t steps, int
   return cycles;
 }
 
-double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
-                                            int64_t samples, HostMachine machine) {
+double bppsa::cost::getMaxSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                           int64_t samples, HostMachine machine) {
   return sumCycles(chains, steps, samples, machine, &PlanCycles::ofSequential);
 }
 
-double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
-                                      int64_t samples, HostMachine machine) {
+double bppsa::cost::getMaxUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                     int64_t samples, HostMachine machine) {
   return sumCycles(chains, steps, samples, machine, &PlanCycles::overUnits);
 }
 
@@ -135,11 +135,11 @@ bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
 }
 
 static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {
-  return static_cast<double>(plan.size > 0 ? plan.size : cpuChunkRule.apply(steps, samples));
+  return static_cast<double>(plan.size > 0 ? plan.size : kCpuChunkRule.apply(steps, samples));
 }
 
-double bppsa::cost::getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan,
-                                        int64_t steps, int64_t samples, HostMachine machine) {
+double bppsa::cost::getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan,
+                                      int64_t steps, int64_t samples, HostMachine machine) {
   double cycles = 0;
   for (const HostChain &chain : chains)
     cycles += PlanCycles(chain, steps, samples, machine)
@@ -151,13 +151,13 @@ bool bppsa::cost::mayChunksWin(const std::vector<HostChain> &chains) {
   constexpr int64_t longSequence = 4096;
   HostMachine machine;
   Plan plan = {Plan::Kind::Chunked};
-  double most = std::min(getMostSequentialCycles(chains, longSequence, 1, machine),
-                         getMostUnitCycles(chains, longSequence, 1, machine));
-  return getLeastChunkCycles(chains, plan, longSequence, 1, machine) < most;
+  double most = std::min(getMaxSequentialCycles(chains, longSequence, 1, machine),
+                         getMaxUnitCycles(chains, longSequence, 1, machine));
+  return getMinChunkCycles(chains, plan, longSequence, 1, machine) < most;
 }
 
-double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
-                                   int64_t samples, HostMachine machine) {
+double bppsa::cost::getMinCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
+                                 int64_t samples, HostMachine machine) {
   double cycles = 0;
   for (const HostChain &chain : chains) {
     PlanCycles ofChain(chain, steps, samples, machine);

@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Channels that the run time tells apart.
-static constexpr int64_t kMostChannels = 1024;
+static constexpr int64_t kMaxChannels = 1024;
 
 namespace {
 class ShardConnector {
@@ -187,8 +187,8 @@ FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool r
     connector.shift(number);
   for (OpOperand *count : layouts.getStepCounts())
     connector.widen(*count);
-  if (connector.channels > kMostChannels)
-    return refuse(function) << "ranks with shares of the steps exchange at most " << kMostChannels
+  if (connector.channels > kMaxChannels)
+    return refuse(function) << "ranks with shares of the steps exchange at most " << kMaxChannels
                             << " states, found " << connector.channels
                             << "; use a model with fewer layers";
   return std::move(connector.rests);

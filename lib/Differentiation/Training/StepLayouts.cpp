@@ -17,7 +17,7 @@ using namespace bppsa;
 using Kind = StepLayout::Kind;
 
 /// Ends every refusal.
-static constexpr StringLiteral remedy =
+static constexpr StringLiteral kRemedy =
     "; ranks with shares of the steps need operations that look at each step for itself beside "
     "recurrent layers, sums over all steps and what is taken from the first or the last one";
 
@@ -34,8 +34,8 @@ static StringRef getNode(Operation *op) {
 
 LogicalResult bppsa::refuseToShare(Operation *op, const Twine &what) {
   StringRef node = getNode(op);
-  return node.empty() ? refuseOp(op) << what << remedy
-                      : refuse(op) << "node '" << node << "' " << what << remedy;
+  return node.empty() ? refuseOp(op) << what << kRemedy
+                      : refuse(op) << "node '" << node << "' " << what << kRemedy;
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,8 +31,8 @@ LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
   std::optional<SymbolMinimum> minimum = solveAtLeast(a, b);
   if (!minimum || minimum->value > longest)
     return failure();
-  leastSizes.resize(symbols.size(), 1);
-  int64_t &least = leastSizes[minimum->symbol];
+  minSizes.resize(symbols.size(), 1);
+  int64_t &least = minSizes[minimum->symbol];
   least = std::max(least, minimum->value);
   return success();
 }

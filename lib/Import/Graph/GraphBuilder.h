@@ -73,7 +73,7 @@ public:
   /// Which axes are the same by data flow, and what the graph does to them.
   AxisClasses axes;
   /// The least value of each symbol with which the graph means what was built.
-  llvm::SmallVector<int64_t> leastSizes;
+  llvm::SmallVector<int64_t> minSizes;
   /// Attributes of the arguments of the function, by number. They are set on it when all are known:
   /// every change there makes a new list of all of them.
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
@@ -127,7 +127,7 @@ public:
 
   /// Whether a >= b for all sizes; false if that is not known.
   bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b) const {
-    return bppsa::isAtLeast(a, b, leastSizes);
+    return bppsa::isAtLeast(a, b, minSizes);
   }
   /// Makes a >= b hold: where it does not for all sizes, a symbol gets a larger
   /// least value, which programs demand of every array. Fails if no least value

@@ -52,8 +52,8 @@ struct MonomialLess {
 using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
 
 /// Larger expressions come only from hostile files.
-constexpr size_t maxTerms = 64, maxFactors = 16;
-constexpr unsigned maxNesting = 8;
+constexpr size_t kMaxTerms = 64, kMaxFactors = 16;
+constexpr unsigned kMaxNesting = 8;
 } // namespace
 
 static bool addTerm(Polynomial &polynomial, const Monomial &monomial, int64_t coefficient) {
@@ -62,7 +62,7 @@ static bool addTerm(Polynomial &polynomial, const Monomial &monomial, int64_t co
     return false;
   if (sum == 0)
     polynomial.erase(monomial);
-  return polynomial.size() <= maxTerms && monomial.size() <= maxFactors;
+  return polynomial.size() <= kMaxTerms && monomial.size() <= kMaxFactors;
 }
 
 static std::optional<Polynomial> addPolynomials(Polynomial a, const Polynomial &b) {
@@ -201,13 +201,13 @@ static unsigned getNesting(AffineExpr expr) {
 }
 
 /// Whether a/b rounds in the same way in ONNX and as floordiv.
-static bool canDivide(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
-  std::optional<int64_t> low = getLowerBound(a, leastSizes), divisor = getLowerBound(b, leastSizes);
-  return low && *low >= 0 && divisor && *divisor >= 1 && getNesting(a) < maxNesting &&
-         getNesting(b) < maxNesting;
+static bool canDivide(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
+  std::optional<int64_t> low = getLowerBound(a, minSizes), divisor = getLowerBound(b, minSizes);
+  return low && *low >= 0 && divisor && *divisor >= 1 && getNesting(a) < kMaxNesting &&
+         getNesting(b) < kMaxNesting;
 }
 
-MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
+MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
   if (MaybeExpr exact = divideExactly(a, b))
     return exact;
   if (auto left = getConstant(a), right = getConstant(b); left && right) {
@@ -215,23 +215,23 @@ MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> least
       return std::nullopt;
     return getAffineConstantExpr(*left / *right, a.getContext());
   }
-  return canDivide(a, b, leastSizes) ? MaybeExpr(a.floorDiv(b)) : std::nullopt;
+  return canDivide(a, b, minSizes) ? MaybeExpr(a.floorDiv(b)) : std::nullopt;
 }
 
-MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
+MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
   if (auto left = getConstant(a), right = getConstant(b); left && right) {
     if (*right == 0 || *right == -1)
       return std::nullopt;
     return getAffineConstantExpr(*left % *right, a.getContext());
   }
-  return canDivide(a, b, leastSizes) ? MaybeExpr(a % b) : std::nullopt;
+  return canDivide(a, b, minSizes) ? MaybeExpr(a % b) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Order and equality
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> leastSizes) {
+std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> minSizes) {
   // With s = least + s' for each symbol, s' >= 0: if no coefficient of the rest is
   // negative, the constant term is the least value. Quotients and remainders
   // are only made of values that are not negative.
@@ -244,8 +244,7 @@ std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> l
     for (AffineExpr atom : monomial) {
       Polynomial factor{{{atom}, 1}};
       if (auto symbol = dyn_cast<AffineSymbolExpr>(atom))
-        factor[{}] =
-            symbol.getPosition() < leastSizes.size() ? leastSizes[symbol.getPosition()] : 1;
+        factor[{}] = symbol.getPosition() < minSizes.size() ? minSizes[symbol.getPosition()] : 1;
       product = product ? multiplyPolynomials(*product, factor) : std::nullopt;
     }
     std::optional<Polynomial> sum = product ? addPolynomials(shifted, *product) : std::nullopt;
@@ -260,9 +259,9 @@ std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> l
   return constant == shifted.end() ? 0 : constant->second;
 }
 
-bool bppsa::isAtLeast(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
+bool bppsa::isAtLeast(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
   MaybeExpr difference = subtractExprs(a, b);
-  std::optional<int64_t> low = difference ? getLowerBound(*difference, leastSizes) : std::nullopt;
+  std::optional<int64_t> low = difference ? getLowerBound(*difference, minSizes) : std::nullopt;
   return low && *low >= 0;
 }
 

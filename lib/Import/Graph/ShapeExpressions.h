@@ -6,7 +6,7 @@
 //
 // Sizes and the elements of small integer tensors are affine expressions of
 // the symbolic dimensions of the graph inputs. Every symbol is at least 1, or
-// what `leastSizes` says for its position.
+// what `minSizes` says for its position.
 // Expressions made here are canonical sums of products, so that equal ones are
 // the same pointer.
 //
@@ -38,19 +38,18 @@ MaybeExpr divideExactly(mlir::AffineExpr a, mlir::AffineExpr b);
 /// Division and remainder of ONNX integers, which round towards zero; operands
 /// of unknown sign have none.
 MaybeExpr divideExprs(mlir::AffineExpr a, mlir::AffineExpr b,
-                      llvm::ArrayRef<int64_t> leastSizes = {});
+                      llvm::ArrayRef<int64_t> minSizes = {});
 MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b,
-                         llvm::ArrayRef<int64_t> leastSizes = {});
+                         llvm::ArrayRef<int64_t> minSizes = {});
 
 /// The product of `sizes`.
 MaybeExpr multiplyAll(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::MLIRContext *context);
 
 /// The least value that `expr` takes, as far as it can be proven.
-std::optional<int64_t> getLowerBound(mlir::AffineExpr expr,
-                                     llvm::ArrayRef<int64_t> leastSizes = {});
+std::optional<int64_t> getLowerBound(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> minSizes = {});
 
 /// Whether a >= b for all values of the symbols; false if that is not known.
-bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<int64_t> leastSizes = {});
+bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<int64_t> minSizes = {});
 
 /// The least value of a symbol.
 struct SymbolMinimum {

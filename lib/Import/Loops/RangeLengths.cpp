@@ -61,5 +61,5 @@ MaybeExpr bppsa::findRangeLength(Node &node, StringRef name) {
   MaybeExpr length = multiplyExprs(*span, graph.getExpr(*constant < 0 ? -1 : 1));
   int64_t distance = std::abs(*constant);
   MaybeExpr rounded = length ? addExprs(*length, graph.getExpr(distance - 1)) : std::nullopt;
-  return rounded ? divideExprs(*rounded, graph.getExpr(distance), graph.leastSizes) : std::nullopt;
+  return rounded ? divideExprs(*rounded, graph.getExpr(distance), graph.minSizes) : std::nullopt;
 }

@@ -35,13 +35,13 @@ LogicalResult ModelImporter::readOpset() {
     if (nodes.opset != 0)
       return error() << "the model imports the default domain twice";
     nodes.opset = import.version();
-    if (nodes.opset < oldestOpset || nodes.opset > newestOpset)
-      return error() << "the model has opset " << nodes.opset << ", accepted: " << oldestOpset
-                     << " to " << newestOpset;
+    if (nodes.opset < kOldestOpset || nodes.opset > kNewestOpset)
+      return error() << "the model has opset " << nodes.opset << ", accepted: " << kOldestOpset
+                     << " to " << kNewestOpset;
   }
   if (nodes.opset == 0)
     return error() << "the model does not import the default domain, accepted: opset "
-                   << oldestOpset << " to " << newestOpset;
+                   << kOldestOpset << " to " << kNewestOpset;
   return success();
 }
 
@@ -258,9 +258,9 @@ static SymbolsAttr makeSymbolsAttr(const GraphBuilder &graph) {
   SmallVector<StringAttr> names;
   for (const std::string &name : graph.symbols)
     names.push_back(builder.getStringAttr(name));
-  SmallVector<int64_t> leastSizes = graph.leastSizes;
-  leastSizes.resize(names.size(), 1);
-  return SymbolsAttr::get(builder.getContext(), names, leastSizes);
+  SmallVector<int64_t> minSizes = graph.minSizes;
+  minSizes.resize(names.size(), 1);
+  return SymbolsAttr::get(builder.getContext(), names, minSizes);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {

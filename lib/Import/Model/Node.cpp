@@ -241,8 +241,7 @@ FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {
   constexpr int64_t maxElements = int64_t(1) << 40;
   int64_t elements = 1;
   for (AffineExpr size : sizes) {
-    std::optional<int64_t> low = getLowerBound(size, graph.leastSizes),
-                           constant = getConstant(size);
+    std::optional<int64_t> low = getLowerBound(size, graph.minSizes), constant = getConstant(size);
     if (!low || *low < 0)
       return emitError() << "the result would have a dimension of size " << graph.describe(size)
                          << ", which may be negative";

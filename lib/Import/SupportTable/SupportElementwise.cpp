@@ -37,8 +37,8 @@ void bppsa::addActivationRows(std::vector<OpRule> &table) {
                       .optional("min", F32, {11})
                       .optional("max", F32, {11})
                       .out("output")
-                      .attr("min", Kind::Float, {oldestOpset, 10})
-                      .attr("max", Kind::Float, {oldestOpset, 10})
+                      .attr("min", Kind::Float, {kOldestOpset, 10})
+                      .attr("max", Kind::Float, {kOldestOpset, 10})
                       .note("`min` and `max` must be constants or initializers, which are then "
                             "not trained."));
 }

@@ -75,8 +75,8 @@ std::string bppsa::describeAccepted(const AttributeRule &rule) {
 //===----------------------------------------------------------------------===//
 
 static std::string describe(OpsetRange opsets) {
-  if (opsets.last == newestOpset)
-    return opsets.first == oldestOpset ? "" : "opset " + std::to_string(opsets.first) + "+";
+  if (opsets.last == kNewestOpset)
+    return opsets.first == kOldestOpset ? "" : "opset " + std::to_string(opsets.first) + "+";
   return "opset " + std::to_string(opsets.first) + "-" + std::to_string(opsets.last);
 }
 
@@ -111,7 +111,7 @@ void bppsa::printSupport(raw_ostream &os) {
      << "(`bppsa-translate --list-onnx-support`). What is not listed here is refused with a "
         "message\n"
      << "that names the node, the op, what was found and what is accepted.\n\n"
-     << "Opsets " << oldestOpset << " to " << newestOpset
+     << "Opsets " << kOldestOpset << " to " << kNewestOpset
      << " of the default domain (`ai.onnx`). Graph inputs, initializers and constants have "
         "element\n"
      << "type float, int32, int64 or bool; float16 and bfloat16 are computed in float32, and "

@@ -31,7 +31,7 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
       row.optional("axes", Integers, {13}).out("squeezed");
     else
       row.in("axes", Integers, {13}).out("expanded");
-    row.attr("axes", Kind::Ints, {oldestOpset, 12});
+    row.attr("axes", Kind::Ints, {kOldestOpset, 12});
     if (!isSqueeze)
       row.required();
     add(row.note("The input `axes` must be constant."));
@@ -47,7 +47,7 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .optional("split", Integers, {13})
           .variadicOut("outputs")
           .attr("axis", Kind::Int)
-          .attr("split", Kind::Ints, {oldestOpset, 12})
+          .attr("split", Kind::Ints, {kOldestOpset, 12})
           .attr("num_outputs", Kind::Int, {18})
           .note("The input `split` must be constant or computed from sizes."));
   add(Row("Expand", importExpand, {8})
@@ -133,11 +133,11 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .optional("axes", Integers, {10})
           .optional("steps", Integers, {10})
           .out("output")
-          .attr("starts", Kind::Ints, {oldestOpset, 9})
+          .attr("starts", Kind::Ints, {kOldestOpset, 9})
           .required()
-          .attr("ends", Kind::Ints, {oldestOpset, 9})
+          .attr("ends", Kind::Ints, {kOldestOpset, 9})
           .required()
-          .attr("axes", Kind::Ints, {oldestOpset, 9})
+          .attr("axes", Kind::Ints, {kOldestOpset, 9})
           .note("Bounds must be constant or computed from sizes. If they depend on data, the end "
                 "must "
                 "be the start plus a constant; the slice has that size and begins at the nearest "

@@ -22,11 +22,11 @@ namespace bppsa {
 class Node;
 
 /// Opsets of the default domain that the importer knows.
-constexpr int64_t oldestOpset = 7, newestOpset = 28;
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 /// The opsets in which ONNX defines an op, attribute or operand.
 struct OpsetRange {
-  int64_t first = oldestOpset, last = newestOpset;
+  int64_t first = kOldestOpset, last = kNewestOpset;
 
   bool contains(int64_t opset) const { return first <= opset && opset <= last; }
 };

@@ -58,13 +58,13 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
               "`sizes` constant or computed from sizes. Axes are resized from fixed sizes to fixed "
               "sizes, those whose elements are repeated from any. `antialias` is not for mode "
               "nearest."));
-  table.push_back(Row("Upsample", importUpsample, {oldestOpset, 9})
+  table.push_back(Row("Upsample", importUpsample, {kOldestOpset, 9})
                       .in("X")
                       .in("scales", F32, {9})
                       .out("Y")
                       .attr("mode", Kind::String)
                       .accepts(Names{"nearest", "linear"})
-                      .attr("scales", Kind::Floats, {oldestOpset, 8})
+                      .attr("scales", Kind::Floats, {kOldestOpset, 8})
                       .required()
                       .note("As Resize with asymmetric coordinates that are rounded down; ONNX has "
                             "it up to opset 9."));
@@ -111,9 +111,9 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
           .out("output")
           .attr("mode", Kind::String)
           .accepts(std::vector<std::string>{"constant", "reflect", "edge", "wrap"})
-          .attr("pads", Kind::Ints, {oldestOpset, 10})
+          .attr("pads", Kind::Ints, {kOldestOpset, 10})
           .required()
-          .attr("value", Kind::Float, {oldestOpset, 10})
+          .attr("value", Kind::Float, {kOldestOpset, 10})
           .note("`pads` must be constant; negative ones take elements away, before others "
                 "are added. `constant_value` must be a constant or an initializer, "
                 "which is then not trained. `wrap` is of opset 19."));

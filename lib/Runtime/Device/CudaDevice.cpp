@@ -98,7 +98,7 @@ private:
   /// Memory that was released while the sub stream may use it, and how many launches that stream
   /// was given then.
   std::deque<std::pair<void *, uint64_t>> releasedLater;
-  Event marks[stepMarks] = {};
+  Event marks[kStepMarks] = {};
   /// The last launches, for messages: the next one replaces the oldest.
   const char *recent[8] = {};
   size_t launches = 0;
@@ -134,11 +134,11 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
   char words[128] = "";
   driver.check(driver.deviceGetName(words, sizeof words, device), "naming the GPU");
   name = words;
-  driver.check(driver.deviceGetAttribute(&major, computeMajor, device),
+  driver.check(driver.deviceGetAttribute(&major, kComputeMajor, device),
                "asking for the GPU's kind");
-  driver.check(driver.deviceGetAttribute(&minor, computeMinor, device),
+  driver.check(driver.deviceGetAttribute(&minor, kComputeMinor, device),
                "asking for the GPU's kind");
-  driver.check(driver.deviceGetAttribute(&processors, multiprocessorCount, device),
+  driver.check(driver.deviceGetAttribute(&processors, kMultiprocessorCount, device),
                "asking for the GPU's multiprocessors");
   Context context = nullptr;
   driver.check(driver.devicePrimaryCtxRetain(&context, device), "starting work on ", name);
@@ -148,7 +148,7 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
   staging.emplace(driver, streams->main());
   graphs.emplace(driver, streams->main(), streams->greatestPriority());
   for (Event &event : marks)
-    driver.check(driver.eventCreate(&event, eventWithTime), "creating an event");
+    driver.check(driver.eventCreate(&event, kEventWithTime), "creating an event");
   for (; table->name; ++table)
     kernels.push_back({table->name});
 }
@@ -162,7 +162,7 @@ Device::MemoryInfo CudaDevice::memoryInfo() {
 void *CudaDevice::allocateBlock(uint64_t size) {
   Address block = 0;
   Result result = driver.memAlloc(&block, size);
-  if (result == errorOutOfMemory)
+  if (result == kErrorOutOfMemory)
     return nullptr;
   checkWork(result, "allocating ", describeBytes(size));
   return reinterpret_cast<void *>(static_cast<uintptr_t>(block));
@@ -186,7 +186,7 @@ void CudaDevice::openAhead() {
   aheadStream = streams->createStream(streams->leastPriority());
   aheadStaging.emplace(driver, aheadStream);
   for (Event *event : {&aheadCopied, &aheadTaken})
-    driver.check(driver.eventCreate(event, eventWithoutTime), "creating an event");
+    driver.check(driver.eventCreate(event, kEventWithoutTime), "creating an event");
 }
 
 void CudaDevice::copyAhead(void *to, const void *from, uint64_t bytes) {
@@ -277,7 +277,7 @@ void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void
       functionOf(kernel), number(size.grid[0]), number(size.grid[1]), number(size.grid[2]),
       number(size.block[0]), number(size.block[1]), number(size.block[2]), /*sharedBytes=*/0,
       streams->selected(), arguments);
-  if (result == errorCooperativeLaunchTooLarge)
+  if (result == kErrorCooperativeLaunchTooLarge)
     fail("kernel ", quote(kernel.name), ": ", size.describe(),
          " have to run at the same time, and ", name, " with its ", processors,
          " multiprocessors cannot hold them; use a larger GPU, or --target=cpu");

@@ -39,11 +39,11 @@ struct LaunchAttribute {
   char others[60];
 };
 
-constexpr Result errorOutOfMemory = 2, errorCooperativeLaunchTooLarge = 720;
-constexpr unsigned nonBlockingStream = 1, eventWithTime = 0, eventWithoutTime = 2;
-constexpr int multiprocessorCount = 16, computeMajor = 75, computeMinor = 76;
-constexpr int launchPriority = 8;
-constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
+constexpr Result kErrorOutOfMemory = 2, kErrorCooperativeLaunchTooLarge = 720;
+constexpr unsigned kNonBlockingStream = 1, kEventWithTime = 0, kEventWithoutTime = 2;
+constexpr int kMultiprocessorCount = 16, kComputeMajor = 75, kComputeMinor = 76;
+constexpr int kLaunchPriority = 8;
+constexpr int kJitErrorLog = 5, kJitErrorLogSize = 6;
 
 /// The entry points that are used, under the driver's own names without `cu` and version. They have
 /// been in every driver since CUDA 9 but for those of graphs; no header of CUDA is needed.

@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
 /// Sequences that are kept: a run has a step and an evaluation for two sizes of batches.
-static constexpr size_t mostRecorded = 16;
+static constexpr size_t kMaxRecorded = 16;
 
 //===----------------------------------------------------------------------===//
 // Launches
@@ -70,7 +70,7 @@ Graphs::Recorded *Graphs::find(const std::vector<KernelLaunch> &sequence) {
 }
 
 void Graphs::record(std::vector<KernelLaunch> &sequence) {
-  if (recent.size() == mostRecorded) {
+  if (recent.size() == kMaxRecorded) {
     destroy(recent.back());
     recent.pop_back();
   }
@@ -101,7 +101,7 @@ bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
     return true;
   LaunchAttribute attribute = {};
   attribute.priority = priority;
-  return driver.graphKernelNodeSetAttribute(node, launchPriority, &attribute) == 0;
+  return driver.graphKernelNodeSetAttribute(node, kLaunchPriority, &attribute) == 0;
 }
 
 /// Makes a graph in which each launch waits for those that it has to come after.

@@ -70,7 +70,7 @@ static std::string firstLine(const char *log) {
 /// An empty text: `module` is loaded; else what went wrong.
 static std::string load(const Driver &driver, const bppsa_device_image &image, Module &module) {
   char log[4096] = "";
-  int options[] = {jitErrorLog, jitErrorLogSize};
+  int options[] = {kJitErrorLog, kJitErrorLogSize};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   Result result = driver.moduleLoadDataEx(&module, image.data, 2, options, values);
   log[sizeof log - 1] = '\0';

@@ -13,25 +13,27 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-static constexpr uint64_t halfSize = uint64_t(4) << 20, incomingSize = uint64_t(1) << 20;
+static constexpr uint64_t kHalfSize = uint64_t(4) << 20, kIncomingSize = uint64_t(1) << 20;
 /// Pieces start at multiples of this, so that copies move whole lines.
-static constexpr uint64_t pieceStep = 64;
+static constexpr uint64_t kPieceStep = 64;
 
-static uint64_t roundUp(uint64_t bytes) { return (bytes + pieceStep - 1) / pieceStep * pieceStep; }
+static uint64_t roundUp(uint64_t bytes) {
+  return (bytes + kPieceStep - 1) / kPieceStep * kPieceStep;
+}
 
 Staging::Staging(const Driver &driver, Stream stream) : driver(driver), stream(stream) {
   void *memory = nullptr;
-  uint64_t size = 2 * halfSize + incomingSize;
+  uint64_t size = 2 * kHalfSize + kIncomingSize;
   driver.check(driver.memHostAlloc(&memory, size, 0), "page-locking ", describeBytes(size));
   for (int i : {0, 1}) {
-    halves[i].memory = static_cast<char *>(memory) + i * halfSize;
-    driver.check(driver.eventCreate(&halves[i].copied, eventWithoutTime), "creating an event");
+    halves[i].memory = static_cast<char *>(memory) + i * kHalfSize;
+    driver.check(driver.eventCreate(&halves[i].copied, kEventWithoutTime), "creating an event");
   }
-  incoming = static_cast<char *>(memory) + 2 * halfSize;
+  incoming = static_cast<char *>(memory) + 2 * kHalfSize;
 }
 
 char *Staging::reserve(uint64_t &wanted) {
-  if (filled == halfSize) {
+  if (filled == kHalfSize) {
     driver.check(driver.eventRecord(halves[current].copied, stream), "recording an event");
     halves[current].used = true;
     current = 1 - current;
@@ -40,7 +42,7 @@ char *Staging::reserve(uint64_t &wanted) {
       driver.check(driver.eventSynchronize(halves[current].copied), "copying to the GPU");
     halves[current].used = false;
   }
-  wanted = std::min(wanted, halfSize - filled);
+  wanted = std::min(wanted, kHalfSize - filled);
   char *pieceMemory = halves[current].memory + filled;
   filled += roundUp(wanted);
   return pieceMemory;
@@ -59,7 +61,7 @@ void Staging::upload(Address to, const void *from, uint64_t bytes) {
 void Staging::download(void *to, Address from, uint64_t bytes) {
   void *target = to;
   // The driver itself copies large arrays piece by piece.
-  if (bytes <= incomingSize - incomingFilled) {
+  if (bytes <= kIncomingSize - incomingFilled) {
     target = incoming + incomingFilled;
     downloads.push_back({to, incoming + incomingFilled, bytes});
     incomingFilled += roundUp(bytes);

@@ -11,17 +11,17 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-static constexpr int64_t mainStream = 0, subStream = 1;
+static constexpr int64_t kMainStream = 0, kSubStream = 1;
 
 Streams::Streams(const Driver &driver) : driver(driver) {
   driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest),
                "asking for the priorities of streams");
-  streams[mainStream] = createStream(greatest);
+  streams[kMainStream] = createStream(greatest);
 }
 
 Stream Streams::createStream(int priority) const {
   Stream stream = nullptr;
-  driver.check(driver.streamCreateWithPriority(&stream, nonBlockingStream, priority),
+  driver.check(driver.streamCreateWithPriority(&stream, kNonBlockingStream, priority),
                "creating a stream");
   return stream;
 }
@@ -31,16 +31,16 @@ Stream Streams::createStream(int priority) const {
 //===----------------------------------------------------------------------===//
 
 void Streams::select(int64_t stream) {
-  if (stream == subStream && !streams[subStream]) {
-    streams[subStream] = createStream(least);
-    driver.check(driver.eventCreate(&fence, eventWithoutTime), "creating an event");
+  if (stream == kSubStream && !streams[kSubStream]) {
+    streams[kSubStream] = createStream(least);
+    driver.check(driver.eventCreate(&fence, kEventWithoutTime), "creating an event");
   }
   current = stream;
 }
 
 void Streams::add(KernelLaunch launch) {
   size_t number = launches.size();
-  launch.isBeside = current == subStream;
+  launch.isBeside = current == kSubStream;
   std::swap(launch.before, waits[current]);
   if (last[current])
     launch.before.push_back(*last[current]);
@@ -50,12 +50,12 @@ void Streams::add(KernelLaunch launch) {
   launches.push_back(std::move(launch));
   last[current] = number;
   items.push_back({Item::Kind::Launch, current, number});
-  given += current == subStream;
+  given += current == kSubStream;
 }
 
 void Streams::record(int64_t event) {
   Recorded &recorded = events[event];
-  recorded.given = current == subStream ? given : 0;
+  recorded.given = current == kSubStream ? given : 0;
   recorded.last = last[current];
   items.push_back({Item::Kind::Record, current, 0, event});
 }
@@ -65,7 +65,7 @@ void Streams::wait(int64_t event) {
   if (found == events.end())
     fail("a function waits for event ", event,
          ", which it has not recorded; compile the model again");
-  if (current == mainStream)
+  if (current == kMainStream)
     joinedLaunches = std::max(joinedLaunches, found->second.given);
   if (found->second.last)
     waits[current].push_back(*found->second.last);
@@ -75,7 +75,7 @@ void Streams::wait(int64_t event) {
 void Streams::forgetCollected() {
   for (auto &entry : events)
     entry.second.last.reset();
-  for (int64_t stream : {mainStream, subStream}) {
+  for (int64_t stream : {kMainStream, kSubStream}) {
     last[stream].reset();
     waits[stream].clear();
   }
@@ -88,7 +88,7 @@ void Streams::forgetCollected() {
 Event &Streams::eventOf(int64_t number) {
   Event &event = events[number].event;
   if (!event)
-    driver.check(driver.eventCreate(&event, eventWithoutTime), "creating an event");
+    driver.check(driver.eventCreate(&event, kEventWithoutTime), "creating an event");
   return event;
 }
 
@@ -99,9 +99,9 @@ void Streams::makeWait(Stream waiting, Stream other) {
 
 /// Graphs run on the main stream, those launches of theirs too that are the sub stream's.
 Stream Streams::ready(int64_t stream) {
-  if (stream == subStream) {
+  if (stream == kSubStream) {
     if (isSubBehind)
-      makeWait(streams[subStream], streams[mainStream]);
+      makeWait(streams[kSubStream], streams[kMainStream]);
     isSubBehind = false;
     subRuns = true;
   }
@@ -109,7 +109,7 @@ Stream Streams::ready(int64_t stream) {
 }
 
 Stream Streams::selected() {
-  given += current == subStream;
+  given += current == kSubStream;
   return ready(current);
 }
 
@@ -136,9 +136,9 @@ void Streams::flush(Graphs &graphs, const std::function<void(KernelLaunch &, Str
   forgetCollected();
   if (graphs.prepare(sequence)) {
     if (subRuns)
-      makeWait(streams[mainStream], streams[subStream]);
+      makeWait(streams[kMainStream], streams[kSubStream]);
     subRuns = false;
-    isSubBehind = streams[subStream] != nullptr;
+    isSubBehind = streams[kSubStream] != nullptr;
     if (graphs.launch()) {
       for (const KernelLaunch &launch : sequence)
         note(launch);

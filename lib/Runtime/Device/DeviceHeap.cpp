@@ -14,28 +14,28 @@
 using namespace bppsa::runtime;
 
 /// From this size on a block is one of the source's.
-static constexpr uint64_t leastLarge = uint64_t(1) << 20;
+static constexpr uint64_t kMinLarge = uint64_t(1) << 20;
 /// Sizes of large blocks are multiples of this, the size of a GPU's pages.
-static constexpr uint64_t largeStep = uint64_t(2) << 20;
-static constexpr uint64_t segmentSize = uint64_t(32) << 20;
+static constexpr uint64_t kLargeStep = uint64_t(2) << 20;
+static constexpr uint64_t kSegmentSize = uint64_t(32) << 20;
 /// The classes of host memory begin with 64 bytes.
-static constexpr uint64_t classScale = Device::alignment / 64;
+static constexpr uint64_t kClassScale = Device::alignment / 64;
 
 void *DeviceHeap::allocate(uint64_t size) {
-  if (size >= leastLarge)
+  if (size >= kMinLarge)
     return allocateLarge(size);
-  return allocateSmall(sizeClassOf((size + classScale - 1) / classScale));
+  return allocateSmall(sizeClassOf((size + kClassScale - 1) / kClassScale));
 }
 
 void *DeviceHeap::allocateSmall(uint64_t sizeClass) {
-  freeSmall.resize(sizeClassCount);
+  freeSmall.resize(kSizeClassCount);
   std::vector<void *> &list = freeSmall[sizeClass];
   void *block = nullptr;
   if (!list.empty()) {
     block = list.back();
     list.pop_back();
   } else {
-    uint64_t capacity = capacityOf(sizeClass) * classScale;
+    uint64_t capacity = capacityOf(sizeClass) * kClassScale;
     if (segmentRest < capacity && !newSegment())
       return nullptr;
     block = segment;
@@ -48,7 +48,7 @@ void *DeviceHeap::allocateSmall(uint64_t sizeClass) {
 
 /// What is left of the old segment is less than one small block.
 bool DeviceHeap::newSegment() {
-  for (uint64_t size = segmentSize; size >= largeStep; size /= 2)
+  for (uint64_t size = kSegmentSize; size >= kLargeStep; size /= 2)
     if (void *fresh = obtain(size)) {
       segment = static_cast<char *>(fresh);
       segmentRest = size;
@@ -60,7 +60,7 @@ bool DeviceHeap::newSegment() {
 void *DeviceHeap::allocateLarge(uint64_t size) {
   if (size > (uint64_t(1) << 62))
     return nullptr;
-  uint64_t capacity = (size + largeStep - 1) / largeStep * largeStep;
+  uint64_t capacity = (size + kLargeStep - 1) / kLargeStep * kLargeStep;
   void *block = nullptr;
   // A block that is a little larger will do; a much larger one is kept for a larger need.
   auto found = freeLarge.lower_bound(capacity);

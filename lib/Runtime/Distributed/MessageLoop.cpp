@@ -274,7 +274,7 @@ bool MessageLoop::isOver() {
   if (ownRank != 0 && !saidFarewell && open == 0) {
     saidFarewell = true;
     farewells.resize(1);
-    hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
+    hand({0, tags::kFarewell, farewells.data(), sizeof(Farewell), kFirstPriority, ""}, [] {});
   }
   return open == 0 && awaitedFarewells == 0;
 }
@@ -396,19 +396,19 @@ void MessageLoop::listen() {
   farewells.resize(ranks);
   awaitedFarewells = ranks - 1;
   for (int rank = 1; rank < ranks; ++rank)
-    transport->receive(rank, tags::farewell, &farewells[rank], sizeof(Farewell), [this, rank] {
+    transport->receive(rank, tags::kFarewell, &farewells[rank], sizeof(Farewell), [this, rank] {
       --awaitedFarewells;
       hear(rank);
     });
 }
 
 void MessageLoop::hear(int rank) {
-  Farewell &farewell = farewells[rank];
-  if (farewell.status == 0)
+  Farewell &kFarewell = farewells[rank];
+  if (kFarewell.status == 0)
     return;
-  farewell.message[sizeof farewell.message - 1] = 0;
-  print(rank, farewell.message);
-  transport->abort(farewell.status);
+  kFarewell.message[sizeof kFarewell.message - 1] = 0;
+  print(rank, kFarewell.message);
+  transport->abort(kFarewell.status);
 }
 
 /// Prints an error of `rank`, unless an error has been printed before: it ends all ranks.
@@ -431,7 +431,7 @@ void MessageLoop::fail(const std::string &message, int status) {
     farewells.resize(1);
     farewells[0].status = status;
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
-    hand({0, tags::farewell, farewells.data(), sizeof(Farewell), firstPriority, ""}, [] {});
+    hand({0, tags::kFarewell, farewells.data(), sizeof(Farewell), kFirstPriority, ""}, [] {});
   });
   // Rank 0 does not answer. The first rank that finds this out ends the others.
   std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));

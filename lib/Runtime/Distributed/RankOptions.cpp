@@ -61,7 +61,7 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
           "the most urgent first), dear (slices, all sums before any goes back) or barrier (whole "
           "parameters, after the step); the bits are the same")
       ->check(CLI::IsMember({"barrier", "allreduce", "p3", "dear"}));
-  addNumber(command, "--slice", options.exchange.slice, counts,
+  addNumber(command, "--slice", options.exchange.slice, kCounts,
             "Elements of a slice of p3 and dear (default: 50000)");
   command
       .add_option_function<std::string>(

@@ -111,7 +111,7 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
     });
   };
   Beginning &from = gathering->beginnings[other];
-  messages->receive(other, tags::gather, &from, sizeof from, [this, gathering, other, ended] {
+  messages->receive(other, tags::kGather, &from, sizeof from, [this, gathering, other, ended] {
     const Beginning &from = gathering->beginnings[other];
     std::string &all = gathering->all[other];
     all.assign(from.bytes, std::min<uint64_t>(from.size, sizeof from.bytes));
@@ -119,7 +119,7 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
       return ended();
     size_t has = all.size();
     all.resize(from.size);
-    messages->receive(other, tags::gatherRest, all.data() + has, from.size - has, ended);
+    messages->receive(other, tags::kGatherRest, all.data() + has, from.size - has, ended);
   });
 }
 
@@ -135,11 +135,11 @@ void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
   const std::string &whole = gathering->all[rank()];
   size_t fits = std::min(whole.size(), sizeof first.bytes);
   bool isWhole = fits == whole.size();
-  messages->post({other, tags::gather, &first, sizeof first, firstPriority, gathering->what,
+  messages->post({other, tags::kGather, &first, sizeof first, kFirstPriority, gathering->what,
                   isWhole ? ended : std::function<void()>([] {})});
   if (!isWhole)
-    messages->post({other, tags::gatherRest, whole.data() + fits, whole.size() - fits,
-                    firstPriority, gathering->what, ended});
+    messages->post({other, tags::kGatherRest, whole.data() + fits, whole.size() - fits,
+                    kFirstPriority, gathering->what, ended});
 }
 
 std::vector<std::string> Ranks::finish(Gathering &gathering) {
@@ -197,7 +197,7 @@ std::optional<double> Ranks::secondsOf(const Gathering &gathering) {
 void Ranks::send(int to, std::string bytes, const char *what, int64_t channel) {
   auto owned = std::make_shared<std::string>(std::move(bytes));
   messages->post(
-      {to, tags::state(channel), owned->data(), owned->size(), firstPriority, what, [owned] {}});
+      {to, tags::state(channel), owned->data(), owned->size(), kFirstPriority, what, [owned] {}});
 }
 
 void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel) {

@@ -12,18 +12,18 @@
 namespace bppsa::runtime::tags {
 
 /// A rank ends.
-constexpr int farewell = 0;
+constexpr int kFarewell = 0;
 /// What a rank gives to all others: the beginning, and what does not fit there.
-constexpr int gather = 1, gatherRest = 2;
+constexpr int kGather = 1, kGatherRest = 2;
 
 /// States of sequences on their way to the next rank, and their cotangents on the way back.
-constexpr int shardChannels = 1024;
+constexpr int kShardChannels = 1024;
 constexpr int state(int64_t channel) { return static_cast<int>(3 + channel); }
 
-constexpr int firstSlice = 3 + shardChannels;
+constexpr int kFirstSlice = 3 + kShardChannels;
 /// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
-constexpr int push(int64_t slice) { return static_cast<int>(firstSlice + 2 * slice); }
-constexpr int sum(int64_t slice) { return static_cast<int>(firstSlice + 1 + 2 * slice); }
+constexpr int push(int64_t slice) { return static_cast<int>(kFirstSlice + 2 * slice); }
+constexpr int sum(int64_t slice) { return static_cast<int>(kFirstSlice + 1 + 2 * slice); }
 
 /// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
 /// are stages exchange no slices, and states through the first channel alone.

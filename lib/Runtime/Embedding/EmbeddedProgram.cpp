@@ -17,7 +17,7 @@
 using namespace bppsa::runtime;
 
 /// Prepared calls of a function that are kept, for as many combinations of sizes.
-static constexpr size_t mostCalls = 32;
+static constexpr size_t kMaxCalls = 32;
 
 EmbeddedProgram::EmbeddedProgram(Program loaded)
     : program(std::move(loaded)), json(describeProgram(program).dump()),
@@ -111,7 +111,7 @@ EmbeddedCall &EmbeddedProgram::find(const std::string &function, const BatchArgu
     // One call is too few to time variants: what is counted decides.
     kept.push_front(std::make_unique<EmbeddedCall>(
         *session, batch, use, [&](Batch &batch) { return chooseFunction(function, batch, 1); }));
-    if (kept.size() > mostCalls)
+    if (kept.size() > kMaxCalls)
       kept.pop_back();
   } else if (found != kept.begin()) {
     std::rotate(kept.begin(), found, found + 1);

@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 
 /// Seconds between calls of the caller between batches.
-static constexpr double interval = 0.05;
+static constexpr double kInterval = 0.05;
 
 /// The batches of a loader, each of which `function` computes.
 class EmbeddedProgram::CallerBatches final : public BatchStream {
@@ -83,7 +83,7 @@ public:
   void warn(const std::string &line) override { tell(line, true); }
 
   bool isInterrupted() override {
-    if (now() - last >= interval)
+    if (now() - last >= kInterval)
       isStopped |= call();
     return isStopped;
   }

@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 
 /// Bytes of the batches that are ahead, and most of them: few wake-ups, and memory that stays in a
 /// cache.
-static constexpr int64_t bytesAhead = 4 << 20, mostAhead = 64;
+static constexpr int64_t kBytesAhead = 4 << 20, kMaxAhead = 64;
 
 static int64_t bytesOf(const Batch &batch) {
   int64_t bytes = 0;
@@ -47,7 +47,7 @@ BatchLoader::~BatchLoader() {
 void BatchLoader::startThread(int64_t largest) {
   slots.push_back(data.newBatch(largest));
   int64_t bytes = std::max<int64_t>(bytesOf(slots.front()), 1);
-  for (int64_t i = 1; i < std::min(bytesAhead / bytes, mostAhead); ++i)
+  for (int64_t i = 1; i < std::min(kBytesAhead / bytes, kMaxAhead); ++i)
     slots.push_back(data.newBatch(largest));
   try {
     thread = std::thread([this] { work(); });

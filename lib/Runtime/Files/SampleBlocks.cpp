@@ -17,8 +17,8 @@
 using namespace bppsa::runtime;
 
 /// Blocks that are shuffled together. As many more are held, to be read ahead.
-static constexpr int64_t blocksTogether = 16;
-static constexpr int64_t neverUsed = std::numeric_limits<int64_t>::max();
+static constexpr int64_t kBlocksTogether = 16;
+static constexpr int64_t kNeverUsed = std::numeric_limits<int64_t>::max();
 
 int64_t Dataset::bytesPerSample() const {
   int64_t bytes = 0;
@@ -32,7 +32,7 @@ int64_t Dataset::heldSamples() const {
 }
 
 int64_t Dataset::blockSamples() const {
-  return std::max<int64_t>(heldSamples() / (2 * blocksTogether), 1);
+  return std::max<int64_t>(heldSamples() / (2 * kBlocksTogether), 1);
 }
 
 ShuffleBlocks Dataset::shuffleBlocks() const {
@@ -252,7 +252,7 @@ Dataset::Block *Dataset::findBlock(int64_t sample) const {
   }
   int64_t first = number * size;
   Block &block = blocks[number] = loadBlock(first, std::min(size, count - first));
-  block.used = neverUsed;
+  block.used = kNeverUsed;
   return &block;
 }
 

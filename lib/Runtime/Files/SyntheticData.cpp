@@ -51,7 +51,7 @@ Symbols bppsa::runtime::syntheticSymbols(const Model &model, int64_t samples, in
                                          const Symbols &others) {
   Symbols symbols(model.symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i)
-    symbols[i] = i < others.size() && others[i] ? *others[i] : model.leastSizes[i];
+    symbols[i] = i < others.size() && others[i] ? *others[i] : model.minSizes[i];
   for (const ArrayInfo &input : model.inputs) {
     auto assign = [&](std::optional<int64_t> axis, int64_t value, const char *what) {
       if (!axis)

@@ -17,7 +17,7 @@
 
 using namespace bppsa::runtime;
 
-static constexpr const char *self = "/proc/self/exe";
+static constexpr const char *kSelf = "/proc/self/exe";
 
 template <typename T> static void read(std::ifstream &file, T *to, uint64_t count) {
   file.read(reinterpret_cast<char *>(to), static_cast<std::streamsize>(count * sizeof(T)));
@@ -38,7 +38,7 @@ static const void *findFunction(const char *name) {
 /// Reads the segments to their addresses.
 static void map(std::ifstream &file, const ImageHeader &header,
                 const std::vector<ImageSegment> &segments, std::streamoff bytes) {
-  void *place = reinterpret_cast<void *>(imageAddress);
+  void *place = reinterpret_cast<void *>(kImageAddress);
   if (mmap(place, header.span, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != place)
     fail("the program cannot be mapped (", strerror(errno), ")");
@@ -49,11 +49,11 @@ static void map(std::ifstream &file, const ImageHeader &header,
 }
 
 static ImageHeader load() {
-  std::ifstream file(self, std::ios::binary);
+  std::ifstream file(kSelf, std::ios::binary);
   ImageEnd end = {};
   file.seekg(-static_cast<std::streamoff>(sizeof end), std::ios::end);
   read(file, &end, 1);
-  if (!file || memcmp(end.magic, imageMagic, sizeof end.magic) != 0)
+  if (!file || memcmp(end.magic, kImageMagic, sizeof end.magic) != 0)
     fail("there is no model in this program; bppsa.build puts one behind it");
   ImageHeader header;
   file.seekg(static_cast<std::streamoff>(end.offset));

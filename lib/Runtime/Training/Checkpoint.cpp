@@ -15,7 +15,7 @@
 using namespace bppsa::runtime;
 using nlohmann::json;
 
-static constexpr const char *metaName = "checkpoint";
+static constexpr const char *kMetaName = "checkpoint";
 
 static std::string arrayName(const std::string &kind, const ParameterInfo &info) {
   return kind + "/" + info.name;
@@ -144,7 +144,7 @@ void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &ses
                {"state", stateToJson(state)}};
   std::string bytes = meta.dump();
   NpzWriter writer(path);
-  writer.add(metaName, DType::U8, {static_cast<int64_t>(bytes.size())}, bytes.data());
+  writer.add(kMetaName, DType::U8, {static_cast<int64_t>(bytes.size())}, bytes.data());
   const Parameters &parameters = session.parameters;
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;
   for (size_t i = 0; i < infos.size(); ++i) {
@@ -161,7 +161,7 @@ void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &ses
 }
 
 static void requireCheckpoint(const NpzReader &archive) {
-  auto found = archive.headers().find(metaName);
+  auto found = archive.headers().find(kMetaName);
   if (found == archive.headers().end() || found->second.dtype != DType::U8)
     fail("is not a checkpoint of a trainer");
 }
@@ -227,7 +227,7 @@ void bppsa::runtime::readCheckpoint(const std::string &path, Session &session,
   };
   NpzReader archive(path);
   inFile([&] { requireCheckpoint(archive); });
-  Array description = archive.read(metaName);
+  Array description = archive.read(kMetaName);
   TrainSettings newSettings;
   TrainState newState;
   std::vector<StoredValues> all;

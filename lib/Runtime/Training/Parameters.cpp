@@ -12,7 +12,7 @@
 
 using namespace bppsa::runtime;
 
-static constexpr int64_t padding = 16;
+static constexpr int64_t kPadding = 16;
 
 /// Element `i` of a parameter in the ONNX file.
 static float readElement(const unsigned char *onnx, const ParameterInfo &info, int64_t i) {
@@ -45,7 +45,7 @@ Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withS
   for (const ParameterInfo &info : model.parameters) {
     int64_t &size = info.trained ? trainedSize : info.statistic ? statisticsSize : frozenSize;
     starts.push_back(size);
-    size += (info.elements + padding - 1) / padding * padding;
+    size += (info.elements + kPadding - 1) / kPadding * kPadding;
   }
   trained = SharedFloats(trainedSize);
   statistics = SharedFloats(statisticsSize);
@@ -70,12 +70,12 @@ void Parameters::findLiveBlocks() {
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];
     const float *first = values(index);
-    for (int64_t block = 0; info.trained && block < info.elements; block += padding) {
-      int64_t end = std::min(block + padding, info.elements);
+    for (int64_t block = 0; info.trained && block < info.elements; block += kPadding) {
+      int64_t end = std::min(block + kPadding, info.elements);
       bool isLive = !info.pruned ||
                     std::any_of(first + block, first + end, [](float value) { return value != 0; });
       if (isLive)
-        liveBlocks.push_back(static_cast<int32_t>((starts[index] + block) / padding));
+        liveBlocks.push_back(static_cast<int32_t>((starts[index] + block) / kPadding));
     }
   }
 }
@@ -175,7 +175,7 @@ void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
 
 void Parameters::addLiveBlocks(ViewTable &views, int64_t start, int64_t size) {
   auto find = [&](int64_t element) {
-    return std::lower_bound(liveBlocks.begin(), liveBlocks.end(), element / padding);
+    return std::lower_bound(liveBlocks.begin(), liveBlocks.end(), element / kPadding);
   };
   auto first = find(start), last = find(start + size);
   int32_t *blocks = liveBlocks.data();
@@ -184,7 +184,7 @@ void Parameters::addLiveBlocks(ViewTable &views, int64_t start, int64_t size) {
     std::vector<int32_t> &own = blocksOfRanges[{start, size}];
     own.assign(first, last);
     for (int32_t &block : own)
-      block -= static_cast<int32_t>(start / padding);
+      block -= static_cast<int32_t>(start / kPadding);
     blocks = own.data();
   }
   views["live_blocks"] = {blocks, {last - first}, sizeof *blocks, Access::Read};

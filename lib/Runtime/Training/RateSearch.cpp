@@ -14,11 +14,11 @@
 
 using namespace bppsa::runtime;
 
-static constexpr double leastRate = 1e-6, mostRate = 10;
-static constexpr int64_t searchedSteps = 140, stepsPerLine = 7;
+static constexpr double kMinRate = 1e-6, kMaxRate = 10;
+static constexpr int64_t kSearchedSteps = 140, kStepsPerLine = 7;
 /// The share of the mean loss that stays in a step, and how many times the least one ends the
 /// search.
-static constexpr double smoothing = 0.9, divergence = 4;
+static constexpr double kSmoothing = 0.9, kDivergence = 4;
 
 /// `value` with some digits, at the end of `width` characters.
 static std::string number(double value, int digits, int width = 0) {
@@ -31,9 +31,9 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
   training.observer = &who;
   TrainState &state = training.state;
   printLine("        rate          loss");
-  double mean = 0, least = 0, bestRate = leastRate;
+  double mean = 0, least = 0, bestRate = kMinRate;
   int64_t step = 0;
-  for (; step < searchedSteps; ++step) {
+  for (; step < kSearchedSteps; ++step) {
     if (training.isStopping())
       return RunEnd::Interrupted;
     if (state.batch == training.batchesPerEpoch)
@@ -43,7 +43,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
       updates.beginEpoch();
     }
     double rate =
-        leastRate * std::pow(mostRate / leastRate, static_cast<double>(step) / (searchedSteps - 1));
+        kMinRate * std::pow(kMaxRate / kMinRate, static_cast<double>(step) / (kSearchedSteps - 1));
     training.searchedRate = rate;
     state.losses = {};
     try {
@@ -52,21 +52,21 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
       break;
     }
     // The mean of the losses so far, of which older ones count less.
-    mean = smoothing * mean + (1 - smoothing) * state.losses.total(training.model);
-    double loss = mean / (1 - std::pow(smoothing, static_cast<double>(step + 1)));
+    mean = kSmoothing * mean + (1 - kSmoothing) * state.losses.total(training.model);
+    double loss = mean / (1 - std::pow(kSmoothing, static_cast<double>(step + 1)));
     if (step == 0 || loss < least) {
       least = loss;
       bestRate = rate;
     }
-    if (step % stepsPerLine == 0)
+    if (step % kStepsPerLine == 0)
       printLine(number(rate, 3, 12) + number(loss, 6, 14));
-    if (step > 0 && loss > divergence * std::abs(least) && least != 0)
+    if (step > 0 && loss > kDivergence * std::abs(least) && least != 0)
       break;
   }
   if (step == 0)
     fail(
         "--lr-find: the first step's loss or gradient is not finite; check the data and the model");
-  if (step < searchedSteps)
+  if (step < kSearchedSteps)
     printLine("diverged at the rate " + number(*training.searchedRate, 3));
   // The loss is least where the rate is already too large: a tenth of it is a usual choice.
   printLine("suggestion: --lr=" + number(bestRate / 10, 2));

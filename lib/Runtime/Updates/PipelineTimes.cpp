@@ -13,7 +13,7 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 
 /// The first update touches memory for the first time; the others give so many samples.
-static constexpr int64_t fewestUpdates = 2, fewestMicrobatches = 12;
+static constexpr int64_t kFewestUpdates = 2, kFewestMicrobatches = 12;
 
 static double medianOf(std::vector<double> values) {
   if (values.empty())
@@ -30,7 +30,7 @@ void PipelineTimes::add(schedule::PipelineOp op, double time) {
 
 bool PipelineTimes::endUpdate(int64_t count) {
   microbatches += updates > 0 ? count : 0;
-  return ++updates >= fewestUpdates && microbatches >= fewestMicrobatches;
+  return ++updates >= kFewestUpdates && microbatches >= kFewestMicrobatches;
 }
 
 /// Seconds from `stage` to the next one and back, with messages of so many bytes; on the ranks of

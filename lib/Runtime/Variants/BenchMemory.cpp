@@ -22,7 +22,7 @@
 using namespace bppsa::runtime;
 
 /// Below this number of positions, a step is cheaper than the measurements.
-static constexpr double fewPositions = 1 << 20;
+static constexpr double kFewPositions = 1 << 20;
 
 /// Sizes may be beyond 64 bits.
 static double bytesOf(const ArrayInfo &info, const Symbols &symbols) {
@@ -137,7 +137,7 @@ void bppsa::runtime::requireBenchMemory(const Program &program, int64_t steps, i
     Demand{"device", arrays, 0}.require(free, steps, samples);
     Demand{"device", arrays, arenaBytes(program, symbols)}.require(free, steps, samples);
   } else if (!isDeviceProgram() && model.memoryLimit == 0 &&
-             static_cast<double>(steps) * static_cast<double>(samples) > fewPositions) {
+             static_cast<double>(steps) * static_cast<double>(samples) > kFewPositions) {
     host.temporaries = Extrapolation(program, steps, samples).temporaries();
     host.require(available, steps, samples);
   }

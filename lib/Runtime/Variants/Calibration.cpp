@@ -27,9 +27,9 @@ using nlohmann::ordered_json;
 
 /// The longest sequences and largest batches that are measured where nobody names them; and the
 /// most positions of a batch.
-static constexpr int64_t longestSequence = 16384, largestBatch = 256, mostPositions = 1 << 20;
+static constexpr int64_t kLongestSequence = 16384, kLargestBatch = 256, kMaxPositions = 1 << 20;
 /// A pass that is predicted to take longer (in microseconds) is not measured.
-static constexpr double longestPass = 2e5;
+static constexpr double kLongestPass = 2e5;
 
 /// Variants are part of what is calibrated, so that this is the whole description of the program.
 static std::string programNumber(const Program &program) {
@@ -50,7 +50,7 @@ static ordered_json describeConstants(const cost::DeviceConstants &constants) {
                          {"launch_us", constants.launch},
                          {"rest_us", constants.rest},
                          {"rest_ns_per_position", constants.restPerPosition}};
-  for (size_t work = 0; work < cost::numWorks; ++work)
+  for (size_t work = 0; work < cost::kNumWorks; ++work)
     object[cost::workNames[work]] = {{"cycle_ns", constants.cycle[work]},
                                      {"issue_ns", constants.issue[work]}};
   return object;
@@ -70,7 +70,7 @@ static cost::DeviceConstants parseConstants(const json &object) {
   constants.launch = readNumber(object, "launch_us");
   constants.rest = readNumber(object, "rest_us");
   constants.restPerPosition = readNumber(object, "rest_ns_per_position");
-  for (size_t work = 0; work < cost::numWorks; ++work) {
+  for (size_t work = 0; work < cost::kNumWorks; ++work) {
     const json &step = object.at(cost::workNames[work]);
     constants.cycle[work] = readNumber(step, "cycle_ns");
     constants.issue[work] = readNumber(step, "issue_ns");
@@ -161,7 +161,7 @@ static std::vector<Point> measureBatch(Session &session, int64_t steps, int64_t 
   std::vector<Point> points;
   for (const VariantInfo &variant : model.variants) {
     cost::Plan plan = planOf(variant);
-    if (cost::predict(model.deviceChains, plan, steps, samples, cost::shippedH200()) > longestPass)
+    if (cost::predict(model.deviceChains, plan, steps, samples, cost::shippedH200()) > kLongestPass)
       continue;
     Call step = session.prepare("step." + variant.name, &batch);
     double time = timeSteps(session, step, repeat).backward;
@@ -178,11 +178,11 @@ static std::vector<Point> measureGrid(const Program &program, const Options &opt
   std::optional<size_t> symbol = timeSymbol(model);
   std::vector<Point> points;
   for (int64_t steps :
-       sizesOf(model, &ArrayInfo::timeAxis, 16, options.seqLen.value_or(longestSequence)))
+       sizesOf(model, &ArrayInfo::timeAxis, 16, options.seqLen.value_or(kLongestSequence)))
     for (int64_t samples :
-         sizesOf(model, &ArrayInfo::batchAxis, 1, options.batch.value_or(largestBatch))) {
+         sizesOf(model, &ArrayInfo::batchAxis, 1, options.batch.value_or(kLargestBatch))) {
       Symbols symbols(model.symbols.size());
-      if (samples * steps > mostPositions ||
+      if (samples * steps > kMaxPositions ||
           (symbol && !isLongEnough(model, symbols, *symbol, steps)))
         continue;
       std::vector<Point> measured = measureBatch(session, steps, samples, options.repeat);

@@ -22,10 +22,10 @@ namespace cost = bppsa::cost;
 
 /// How many times faster a variant has to be by constants that nobody measured to be taken without
 /// measuring.
-static constexpr double clearLead = 3;
+static constexpr double kClearLead = 3;
 /// Batches below the first number are computed with vectors of units and of chunks, from the second
 /// on with vectors of samples; between them a measurement decides.
-static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
+static constexpr int64_t kFewestSamplesInLanes = 4, kMaxSamplesOverUnits = 16;
 
 //===----------------------------------------------------------------------===//
 // Choice
@@ -36,8 +36,8 @@ static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
-  return mapping == mappings::kLanes ? samples >= fewestSamplesInLanes
-                                     : samples < mostSamplesOverUnits;
+  return mapping == mappings::kLanes ? samples >= kFewestSamplesInLanes
+                                     : samples < kMaxSamplesOverUnits;
 }
 
 /// Whether vectors of units may win in a batch that has fewer groups of samples than there are
@@ -124,7 +124,7 @@ static ViewTable inputGradients(const Model &model, const Batch &batch,
 
 bool bppsa::runtime::isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
                                   int64_t steps) {
-  if (steps < model.leastSizes[timeSymbol])
+  if (steps < model.minSizes[timeSymbol])
     return false;
   symbols[timeSymbol] = steps;
   auto isFilled = [&](const ArrayInfo &info) {
@@ -191,12 +191,12 @@ leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
 }
 
 /// The least cycles of the backward pass of `variant`.
-static double getLeastCycles(const Model &model, const VariantInfo &variant, int64_t steps,
-                             int64_t samples, cost::HostMachine machine) {
+static double getMinCycles(const Model &model, const VariantInfo &variant, int64_t steps,
+                           int64_t samples, cost::HostMachine machine) {
   cost::Plan plan = planOf(variant);
   return variant.mapping == mappings::kChunks
-             ? cost::getLeastChunkCycles(model.hostChains, plan, steps, samples, machine)
-             : cost::getLeastCycles(model.hostChains, plan, steps, samples, machine);
+             ? cost::getMinChunkCycles(model.hostChains, plan, steps, samples, machine)
+             : cost::getMinCycles(model.hostChains, plan, steps, samples, machine);
 }
 
 std::vector<const VariantInfo *>
@@ -208,13 +208,12 @@ bppsa::runtime::leaveOutHopeless(const Model &model,
   };
   if (model.hostChains.empty() || std::none_of(candidates.begin(), candidates.end(), isSequential))
     return candidates;
-  double most = cost::getMostSequentialCycles(model.hostChains, steps, samples, machine);
-  double mostOverUnits = cost::getMostUnitCycles(model.hostChains, steps, samples, machine);
+  double most = cost::getMaxSequentialCycles(model.hostChains, steps, samples, machine);
+  double maxOverUnits = cost::getMaxUnitCycles(model.hostChains, steps, samples, machine);
   std::vector<const VariantInfo *> hopeful;
   for (const VariantInfo *candidate : candidates) {
-    double limit = candidate->mapping == mappings::kChunks ? std::min(most, mostOverUnits) : most;
-    if (isSequential(candidate) ||
-        getLeastCycles(model, *candidate, steps, samples, machine) < limit)
+    double limit = candidate->mapping == mappings::kChunks ? std::min(most, maxOverUnits) : most;
+    if (isSequential(candidate) || getMinCycles(model, *candidate, steps, samples, machine) < limit)
       hopeful.push_back(candidate);
   }
   return hopeful;
@@ -302,7 +301,7 @@ static double countCost(const Model &model, const VariantInfo &variant, int64_t 
   if (!model.deviceChains.empty())
     return cost::predict(model.deviceChains, planOf(variant), steps, samples, constants);
   if (!model.hostChains.empty())
-    return getLeastCycles(model, variant, steps, samples, machine);
+    return getMinCycles(model, variant, steps, samples, machine);
   return static_cast<double>(steps);
 }
 
@@ -341,7 +340,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   TimingTask task;
   if (!model.deviceChains.empty()) {
     Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
-    if (!request.calibration.empty() || prediction.lead > clearLead)
+    if (!request.calibration.empty() || prediction.lead > kClearLead)
       return {prediction.best};
     task.preferred =
         std::find(candidates.begin(), candidates.end(), prediction.best) - candidates.begin();

@@ -15,13 +15,14 @@ using namespace bppsa::runtime;
 
 /// A variant that takes more than this of what the preferred one takes does not replace it: it
 /// differs by no more than noise, and equal runs should choose alike.
-static constexpr double clearly = 0.97;
+static constexpr double kClearly = 0.97;
 /// Calls of the preferred variant at each of the two shortest lengths that tell how long a run will
 /// take; the first of them warms up.
-static constexpr int probeCalls = 3;
+static constexpr int kProbeCalls = 3;
 /// Runs of fewer calls are not worth these; where a model fixes its length, they are calls like
 /// those of the run.
-static constexpr int64_t fewestCalls = 100, fewestCallsOfFixed = 2 * probeCalls / measuringShare;
+static constexpr int64_t kFewestCalls = 100,
+                         kFewestCallsOfFixed = 2 * kProbeCalls / kMeasuringShare;
 
 static bool isPositive(double value) { return std::isfinite(value) && value > 0; }
 
@@ -37,7 +38,7 @@ size_t bppsa::runtime::pickClearlyLeast(const std::vector<double> &costs, size_t
   if (!std::all_of(costs.begin(), costs.end(), isPositive))
     return preferred;
   size_t least = std::min_element(costs.begin(), costs.end()) - costs.begin();
-  return costs[least] < clearly * costs[preferred] ? least : preferred;
+  return costs[least] < kClearly * costs[preferred] ? least : preferred;
 }
 
 double bppsa::runtime::extrapolate(double work0, double cost0, double work1, double cost1,
@@ -88,7 +89,7 @@ bool Chooser::probe() {
     if (!caller.prepare(task.lengths[i]))
       return false;
     InterleavedTimes times(1);
-    for (int call = 0; call < probeCalls; ++call)
+    for (int call = 0; call < kProbeCalls; ++call)
       if (double seconds = caller.call(task.preferred); call > 0)
         times.add(0, seconds);
     if (!isPositive(times.best(0)))
@@ -108,14 +109,14 @@ double Chooser::predictPreferred(int64_t length) const {
 }
 
 double Chooser::getBudget() const {
-  return measuringShare * static_cast<double>(task.calls) * predictPreferred(task.lengths.back());
+  return kMeasuringShare * static_cast<double>(task.calls) * predictPreferred(task.lengths.back());
 }
 
 double Chooser::predictMeasuring(int64_t length) const {
   double preferred = task.countedCost(task.preferred, length), all = 0;
   for (size_t variant = 0; variant < task.variants; ++variant)
     all += task.countedCost(variant, length) / preferred;
-  return (timingRounds + 1) * all * predictPreferred(length);
+  return (kTimingRounds + 1) * all * predictPreferred(length);
 }
 
 /// Calls the variants in turns; false where there is no memory, or when the time is up.
@@ -127,7 +128,7 @@ bool Chooser::measure(int64_t length) {
   spent += *preparing;
   InterleavedTimes times(task.variants);
   // The first round warms up.
-  for (int round = 0; round <= timingRounds; ++round)
+  for (int round = 0; round <= kTimingRounds; ++round)
     for (size_t variant = 0; variant < task.variants; ++variant) {
       if (spent > budget)
         return false;
@@ -161,7 +162,7 @@ std::vector<double> Chooser::predictRun() const {
 
 size_t Chooser::run() {
   bool isFixed = task.lengths.size() == 1;
-  if (task.calls < (isFixed ? fewestCallsOfFixed : fewestCalls) || !probe())
+  if (task.calls < (isFixed ? kFewestCallsOfFixed : kFewestCalls) || !probe())
     return task.preferred;
   for (int64_t length : task.lengths)
     if (!measure(length))
@@ -183,7 +184,7 @@ bool VariantCheck::isDue(double seconds, int64_t calls) const {
   if (isOver() || calls < 1)
     return false;
   double next = rounds > 0 ? spent / rounds : expected * seconds / static_cast<double>(calls);
-  return spent + next <= measuringShare * seconds;
+  return spent + next <= kMeasuringShare * seconds;
 }
 
 void VariantCheck::add(const std::vector<double> &seconds) {

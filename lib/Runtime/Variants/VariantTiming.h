@@ -20,9 +20,9 @@
 namespace bppsa::runtime {
 
 /// The share of the whole run that may be spent on measuring before it, and again while it runs.
-inline constexpr double measuringShare = 0.02;
+inline constexpr double kMeasuringShare = 0.02;
 /// How often each variant is timed, in turns: A B A B ...
-inline constexpr int timingRounds = 7;
+inline constexpr int kTimingRounds = 7;
 
 /// Times of variants that were called in turns. Whatever disturbs a call makes it longer, so that
 /// the fastest of several calls tells what a variant takes.
@@ -88,7 +88,7 @@ public:
   bool isDue(double seconds, int64_t calls) const;
   /// A round: the seconds of a call of each variant.
   void add(const std::vector<double> &seconds);
-  bool isOver() const { return rounds == timingRounds || variants < 2; }
+  bool isOver() const { return rounds == kTimingRounds || variants < 2; }
   /// The variant to use from now on, and what it takes in times of the one in use.
   size_t choice() const;
   double ratio() const { return times.best(choice()) / times.best(used); }

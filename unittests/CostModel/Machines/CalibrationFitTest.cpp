@@ -31,7 +31,7 @@ static DeviceConstants drawDevice(std::mt19937_64 &random) {
   };
   DeviceConstants device = shippedH200();
   device.launch = draw(1, 6);
-  for (size_t work = 0; work < numWorks; ++work) {
+  for (size_t work = 0; work < kNumWorks; ++work) {
     device.cycle[work] = draw(0.2, 2);
     device.issue[work] = draw(0.2, 2);
   }
@@ -83,7 +83,7 @@ TEST(CalibrationFitTest, FindsTheConstantsOfExactTimes) {
     EXPECT_NEAR(found.launch / device.launch, 1, 0.01) << seed;
     EXPECT_NEAR(found.rest / device.rest, 1, 0.01) << seed;
     EXPECT_NEAR(found.restPerPosition / device.restPerPosition, 1, 0.01) << seed;
-    for (size_t work = 0; work < numWorks; ++work) {
+    for (size_t work = 0; work < kNumWorks; ++work) {
       auto of = static_cast<Work>(work);
       if (isMeasured(of, Bound::Latency, device, measurements))
         EXPECT_NEAR(found.cycle[work] / device.cycle[work], 1, 0.01) << seed << workNames[work];

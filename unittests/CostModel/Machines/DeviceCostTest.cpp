@@ -111,7 +111,7 @@ TEST(DeviceCostTest, ReadsPlans) {
 TEST(DeviceShapesTest, ChunksGrowWithTheRoot) {
   for (auto [steps, chunk] :
        {std::pair<int64_t, int64_t>{1, 8}, {1000, 22}, {5000, 50}, {30000, 64}})
-    EXPECT_EQ(cpuChunkRule.apply(steps, /*samples=*/7), chunk);
+    EXPECT_EQ(kCpuChunkRule.apply(steps, /*samples=*/7), chunk);
 }
 
 TEST(DeviceShapesTest, RowsAreSharedUntilTheyFit) {

@@ -22,8 +22,8 @@ static HostChain makeLayer(int64_t hidden, int64_t gates, int64_t states) {
 
 static bool mayWin(const std::vector<HostChain> &chains, const char *plan, int64_t steps,
                    int64_t samples, HostMachine machine) {
-  return getLeastCycles(chains, *parsePlan(plan), steps, samples, machine) <
-         getMostSequentialCycles(chains, steps, samples, machine);
+  return getMinCycles(chains, *parsePlan(plan), steps, samples, machine) <
+         getMaxSequentialCycles(chains, steps, samples, machine);
 }
 
 /// By hand: 10 operations that a core starts two of in a cycle with one register for a row of 16
@@ -36,18 +36,18 @@ TEST(HostCostTest, CountsCycles) {
   chain.depth = 3;
   chain.bytes = 8;
   double link = 5 + 15 + 32;
-  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 16}), 100 * link);
-  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 33, {2, 16}), 2 * 100 * link);
-  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain, chain}, 100, 16, {1, 16}), 2 * 100 * link);
+  EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 16, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 33, {2, 16}), 2 * 100 * link);
+  EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain, chain}, 100, 16, {1, 16}), 2 * 100 * link);
   // Four registers for a row.
-  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 4}), 100 * (link + 15));
+  EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 16, {1, 4}), 100 * (link + 15));
   // Ten chunks of ten steps: one that begins, eight maps of two columns and as many products with
   // two rows and columns, and nine chunks from what they carry.
-  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {1, 16}),
+  EXPECT_DOUBLE_EQ(getMinCycles({chain}, *parsePlan("chunked:10"), 100, 16, {1, 16}),
                    8 * 10 * 2 * 2 + 8 * 2 + 100 * link);
-  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {5, 16}),
+  EXPECT_DOUBLE_EQ(getMinCycles({chain}, *parsePlan("chunked:10"), 100, 16, {5, 16}),
                    8 * 10 * 2 * 2 / 5.0 + 8 * 2 + (10 + 18) * link);
-  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("linear"), 100, 16, {5, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMinCycles({chain}, *parsePlan("linear"), 100, 16, {5, 16}), 100 * link);
 }
 
 /// Vectors of units: 10 operations fill 10/16 of a register, and each of 6 vector operations may
@@ -61,15 +61,15 @@ TEST(HostCostTest, CountsCyclesOfSmallBatches) {
   chain.unitDepth = 3;
   chain.bytes = 8;
   double link = (10 / 16.0 + 6) / 2 + 15 + 2;
-  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 1, {1, 16}), 100 * link);
-  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 3, {2, 16}), 2 * 100 * link);
+  EXPECT_DOUBLE_EQ(getMaxUnitCycles({chain}, 100, 1, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMaxUnitCycles({chain}, 100, 3, {2, 16}), 2 * 100 * link);
   // Nine chunks of ten steps in one group of lanes: maps of two columns and a link for each step.
   // A last chunk, over units, and what is carried across the others.
   double perStep = (2 * 4 + 10) / 2.0, last = 10 * 10 / 32.0, carries = 9 * 4 / 32.0;
-  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 1, {1, 16}),
+  EXPECT_DOUBLE_EQ(getMinChunkCycles({chain}, *parsePlan("chunked:10"), 100, 1, {1, 16}),
                    10 * perStep + last + carries);
   // 18 rows take two groups.
-  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 2, {1, 16}),
+  EXPECT_DOUBLE_EQ(getMinChunkCycles({chain}, *parsePlan("chunked:10"), 100, 2, {1, 16}),
                    2 * (10 * perStep + last + carries));
 }
 

@@ -29,7 +29,7 @@ using namespace bppsa;
 using namespace mlir;
 
 namespace {
-constexpr int64_t mostSteps = 33, samples = 3, size = 3;
+constexpr int64_t maxSteps = 33, samples = 3, size = 3;
 
 /// What one call of the function did and gave.
 struct Outcome {
@@ -156,10 +156,10 @@ TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
   ASSERT_TRUE(module);
   PlanAttr plan = getChain(*module).getPlan();
   std::vector<FailureOr<LinkChain>> chains;
-  for (int64_t steps = 1; steps <= mostSteps; ++steps)
+  for (int64_t steps = 1; steps <= maxSteps; ++steps)
     chains.push_back(getLinkChain(getChain(*module), {steps, samples}));
   expand(*module);
-  for (int64_t steps = 1; steps <= mostSteps; ++steps) {
+  for (int64_t steps = 1; steps <= maxSteps; ++steps) {
     ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true, getFirstChunk());
     // Every block of packed rows has a tree or chunks of its own.
     int64_t blocks = has("packed") ? 2 : 1;
@@ -189,7 +189,7 @@ TEST_P(ExpandScanTest, DoesWhatThePaperCounts) {
   OwningOpRef<ModuleOp> module = parse(getPlan());
   expand(*module);
   int64_t blocks = has("packed") ? 2 : 1;
-  for (int64_t height = 1; (1 << height) - 1 <= mostSteps; ++height) {
+  for (int64_t height = 1; (1 << height) - 1 <= maxSteps; ++height) {
     int64_t links = (1 << height) - 1;
     ScanCounts found = run(*module, links).counts;
     EXPECT_EQ(found.compositions, blocks * (links - 1 - 2 * (height - 1)));
@@ -200,7 +200,7 @@ TEST_P(ExpandScanTest, DoesWhatThePaperCounts) {
 TEST_P(ExpandScanTest, GivesWhatTheChainGives) {
   OwningOpRef<ModuleOp> module = parse(getPlan()), chain = parse("");
   expand(*module);
-  for (int64_t steps = 1; steps <= mostSteps; ++steps) {
+  for (int64_t steps = 1; steps <= maxSteps; ++steps) {
     Outcome expected = run(*chain, steps), found = run(*module, steps);
     ASSERT_EQ(found.results.size(), expected.results.size());
     for (auto [a, b] : llvm::zip_equal(found.results, expected.results)) {

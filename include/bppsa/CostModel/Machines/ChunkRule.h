@@ -13,7 +13,7 @@ namespace bppsa::cost {
 
 /// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish
 /// where the chain itself does neither.
-inline constexpr int64_t shortestChunk = 8, longestChunk = 64;
+inline constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
 /// Steps of a chunk where the plan leaves them open, for T steps of B samples:
 /// max(sqrt(ofSteps * T), ofWork * T * B), rounded down and within the bounds.
@@ -33,13 +33,13 @@ struct ChunkRule {
       auto positions = arithmetic.multiply(length, arithmetic.toReal(samples));
       chosen = arithmetic.larger(chosen, arithmetic.roundDown(arithmetic.scale(positions, ofWork)));
     }
-    return arithmetic.clamp(chosen, shortestChunk, longestChunk);
+    return arithmetic.clamp(chosen, kShortestChunk, kLongestChunk);
   }
 };
 
 /// On a CPU about sqrt(T / 2), so that with a worker for each chunk making the maps takes as long
 /// as carrying across them.
-inline constexpr ChunkRule cpuChunkRule = {/*ofSteps=*/0.5, /*ofWork=*/0};
+inline constexpr ChunkRule kCpuChunkRule = {/*ofSteps=*/0.5, /*ofWork=*/0};
 
 } // namespace bppsa::cost
 

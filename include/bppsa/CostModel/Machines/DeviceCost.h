@@ -26,9 +26,9 @@ namespace bppsa::cost {
 /// What the steps of a kernel do: apply a link to a cotangent; apply it to a column of a map;
 /// apply a map to a cotangent; multiply maps.
 enum class Work { Walk, Column, Carry, Product };
-inline constexpr size_t numWorks = 4;
-inline constexpr std::array<const char *, numWorks> workNames = {"walk", "column", "carry",
-                                                                 "product"};
+inline constexpr size_t kNumWorks = 4;
+inline constexpr std::array<const char *, kNumWorks> workNames = {"walk", "column", "carry",
+                                                                  "product"};
 
 /// One step of a block of threads, as counted by the compiler.
 struct StepCost {
@@ -52,7 +52,7 @@ struct ChainCost {
   /// Of one step and sample.
   int64_t savedBytes = 0, emittedBytes = 0;
   /// By Work.
-  std::array<StepCost, numWorks> steps;
+  std::array<StepCost, kNumWorks> steps;
 
   const StepCost &of(Work work) const { return steps[static_cast<size_t>(work)]; }
   StepCost &of(Work work) { return steps[static_cast<size_t>(work)]; }
@@ -91,7 +91,7 @@ struct DeviceConstants {
   double launch = 0;
   /// By Work: nanoseconds of a cycle that somebody waits for, and of an instruction of a warp on
   /// one of the four schedulers of a multiprocessor.
-  std::array<double, numWorks> cycle = {}, issue = {};
+  std::array<double, kNumWorks> cycle = {}, issue = {};
   /// What every plan takes besides chains: once, and nanoseconds for each step of a sample.
   double rest = 0, restPerPosition = 0;
 };

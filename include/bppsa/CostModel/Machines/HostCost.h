@@ -47,20 +47,20 @@ struct HostMachine {
 int64_t getNumGroups(int64_t samples);
 
 /// The most cycles that the sequential pass takes at `steps` time steps and `samples` samples.
-double getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
-                               HostMachine machine);
+double getMaxSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
+                              HostMachine machine);
 
 /// The most that it takes where vectors hold hidden units of one sample.
-double getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
-                         HostMachine machine);
+double getMaxUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
+                        HostMachine machine);
 
 /// Whether a thread computes several samples over units together because matrices leave the
 /// first-level cache: in registers of 8 numbers or more, which hold a sum of all of them.
 bool doSamplesShareMatrices(const std::vector<HostChain> &chains, HostMachine machine);
 
 /// The least cycles that `plan`, chunks, takes on any machine where vectors hold chunks.
-double getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
-                           int64_t samples, HostMachine machine);
+double getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
+                         int64_t samples, HostMachine machine);
 
 /// Whether chunks in lanes may win on one thread and one long sample. Programs hold no scan that
 /// does not even do so there.
@@ -69,8 +69,8 @@ bool mayChunksWin(const std::vector<HostChain> &chains);
 /// The least cycles that `plan` takes where a link applied to a cotangent takes what
 /// getMostSequentialCycles() says. If that is no less, neither is the time of the plan on a machine
 /// where links take less.
-double getLeastCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
-                      int64_t samples, HostMachine machine);
+double getMinCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps, int64_t samples,
+                    HostMachine machine);
 
 } // namespace bppsa::cost
 

@@ -29,7 +29,7 @@ struct LaunchSize {
 
 /// Points of a training step that `bench` measures between.
 enum class StepMark { Forward, Backward, Update, End };
-constexpr int stepMarks = 4;
+constexpr int kStepMarks = 4;
 
 /// Something with memory of its own that runs a program's kernels. Copies, fills and launches
 /// happen in the order of the calls, but for launches on the sub stream, and the calls may return

@@ -49,7 +49,7 @@ struct Message {
 };
 
 /// Before all others.
-constexpr int64_t firstPriority = std::numeric_limits<int64_t>::min();
+constexpr int64_t kFirstPriority = std::numeric_limits<int64_t>::min();
 
 /// Sends and receives the messages of this rank on a thread of its own. Functions that are handed
 /// over run on that thread.

@@ -39,26 +39,26 @@ using namespace bppsa;
 static constexpr int64_t kStepDim = 1;
 
 /// The most steps of a block, as all steps of one are summed where some cotangents are not zero.
-static constexpr int64_t kMostSteps = 256;
+static constexpr int64_t kMaxSteps = 256;
 
 /// The least terms of a product: those of fewer would read and write their result too often.
-static constexpr int64_t kLeastTerms = 512;
+static constexpr int64_t kMinTerms = 512;
 
 /// The least elements of a sum over units that is worth a loop over blocks.
-static constexpr int64_t kLeastElements = 256;
+static constexpr int64_t kMinElements = 256;
 
 namespace {
 /// A chain and the sums behind it of what it emits.
 class ChainBlocks {
 public:
-  ChainBlocks(ChainOp chain, int64_t leastBytes, int64_t bytes);
+  ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes);
 
   /// Whether one of the sums is large. Over units all take their time, as zeros do not end them.
   bool isWorthBlocks() {
     bool isOverUnits = chain.getLanes() == 1;
     return llvm::any_of(sums, [&](Operation *sum) {
       auto type = cast<MemRefType>(sum->getOperands().back().getType());
-      return isOverUnits ? type.getNumElements() >= kLeastElements : isLarge(sum);
+      return isOverUnits ? type.getNumElements() >= kMinElements : isLarge(sum);
     });
   }
   /// Puts a loop over blocks of steps in the place of all.
@@ -68,7 +68,7 @@ private:
   ValueRange getEmitted() { return chain.getDestinations().drop_front(chain.getSeeds().size()); }
   bool isLarge(Operation *sum) const {
     auto outer = dyn_cast<OuterSumOp>(sum);
-    return outer && isLargeSum(outer, leastBytes);
+    return outer && isLargeSum(outer, minBytes);
   }
   bool isLocal(Value root) const;
   bool endsWithZero();
@@ -83,7 +83,7 @@ private:
 
   ChainOp chain;
   Location loc;
-  int64_t leastBytes, bytes;
+  int64_t minBytes, bytes;
   SmallVector<Operation *> sums;
   /// Where what the chain emits is, and buffers of a block for what nobody else uses.
   llvm::MapVector<Value, Value> buffers;
@@ -92,8 +92,8 @@ private:
 };
 } // namespace
 
-ChainBlocks::ChainBlocks(ChainOp chain, int64_t leastBytes, int64_t bytes)
-    : chain(chain), loc(chain.getLoc()), leastBytes(leastBytes), bytes(bytes) {
+ChainBlocks::ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes)
+    : chain(chain), loc(chain.getLoc()), minBytes(minBytes), bytes(bytes) {
   for (Value emitted : getEmitted())
     buffers.insert({getViewRoot(emitted), Value()});
   sums = findSumsBehind(chain, [&](Operation *op) {
@@ -162,9 +162,9 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
   int64_t lanes = *chain.getLanes();
   Value rows = getSize(builder, loc, chain.getSaved().front(), 0);
   Value least =
-      arith::CeilDivUIOp::create(builder, loc, getIndex(builder, loc, kLeastTerms / lanes), rows);
+      arith::CeilDivUIOp::create(builder, loc, getIndex(builder, loc, kMinTerms / lanes), rows);
   length = arith::MaxUIOp::create(builder, loc, length, least);
-  return minIndex(builder, loc, length, getIndex(builder, loc, kMostSteps));
+  return minIndex(builder, loc, length, getIndex(builder, loc, kMaxSteps));
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,7 +353,7 @@ struct BlockChains : public bppsa::impl::BlockChainsBase<BlockChains> {
     if (goesForward && goesBack)
       return;
     for (ChainOp chain : chains) {
-      ChainBlocks blocks(chain, leastBytes, bytes);
+      ChainBlocks blocks(chain, minBytes, bytes);
       if (!blocks.isWorthBlocks())
         continue;
       blocks.emit();

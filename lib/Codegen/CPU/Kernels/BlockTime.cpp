@@ -69,12 +69,12 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
 }
 
 /// Puts `chain` and its sums into a scope of their own, where there are any whose running sums take
-/// up to `mostBytes`.
-static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
+/// up to `maxBytes`.
+static void scopeWithSums(ChainOp chain, int64_t maxBytes) {
   moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = chooseSums(
       findSumsBehind(chain, [&](Operation *op) { return sumsSequenceOf(op, chain); }),
-      [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, mostBytes);
+      [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, maxBytes);
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
                          [&](Value value) { return moveInFrontOf(chain, value); });
@@ -102,7 +102,7 @@ struct BlockTime : public bppsa::impl::BlockTimeBase<BlockTime> {
     for (ChainOp chain : chains)
       if (chain->getNumResults() == 0 && chain.getLanes().value_or(1) != 1 &&
           chain.getPlan().isSequential())
-        scopeWithSums(chain, mostBytes);
+        scopeWithSums(chain, maxBytes);
   }
 };
 } // namespace

@@ -33,7 +33,7 @@ using SumGroup = SmallVector<OuterSumOp>;
 /// The arrays of one type that one chain emits, and the outer sums that read them.
 class EmittedArrays {
 public:
-  EmittedArrays(ChainOp chain, int64_t leastBytes);
+  EmittedArrays(ChainOp chain, int64_t minBytes);
 
   /// Whether several sums have one right operand.
   bool canJoin() const {
@@ -42,7 +42,7 @@ public:
   void join();
 
 private:
-  void collectArrays(int64_t leastBytes);
+  void collectArrays(int64_t minBytes);
   void collectGroups();
   void sortArrays();
   Value createJoined();
@@ -77,17 +77,17 @@ static bool isUnchanged(Value array, Operation *first, Operation *last) {
   return true;
 }
 
-EmittedArrays::EmittedArrays(ChainOp chain, int64_t leastBytes) : chain(chain) {
-  collectArrays(leastBytes);
+EmittedArrays::EmittedArrays(ChainOp chain, int64_t minBytes) : chain(chain) {
+  collectArrays(minBytes);
   if (arrays.size() < 2)
     return;
   collectGroups();
   sortArrays();
 }
 
-void EmittedArrays::collectArrays(int64_t leastBytes) {
+void EmittedArrays::collectArrays(int64_t minBytes) {
   auto isLargeSum = [&](Operation *user) {
-    return isa<OuterSumOp>(user) && getRunningSumBytes(user) >= leastBytes;
+    return isa<OuterSumOp>(user) && getRunningSumBytes(user) >= minBytes;
   };
   for (Value emitted : chain.getDestinations().drop_front(chain.getSeeds().size())) {
     auto array = emitted.getDefiningOp<memref::AllocOp>();
@@ -245,7 +245,7 @@ struct JoinEmitted : public bppsa::impl::JoinEmittedBase<JoinEmitted> {
         chains.push_back(chain);
     });
     for (ChainOp chain : chains) {
-      EmittedArrays emitted(chain, leastBytes);
+      EmittedArrays emitted(chain, minBytes);
       if (emitted.canJoin())
         emitted.join();
     }

@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Whether the running sums of `sum`, on memory and with samples in lanes, take `leastBytes`: then
+/// Whether the running sums of `sum`, on memory and with samples in lanes, take `minBytes`: then
 /// it is a matrix product.
-bool isLargeSum(OuterSumOp sum, int64_t leastBytes);
+bool isLargeSum(OuterSumOp sum, int64_t minBytes);
 
 /// Fills `array` with zeros.
 void emitZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array);

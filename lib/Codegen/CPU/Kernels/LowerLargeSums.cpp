@@ -94,9 +94,9 @@ void bppsa::addProducts(OpBuilder &builder, OuterSumOp sum, Value lhs, Value rhs
   add({last, builder.getIndexAttr(1), rest});
 }
 
-bool bppsa::isLargeSum(OuterSumOp sum, int64_t leastBytes) {
+bool bppsa::isLargeSum(OuterSumOp sum, int64_t minBytes) {
   return sum->getNumResults() == 0 && sum.getLanes().value_or(1) > 1 && !isInTimeBlocks(sum) &&
-         getRunningSumBytes(sum) >= leastBytes;
+         getRunningSumBytes(sum) >= minBytes;
 }
 
 namespace {
@@ -106,7 +106,7 @@ struct LowerLargeSums : public bppsa::impl::LowerLargeSumsBase<LowerLargeSums> {
   void runOnOperation() override {
     SmallVector<OuterSumOp> sums;
     getOperation().walk([&](OuterSumOp sum) {
-      if (isLargeSum(sum, leastBytes))
+      if (isLargeSum(sum, minBytes))
         sums.push_back(sum);
     });
     for (OuterSumOp sum : sums) {

@@ -137,8 +137,8 @@ struct Group {
 
 class Overlapper {
 public:
-  Overlapper(ModuleOp module, int64_t leastWork, bool takesSums)
-      : symbols(module), leastWork(leastWork), takesSums(takesSums) {}
+  Overlapper(ModuleOp module, int64_t minWork, bool takesSums)
+      : symbols(module), minWork(minWork), takesSums(takesSums) {}
   /// Returns the number of groups of `block`.
   unsigned run(Block &block);
 
@@ -153,7 +153,7 @@ private:
   scf::IfOp overlap(const Group &group);
 
   SymbolTable symbols;
-  int64_t leastWork;
+  int64_t minWork;
   bool takesSums;
   DenseMap<Operation *, Kernel> kernels;
 };
@@ -174,7 +174,7 @@ const Kernel *Overlapper::lookUp(Operation *op) {
 
 bool Overlapper::isTimeLoop(Operation *op) {
   const Kernel *kernel = lookUp(op);
-  return kernel && kernel->rows && kernel->work >= leastWork;
+  return kernel && kernel->rows && kernel->work >= minWork;
 }
 
 /// What the sum that `op` calls for takes; 0 where it calls for none, or sums stay as they are.
@@ -337,7 +337,7 @@ struct OverlapTimeLoopsPass : bppsa::impl::OverlapTimeLoopsBase<OverlapTimeLoops
   using OverlapTimeLoopsBase::OverlapTimeLoopsBase;
 
   void runOnOperation() override {
-    Overlapper overlapper(getOperation(), leastWork, sums);
+    Overlapper overlapper(getOperation(), minWork, sums);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate()) {
         SmallVector<Block *> blocks;

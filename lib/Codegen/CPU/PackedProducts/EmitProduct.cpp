@@ -138,15 +138,15 @@ Value ProductEmitter::getLanesOfTask() {
 
 /// As many as one can pack, or fewer where threads would have nothing to do.
 Value ProductEmitter::getRowsOfTask() {
-  int64_t most = blocking.rows / blocking.leastRows;
+  int64_t most = blocking.rows / blocking.minRows;
   if (!blocking.isParallel || !blocking.areRowsApart || most < 2)
     return index(blocking.rows);
   Value others =
       mul(getSize(product.batch), b.createOrFold<arith::CeilDivUIOp>(loc, numLanes, lanesOfTask));
-  Value parts = b.createOrFold<arith::CeilDivUIOp>(loc, numRows, index(blocking.leastRows));
+  Value parts = b.createOrFold<arith::CeilDivUIOp>(loc, numRows, index(blocking.minRows));
   Value size =
       emitTaskSize(b, loc, product.generic->getParentOfType<ModuleOp>(), mul(others, parts), most);
-  return mul(size, index(blocking.leastRows));
+  return mul(size, index(blocking.minRows));
 }
 
 Value ProductEmitter::allocate(Type element, int64_t size) {

@@ -151,7 +151,7 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
 /// Terms that are transposed in registers at a time.
 static constexpr int64_t kTileTerms = kTransposedColumns;
 
-static constexpr int64_t kLeastTaskRows = 32;
+static constexpr int64_t kMinTaskRows = 32;
 
 /// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
@@ -169,11 +169,11 @@ static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
 /// Whether lines of the cache have terms of one row, one line behind the other, and so few panels
 /// of lanes read them that copies would not pay.
 static bool canReadRowsInPlace(const Product &product, TileShape tile) {
-  constexpr int64_t run = TileShape::termRun, mostPanels = 4;
+  constexpr int64_t run = TileShape::termRun, maxPanels = 4;
   return product.rows.loops.size() == 1 &&
          product.getStride(product.rowFactor, product.rows.loops.front()) == run &&
          product.getRun(product.rowFactor, product.terms) % run == 0 &&
-         product.getSize(product.lanes, /*dynamic=*/1 << 20) <= mostPanels * tile.lanes;
+         product.getSize(product.lanes, /*dynamic=*/1 << 20) <= maxPanels * tile.lanes;
 }
 
 Blocking Blocking::get(const Product &product, TileShape tile) {
@@ -194,7 +194,7 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   int64_t numRows = llvm::alignTo(product.getSize(product.rows, /*dynamic=*/1 << 20), tile.rows);
   int64_t mostRows = TileShape::maxRows / base * base;
   int64_t evenRows = llvm::divideCeil(numRows, llvm::divideCeil(numRows, mostRows));
-  blocking.leastRows = llvm::alignTo(kLeastTaskRows, base);
+  blocking.minRows = llvm::alignTo(kMinTaskRows, base);
   blocking.rows = std::min(static_cast<int64_t>(llvm::alignTo(evenRows, base)), mostRows);
 
   int64_t numTerms = product.getSize(product.terms, TileShape::maxTerms);

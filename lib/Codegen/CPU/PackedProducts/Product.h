@@ -77,7 +77,7 @@ struct Blocking {
   int64_t lanes;
   /// Rows that stay in one task where tasks are made smaller for threads, a part of `rows`; a task
   /// packs its lanes, which takes as long as multiplying some 24 rows.
-  int64_t leastRows;
+  int64_t minRows;
   /// Whether blocks of rows write different elements.
   bool areRowsApart;
   /// Whether there is enough to do for threads.

@@ -42,7 +42,7 @@ void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, rowsOfVectors}).second)
       // Multiples of what a warp reads at a time.
-      rowsOfVectors += countLoads(value) * cost::cooperativeColumns;
+      rowsOfVectors += countLoads(value) * cost::kCooperativeColumns;
   };
   for (Operation &op : body->without_terminator()) {
     auto cell = cast<CellOpInterface>(op);
@@ -60,7 +60,7 @@ void CooperativeLoop::findExchanged() {
 void CooperativeLoop::countEntries() {
   for (const RowUnit &unit : plan.getUnits()) {
     numRows = std::max(numRows, unit.rows);
-    mostSums = std::max<int64_t>(mostSums, unit.sums.size());
+    maxSums = std::max<int64_t>(maxSums, unit.sums.size());
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
         numEntries += rowsOfWarp * countLoads(product.getVector()) * kLoadedTogether;
@@ -68,11 +68,11 @@ void CooperativeLoop::countEntries() {
 }
 
 int64_t CooperativeLoop::countLoads(Value vector) {
-  return llvm::divideCeil(getNumRows(vector), cost::cooperativeColumns);
+  return llvm::divideCeil(getNumRows(vector), cost::kCooperativeColumns);
 }
 
-int64_t CooperativeLoop::getMostSamples() const { return kWarpThreads / rowsOfWarp; }
-int64_t CooperativeLoop::getRowsOfBlock() const { return cost::cooperativeWarps * rowsOfWarp; }
+int64_t CooperativeLoop::getMaxSamples() const { return kWarpThreads / rowsOfWarp; }
+int64_t CooperativeLoop::getRowsOfBlock() const { return cost::kCooperativeWarps * rowsOfWarp; }
 int64_t CooperativeLoop::getNumBlocks() const {
   return llvm::divideCeil(numRows, getRowsOfBlock());
 }
@@ -117,7 +117,7 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   Value share = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, together);
   Value tiles = arith::CeilDivUIOp::create(builder, loc, share, tile);
   Value samples = arith::MaxUIOp::create(builder, loc, mulIndex(builder, loc, tiles, tile), tile);
-  return minIndex(builder, loc, samples, getIndex(builder, loc, getMostSamples()));
+  return minIndex(builder, loc, samples, getIndex(builder, loc, getMaxSamples()));
 }
 
 /// Each of them holds a block at least.
@@ -146,7 +146,7 @@ void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
     Value left = arith::SubIOp::create(nested, loc, numGroups, first);
     Value blocks = mulIndex(nested, loc, minIndex(nested, loc, left, together), numBlocks);
     bgpu::KernelOp::create(
-        nested, loc, blocks, cost::cooperativeWarps * kWarpThreads,
+        nested, loc, blocks, cost::kCooperativeWarps * kWarpThreads,
         [&](OpBuilder &inKernel, Value block) { emitBlock(inKernel, block, first); });
   });
   memref::DeallocOp::create(builder, loc, counters);
@@ -209,10 +209,10 @@ std::optional<Place> CooperativeLoop::findExchange(Value value, Value copy) cons
 
 void CooperativeLoop::allocateSums(OpBuilder &builder) {
   sums.clear();
-  for (int64_t left = mostSums * getSumsOfTile(); left > 0; left -= kWarpThreads) {
+  for (int64_t left = maxSums * getSumsOfTile(); left > 0; left -= kWarpThreads) {
     int64_t numSums = std::min(kWarpThreads, left) / getSumsOfTile();
     MemRefType type = bgpu::getSharedType(
-        {cost::cooperativeWarps, numSums, kWarpThreads / getSumsOfTile(), getSumsOfTile()},
+        {cost::kCooperativeWarps, numSums, kWarpThreads / getSumsOfTile(), getSumsOfTile()},
         builder.getF32Type());
     sums.push_back(memref::AllocOp::create(builder, loc, type));
   }

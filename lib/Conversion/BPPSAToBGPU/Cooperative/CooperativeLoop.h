@@ -62,7 +62,7 @@ private:
   CooperativeLoop(BodyPlan plan, const LoopBody &loop, int64_t rowsOfWarp);
   /// Samples that a warp multiplies its rows with at a time, and the sums of a product that it has
   /// then.
-  static constexpr int64_t kTile = cost::cooperativeSamples;
+  static constexpr int64_t kTile = cost::kCooperativeSamples;
   int64_t getSumsOfTile() const { return kTile * rowsOfWarp; }
 
   bool isState(mlir::Value value) const;
@@ -71,7 +71,7 @@ private:
   static int64_t countLoads(mlir::Value vector);
   void findExchanged();
   void countEntries();
-  int64_t getMostSamples() const;
+  int64_t getMaxSamples() const;
   int64_t getRowsOfBlock() const;
   int64_t getNumBlocks() const;
 
@@ -133,7 +133,7 @@ private:
 
   mlir::Location loc;
   size_t firstState, numStates;
-  int64_t rowsOfWarp, numRows = 1, mostSums = 1, rowsOfVectors = 0;
+  int64_t rowsOfWarp, numRows = 1, maxSums = 1, rowsOfVectors = 0;
   /// Entries of matrices that a lane has.
   int64_t numEntries = 0;
   /// The first rows of values that all blocks read, in an array `[2, sample, row]` with those of

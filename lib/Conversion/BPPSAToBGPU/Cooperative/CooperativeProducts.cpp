@@ -47,10 +47,10 @@ Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
     for (int64_t r = 0; r < rowsOfWarp; ++r) {
       Value row = minIndex(inThread, loc, addIndex(inThread, loc, firstRow, r),
                            getIndex(inThread, loc, rows - 1));
-      for (int64_t base = 0; base < columns; base += cost::cooperativeColumns)
+      for (int64_t base = 0; base < columns; base += cost::kCooperativeColumns)
         for (int64_t k = 0; k < kLoadedTogether; ++k) {
           Value column = addIndex(inThread, loc, firstColumn, base + k);
-          bool isWhole = base + cost::cooperativeColumns <= columns;
+          bool isWhole = base + cost::kCooperativeColumns <= columns;
           Value at = isWhole ? column : minIndex(inThread, loc, column, end);
           Value entry =
               loadMatrixEntry(inThread, loc, product, getArray(product.getMatrix()), row, at);
@@ -151,7 +151,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
       if (numEntries > kManyEntries && numLoaded > 0 && numLoaded % kPartsTogether == 0)
         LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel, "block");
       Value column =
-          addIndex(builder, loc, firstColumn, place.first + part * cost::cooperativeColumns);
+          addIndex(builder, loc, firstColumn, place.first + part * cost::kCooperativeColumns);
       SmallVector<Value> loaded;
       for (int64_t s = 0; s < kTile; ++s)
         loaded.push_back(vector::LoadOp::create(

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// The warps and lanes of a block.
-static constexpr int64_t kShape[] = {cost::cooperativeWarps, kWarpThreads};
+static constexpr int64_t kShape[] = {cost::kCooperativeWarps, kWarpThreads};
 
 //===----------------------------------------------------------------------===//
 // Lanes

@@ -31,7 +31,7 @@ public:
   TiledProduct(mlir::Location loc, TensorPrecision precision, int64_t rows, int64_t columns,
                FactorRows left, FactorRows right);
 
-  static constexpr int64_t kThreads = cost::tiledProductThreads;
+  static constexpr int64_t kThreads = cost::kTiledProductThreads;
   /// Rows and columns of the result that a block has.
   int64_t getTileRows() const { return left.side; }
   int64_t getTileColumns() const { return right.side; }

@@ -21,9 +21,9 @@ using namespace bppsa;
 RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t stages, int64_t numColumns,
                  int64_t columnsOfWarp, int64_t multiple)
     : loc(loc), sources(sources), stages(stages), columnsOfWarp(columnsOfWarp), multiple(multiple),
-      mostRuns(numColumns % columnsOfWarp == 0
-                   ? 1
-                   : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {
+      maxRuns(numColumns % columnsOfWarp == 0
+                  ? 1
+                  : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {
   planCopies();
 }
 
@@ -44,7 +44,7 @@ void RunRing::planCopies() {
   DenseMap<std::pair<Type, int64_t>, size_t> known;
   for (size_t i = 0; i < sources.size(); ++i) {
     auto type = cast<MemRefType>(sources[i].getType());
-    for (int64_t first = 0; first < mostRuns * getStride(i); first += kWarpThreads * getWidth(i)) {
+    for (int64_t first = 0; first < maxRuns * getStride(i); first += kWarpThreads * getWidth(i)) {
       auto [entry, isNew] = known.try_emplace({type, first}, places.size());
       bool isKnown = !isNew && type.getLayout().isIdentity();
       copies.push_back({i, isKnown ? entry->second : places.size(), first});
@@ -61,7 +61,7 @@ void RunRing::planCopies() {
 void RunRing::allocate(OpBuilder &builder) {
   rings.clear();
   for (size_t i = 0; i < sources.size(); ++i) {
-    int64_t width = getWidth(i), count = mostRuns * getStride(i) / width;
+    int64_t width = getWidth(i), count = maxRuns * getStride(i) / width;
     MemRefType type = bgpu::getSharedType({stages, roundUpToWarps(count) * width},
                                           getElementTypeOrSelf(sources[i]));
     rings.push_back(memref::AllocOp::create(builder, loc, type));

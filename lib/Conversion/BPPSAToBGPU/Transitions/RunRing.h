@@ -73,7 +73,7 @@ private:
   llvm::SmallVector<mlir::Value> sources;
   int64_t stages, columnsOfWarp, multiple;
   /// The most runs that the columns of a warp belong to.
-  int64_t mostRuns;
+  int64_t maxRuns;
   llvm::SmallVector<Copy> copies;
   /// The copy that each place was found for.
   llvm::SmallVector<Copy> places;

@@ -34,11 +34,11 @@ void bppsa::emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
             [&](OpBuilder &nested, Value sample) { body(nested, {sample, range.width}); });
 }
 
-void bppsa::emitRowTasks(OpBuilder &builder, Location loc, int64_t rows, int64_t mostTasks,
+void bppsa::emitRowTasks(OpBuilder &builder, Location loc, int64_t rows, int64_t maxTasks,
                          function_ref<void(OpBuilder &, Value, Value)> emitTask) {
   if (rows == 0)
     return;
-  int64_t taskRows = (rows + mostTasks - 1) / mostTasks;
+  int64_t taskRows = (rows + maxTasks - 1) / maxTasks;
   int64_t numTasks = (rows + taskRows - 1) / taskRows;
   emitParallel(builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
     Value size = getIndex(nested, loc, taskRows);

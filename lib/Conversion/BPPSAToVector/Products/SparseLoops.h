@@ -33,9 +33,9 @@ llvm::SmallVector<SampleRange> splitSamples(mlir::OpBuilder &builder, mlir::Loca
 void emitSampleBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSamples,
                       llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &)> body);
 
-/// Calls `emitTask(first, last)` for tasks of rows, `mostTasks` at most, that threads
+/// Calls `emitTask(first, last)` for tasks of rows, `maxTasks` at most, that threads
 /// share.
-void emitRowTasks(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, int64_t mostTasks,
+void emitRowTasks(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, int64_t maxTasks,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> emitTask);
 
 } // namespace bppsa

@@ -56,11 +56,11 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
   // are the nearest. Blocks of whole vectors would be far from square where these take several
   // registers.
   int64_t parts = options.getRegistersOfVector();
-  int64_t budget = options.getNumAccumulators() * parts, mostRows = 4;
+  int64_t budget = options.getNumAccumulators() * parts, maxRows = 4;
   bool isLarge = budget >= 24;
   if (isLarge && lhs.hasDistantSteps())
-    mostRows = 6;
-  int64_t rows = getEvenBlock(lhs.getNumRows(), std::min(budget, mostRows));
+    maxRows = 6;
+  int64_t rows = getEvenBlock(lhs.getNumRows(), std::min(budget, maxRows));
   int64_t cols = getEvenBlock(rhs.getNumRows(), std::max<int64_t>(1, budget / rows));
   // Small blocks wait for the second-level cache, not for what is behind it.
   return {rows, cols, parts, /*fetchesAhead=*/budget >= 12};
@@ -109,7 +109,7 @@ struct OuterSlabSums::ProductBlock {
 };
 
 OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, SlabArray rhs,
-                             OuterBlocking blocking, int64_t mostCols)
+                             OuterBlocking blocking, int64_t maxCols)
     : loc(loc), lhs(lhs), rhs(rhs), blocking(blocking) {
   VectorType rowType = Rows{lhs.array}.getRowType();
   auto allocate = [&](int64_t rows) {
@@ -121,7 +121,7 @@ OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, Sl
     leftRows = allocate(blocking.rows);
   // Each part of the lanes reads lines again, which larger blocks of whole vectors do once.
   if (blocking.parts > 1 && rhs.hasDistantSteps() && lhs.getNumRows() > blocking.rows)
-    rightRows = allocate(mostCols);
+    rightRows = allocate(maxCols);
 }
 
 Value OuterSlabSums::loadRow(OpBuilder &builder, const LaneSlab &slab, Value step, Value lane,

@@ -68,18 +68,18 @@ UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions 
   int64_t numTiles = llvm::divideCeil(numCols, kTileUnits);
   // The columns are in registers beside the sums.
   int64_t blockTiles = getEvenBlock(numTiles, options.hasFewRegisters() ? 1 : 4);
-  int64_t mostRows = std::max<int64_t>(1, budget / blockTiles);
+  int64_t maxRows = std::max<int64_t>(1, budget / blockTiles);
   UnitBlocking blocking;
   blocking.cols = std::min(numCols, blockTiles * kTileUnits);
   blocking.partCols = numCols;
   if (numCols > 3 * kSide / 2)
     blocking.partCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
   // Even tasks, as many as an even number of threads shares without a rest.
-  int64_t mostPartRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
-  int64_t numParts = kParts * llvm::divideCeil(numRows, kParts * mostPartRows);
+  int64_t maxPartRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
+  int64_t numParts = kParts * llvm::divideCeil(numRows, kParts * maxPartRows);
   blocking.partRows =
-      std::max<int64_t>(llvm::divideCeil(numRows, numParts), getEvenBlock(numRows, mostRows));
-  blocking.rows = getEvenBlock(blocking.partRows, mostRows);
+      std::max<int64_t>(llvm::divideCeil(numRows, numParts), getEvenBlock(numRows, maxRows));
+  blocking.rows = getEvenBlock(blocking.partRows, maxRows);
   return blocking;
 }
 
@@ -192,11 +192,11 @@ void UnitTask::emitStore(OpBuilder &builder, Value end) const {
 /// as stay in the second-level cache.
 static void emitTasks(OpBuilder &builder, OuterSumOp op, const OuterOperands &operands,
                       const UnitBlocking &blocking, int64_t numRows) {
-  constexpr int64_t kMostSums = 65536;
+  constexpr int64_t kMaxSums = 65536;
   Location loc = op.getLoc();
   int64_t numParts = numRows / blocking.partRows;
   int64_t most =
-      std::clamp<int64_t>(kMostSums / (blocking.partRows * operands.getNumCols()), 1, numParts);
+      std::clamp<int64_t>(kMaxSums / (blocking.partRows * operands.getNumCols()), 1, numParts);
   Value end = getIndex(builder, loc, numRows), rows = getIndex(builder, loc, blocking.partRows);
   if (most > 1)
     rows = arith::MulIOp::create(builder, loc, rows,

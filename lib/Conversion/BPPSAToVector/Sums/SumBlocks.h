@@ -58,9 +58,9 @@ struct OuterTile {
 class OuterSlabSums {
 public:
   /// Allocates what one thread needs at the insertion point. The running sums of row m and column
-  /// n of a tile are `sums[prefix..., m, n]`. Tiles have `mostCols` columns at most.
+  /// n of a tile are `sums[prefix..., m, n]`. Tiles have `maxCols` columns at most.
   OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
-                OuterBlocking blocking, int64_t mostCols);
+                OuterBlocking blocking, int64_t maxCols);
 
   /// Adds the products of `tile` in `slab` to `sums`.
   void emit(mlir::OpBuilder &builder, const LaneSlab &slab, const OuterTile &tile,

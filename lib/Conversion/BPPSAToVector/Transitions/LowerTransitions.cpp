@@ -20,12 +20,12 @@ static AffineMapRows getTransition(Value array, Value block, bool isDiagonal) {
 /// Emits all columns of A of all `numBlocks` samples in parallel: over units there are few samples.
 static void emitColumnsInParallel(OpBuilder &builder, TransitionOp op, AffineMapBuilder &run,
                                   Value numBlocks) {
-  constexpr int64_t kMostColumns = 8;
+  constexpr int64_t kMaxColumns = 8;
   Location loc = op.getLoc();
   auto getMap = [&](Value block) {
     return getTransition(op.getDestination(), block, op.getDiagonal());
   };
-  int64_t together = std::min(kMostColumns, AffineMapBuilder::getColumnsTogether(getMap(Value())));
+  int64_t together = std::min(kMaxColumns, AffineMapBuilder::getColumnsTogether(getMap(Value())));
   int64_t numColumns = getMap(Value()).getNumMatrixColumns();
   Value numGroups = getIndex(builder, loc, llvm::divideCeil(numColumns, together));
   emitParallel(

@@ -80,7 +80,9 @@ int64_t ColumnTilePlan::getNumStages() const {
   return last + 1;
 }
 
-int64_t ColumnTilePlan::getNumTiles(int64_t rows) { return llvm::divideCeil(rows, cost::tileRows); }
+int64_t ColumnTilePlan::getNumTiles(int64_t rows) {
+  return llvm::divideCeil(rows, cost::kTileRows);
+}
 
 int64_t ColumnTilePlan::getNumSlots(int64_t rows) const {
   return llvm::divideCeil(getNumTiles(rows), numWarps);
@@ -111,20 +113,20 @@ GPUMappingAttr ColumnTilePlan::chooseMapping(const CotangentLoop &loop, Block &b
   needs.columns = loop.getTotalSize();
   needs.vectors = static_cast<int64_t>(loop.getNumStates() + shared.size());
   for (Value value : shared)
-    needs.sharedRows += getNumTiles(getNumRows(value)) * cost::tileRows;
+    needs.sharedRows += getNumTiles(getNumRows(value)) * cost::kTileRows;
   needs.otherBytes = otherBytes;
   std::optional<cost::ColumnTileShape> shape = cost::shapeColumnTile(needs);
   if (!shape)
     return {};
   bool fits = shape->fits(countMatrixRegisters(body, shape->warps, precision));
   return GPUMappingAttr::get(loop.op->getContext(), GPUKernel::ColumnTile,
-                             shape->warps * cost::warpThreads, /*parts=*/1, /*rows=*/0,
+                             shape->warps * cost::kWarpThreads, /*parts=*/1, /*rows=*/0,
                              shape->columnTiles, fits ? Residence::Registers : Residence::Memory,
                              numStages, precision, /*offset=*/{});
 }
 
 void ColumnTilePlan::setMapping(GPUMappingAttr mapping) {
-  numWarps = mapping.getThreads() / cost::warpThreads;
+  numWarps = mapping.getThreads() / cost::kWarpThreads;
   numColumnTiles = mapping.getColumns();
   inRegisters = mapping.keepsMatricesInRegisters();
 }

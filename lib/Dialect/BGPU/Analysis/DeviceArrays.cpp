@@ -34,7 +34,7 @@ int64_t bppsa::getCopyWidth(MemRefType array, int64_t numThreads) {
 
 int64_t bppsa::getStagedRows(MemRefType array) {
   return llvm::alignTo(array.getShape().back(),
-                       cost::warpThreads * getCopyWidth(array, cost::warpThreads));
+                       cost::kWarpThreads * getCopyWidth(array, cost::kWarpThreads));
 }
 
 /// The type of `source`, a tensor or a memref, as an array: a tensor has no gaps.
@@ -51,11 +51,11 @@ int64_t bppsa::getStagedBytes(ValueRange sources, int64_t stages) {
   return bytes;
 }
 
-int64_t bppsa::countStages(ValueRange sources, int64_t mostBytes) {
+int64_t bppsa::countStages(ValueRange sources, int64_t maxBytes) {
   // An asynchronous copy moves four bytes at least, and here one element.
   auto canCopy = [](Value source) {
     return cast<ShapedType>(source.getType()).getElementTypeBitWidth() == 32;
   };
-  return llvm::all_of(sources, canCopy) ? cost::countStages(getStagedBytes(sources, 1), mostBytes)
+  return llvm::all_of(sources, canCopy) ? cost::countStages(getStagedBytes(sources, 1), maxBytes)
                                         : 0;
 }

@@ -61,12 +61,12 @@ static FailureOr<MappingChoice> chooseBlock(const LoopBody &loop, GPUKernel kern
     return MappingChoice{getBlock(loop.op, kernel, *shape, Residence::Registers, stages), reason};
   }
   int64_t threads = cost::roundUpToWarps(needs.rows);
-  if (needs.rows > cost::mostThreads)
+  if (needs.rows > cost::kMaxThreads)
     return refuseOp(loop.op, "has a vector of ")
-           << needs.rows << " rows, and a block of a GPU has at most " << cost::mostThreads
+           << needs.rows << " rows, and a block of a GPU has at most " << cost::kMaxThreads
            << " threads; use --target=cpu";
   int64_t parts = 8;
-  while (parts > 1 && parts * needs.rows > cost::mostThreads)
+  while (parts > 1 && parts * needs.rows > cost::kMaxThreads)
     parts /= 2;
   return MappingChoice{
       getBlock(loop.op, kernel, {/*parts=*/1, threads, /*entries=*/0}, Residence::Memory, stages),
@@ -116,7 +116,7 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
     sums = std::max<int64_t>(sums, unit.sums.size());
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        entries += llvm::divideCeil(getNumRows(product.getVector()), cost::cooperativeColumns) * 4;
+        entries += llvm::divideCeil(getNumRows(product.getVector()), cost::kCooperativeColumns) * 4;
   }
   std::optional<int64_t> rows = cost::shareRowsOfBlocks(BlockNeeds(plan).rows, entries, sums);
   if (!rows)
@@ -124,7 +124,7 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
             "blocks that share rows have not the registers for " + std::to_string(entries) +
                 " entries of a row in each lane"};
   auto mapping = GPUMappingAttr::get(
-      loop.op->getContext(), GPUKernel::Cooperative, cost::cooperativeWarps * cost::warpThreads,
+      loop.op->getContext(), GPUKernel::Cooperative, cost::kCooperativeWarps * cost::kWarpThreads,
       /*parts=*/1, *rows, /*columns=*/0, Residence::Registers, /*stages=*/0, TensorPrecision::FP32,
       /*offset=*/{});
   return {mapping, ""};
@@ -139,7 +139,7 @@ static bool isReadSooner(const LoopBody &loop) {
       return false;
     entries += factor.numRows * factor.numColumns;
   }
-  return entries <= cost::mostEntriesInMemory;
+  return entries <= cost::kMaxEntriesInMemory;
 }
 
 FailureOr<MappingChoice> bppsa::chooseLoopMapping(const LoopBody &loop, bool canCooperate) {
@@ -283,10 +283,10 @@ static std::string findLimitOfThreads(const CotangentLoop &loop, Block &body) {
   }
   for (const LinkFactor &factor : getFactors(body))
     entries += factor.numRows * factor.numColumns;
-  if (rows > cost::mostColumnRows)
-    return exceeds(rows, "rows of a column", cost::mostColumnRows);
-  if (entries > cost::mostColumnEntries)
-    return exceeds(entries, "entries of matrices", cost::mostColumnEntries);
+  if (rows > cost::kMaxColumnRows)
+    return exceeds(rows, "rows of a column", cost::kMaxColumnRows);
+  if (entries > cost::kMaxColumnEntries)
+    return exceeds(entries, "entries of matrices", cost::kMaxColumnEntries);
   return findObstacleToThreads(loop, body, /*parts=*/1);
 }
 
@@ -298,10 +298,10 @@ static GPUMappingAttr shareColumn(const CotangentLoop &loop, Block &body, bool r
   cost::ColumnShape shape = {/*parts=*/1, /*inRegisters=*/false, /*entries=*/0};
   if (readAhead)
     shape = cost::shareColumn(sizes, /*canShare=*/!hasSlices(body));
-  return GPUMappingAttr::get(loop.op->getContext(), GPUKernel::ThreadPerColumn, cost::warpThreads,
+  return GPUMappingAttr::get(loop.op->getContext(), GPUKernel::ThreadPerColumn, cost::kWarpThreads,
                              shape.parts, /*rows=*/0, /*columns=*/0,
                              shape.inRegisters ? Residence::Registers : Residence::Shared,
-                             readAhead ? cost::columnStages : 0, TensorPrecision::FP32,
+                             readAhead ? cost::kColumnStages : 0, TensorPrecision::FP32,
                              /*offset=*/{});
 }
 

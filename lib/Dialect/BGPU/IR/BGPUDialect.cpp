@@ -43,7 +43,7 @@ void BGPUDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 bool bppsa::bgpu::areInWarp(int64_t threads) {
-  return threads > 1 && threads <= cost::warpThreads && llvm::isPowerOf2_64(threads);
+  return threads > 1 && threads <= cost::kWarpThreads && llvm::isPowerOf2_64(threads);
 }
 
 LogicalResult ReplicatedAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
@@ -134,12 +134,12 @@ static Type findLargeTile(KernelOp kernel) {
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  if (getThreads() < 1 || getThreads() > cost::mostThreads)
+  if (getThreads() < 1 || getThreads() > cost::kMaxThreads)
     return emitOpError("has ") << getThreads() << " threads; a block has 1 to "
-                               << cost::mostThreads;
-  if (getManyBlocks() && getThreads() != cost::warpThreads)
+                               << cost::kMaxThreads;
+  if (getManyBlocks() && getThreads() != cost::kWarpThreads)
     return emitOpError("has many_blocks, which are of ")
-           << cost::warpThreads << " threads each, but has " << getThreads();
+           << cost::kWarpThreads << " threads each, but has " << getThreads();
   if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
     return emitOpError("needs one argument of type index in its body, the number of the block");
   if (Type tile = findLargeTile(*this))

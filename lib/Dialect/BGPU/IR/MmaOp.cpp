@@ -13,7 +13,7 @@ using namespace bppsa::bgpu;
 
 LogicalResult MmaOp::verify() {
   auto sums = cast<RankedTensorType>(getC().getType());
-  if (getReplicas(sums) != 1 || sums.getNumElements() % cost::warpThreads != 0)
+  if (getReplicas(sums) != 1 || sums.getNumElements() % cost::kWarpThreads != 0)
     return emitOpError("needs tiles with an element for each thread of whole warps, but has ")
            << sums << "; give them a multiple of 32 elements";
   int64_t depth = getTileDepth(getPrecision());

@@ -146,7 +146,7 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
 static bool hasRowsOfWarps(RankedTensorType tile, Operation *op) {
   int64_t threads = op->getParentOfType<KernelOp>().getThreads();
   return tile.getRank() > 0 && countThreads(tile) == threads &&
-         tile.getDimSize(0) * bppsa::cost::warpThreads == threads;
+         tile.getDimSize(0) * bppsa::cost::kWarpThreads == threads;
 }
 
 /// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`. Of threads that have the same

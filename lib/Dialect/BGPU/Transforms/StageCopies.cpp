@@ -188,7 +188,7 @@ void LoopCopies::copyVector(OpBuilder &builder, size_t number, Value slot, Value
                        index);
     first = mulIndex(builder, loc, first, getIndex(builder, loc, rows));
   }
-  int64_t parts = llvm::alignTo(rows / width, cost::warpThreads);
+  int64_t parts = llvm::alignTo(rows / width, cost::kWarpThreads);
   for (int64_t begin = 0; begin < parts; begin += numThreads)
     ForEachOp::create(builder, loc, std::min(numThreads, parts - begin), ValueRange(),
                       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
@@ -262,7 +262,7 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
                            request(nested, addIndex(nested, loc, loop.getLowerBound(), ahead));
                            scf::YieldOp::create(nested, loc);
                          });
-  if (numThreads == cost::warpThreads)
+  if (numThreads == cost::kWarpThreads)
     keepRolled(requests);
 }
 

@@ -45,7 +45,7 @@ bool bppsa::sumsSequenceOf(Operation *op, ChainOp chain) {
 
 SmallVector<Operation *> bppsa::chooseSums(ArrayRef<Operation *> sums,
                                            function_ref<bool(Operation *)> isEmitted,
-                                           int64_t mostBytes) {
+                                           int64_t maxBytes) {
   int64_t bytes = 0;
   for (Operation *sum : sums)
     if (isEmitted(sum))
@@ -53,7 +53,7 @@ SmallVector<Operation *> bppsa::chooseSums(ArrayRef<Operation *> sums,
   SmallVector<Operation *> chosen;
   for (Operation *sum : sums) {
     int64_t own = isEmitted(sum) ? 0 : getRunningSumBytes(sum);
-    if (bytes + own > mostBytes)
+    if (bytes + own > maxBytes)
       continue;
     bytes += own;
     chosen.push_back(sum);

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// More symbols than a module has.
-static constexpr unsigned maxSymbols = 256;
+static constexpr unsigned kMaxSymbols = 256;
 
 AffineExpr SymbolicSizes::getOpaque(Value value, int64_t dim) {
   unsigned next = unknowns.size();
@@ -27,7 +27,7 @@ AffineExpr SymbolicSizes::getOpaque(Value value, int64_t dim) {
 }
 
 bool SymbolicSizes::areEqual(AffineExpr lhs, AffineExpr rhs) const {
-  return simplifyAffineExpr(lhs - rhs, unknowns.size(), maxSymbols) == 0;
+  return simplifyAffineExpr(lhs - rhs, unknowns.size(), kMaxSymbols) == 0;
 }
 
 bool SymbolicSizes::areEqual(OpFoldResult lhs, OpFoldResult rhs, MLIRContext *context) {

@@ -17,9 +17,9 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<StringAttr> names, ArrayRef<int64_t> leastSizes) {
+                                  ArrayRef<StringAttr> names, ArrayRef<int64_t> minSizes) {
   DenseSet<StringAttr> seen;
-  for (auto [name, least] : llvm::zip_equal(names, leastSizes)) {
+  for (auto [name, least] : llvm::zip_equal(names, minSizes)) {
     if (name.empty() || !seen.insert(name).second)
       return emitError() << "symbols must have different names, found " << name
                          << (name.empty() ? "" : " twice");
@@ -32,12 +32,12 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> names;
-  SmallVector<int64_t> leastSizes;
+  SmallVector<int64_t> minSizes;
   SMLoc loc = parser.getCurrentLocation();
   auto parseSymbol = [&]() -> ParseResult {
     if (parser.parseAttribute(names.emplace_back()))
       return failure();
-    int64_t &least = leastSizes.emplace_back(1);
+    int64_t &least = minSizes.emplace_back(1);
     if (failed(parser.parseOptionalKeyword("at")))
       return success();
     return failure(parser.parseKeyword("least") || parser.parseInteger(least));
@@ -45,12 +45,12 @@ Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
-                    ArrayRef<StringAttr>(names), ArrayRef<int64_t>(leastSizes));
+                    ArrayRef<StringAttr>(names), ArrayRef<int64_t>(minSizes));
 }
 
 void SymbolsAttr::print(AsmPrinter &printer) const {
   printer << "<";
-  llvm::interleaveComma(llvm::zip_equal(getNames(), getLeastSizes()), printer, [&](auto symbol) {
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getMinSizes()), printer, [&](auto symbol) {
     auto [name, least] = symbol;
     printer << name;
     if (least > 1)

@@ -31,13 +31,13 @@ static bool isBlock(GPUKernel kernel) {
 static std::optional<int64_t> getFixedThreads(GPUKernel kernel) {
   switch (kernel) {
   case GPUKernel::Cooperative:
-    return cost::cooperativeWarps * cost::warpThreads;
+    return cost::kCooperativeWarps * cost::kWarpThreads;
   case GPUKernel::ThreadPerColumn:
-    return cost::warpThreads;
+    return cost::kWarpThreads;
   case GPUKernel::TiledProduct:
-    return cost::tiledProductThreads;
+    return cost::kTiledProductThreads;
   case GPUKernel::ThreadPerElement:
-    return cost::elementThreads;
+    return cost::kElementThreads;
   default:
     return std::nullopt;
   }
@@ -48,9 +48,9 @@ static LogicalResult verifyThreads(function_ref<InFlightDiagnostic()> emitError,
   if (std::optional<int64_t> fixed = getFixedThreads(kernel); fixed && threads != *fixed)
     return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' has blocks of " << *fixed
                        << " threads, found " << threads;
-  if (threads < 1 || threads > cost::mostThreads || threads % cost::warpThreads != 0)
-    return emitError() << "a block has whole warps of " << cost::warpThreads
-                       << " threads and at most " << cost::mostThreads << " threads, found "
+  if (threads < 1 || threads > cost::kMaxThreads || threads % cost::kWarpThreads != 0)
+    return emitError() << "a block has whole warps of " << cost::kWarpThreads
+                       << " threads and at most " << cost::kMaxThreads << " threads, found "
                        << threads;
   return success();
 }
@@ -167,10 +167,10 @@ static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRan
            << " or more, or map it in another way";
   for (int64_t columns : needs.columns)
     entries += llvm::divideCeil(columns, parts);
-  if (mapping.keepsMatricesInRegisters() && entries * threads > cost::registersOfBlock)
+  if (mapping.keepsMatricesInRegisters() && entries * threads > cost::kRegistersOfBlock)
     return op->emitOpError("has ")
            << entries << " entries of matrices for each of " << threads << " threads, and a block "
-           << "has " << cost::registersOfBlock
+           << "has " << cost::kRegistersOfBlock
            << " registers; raise parts or set matrices to memory";
   return success();
 }

@@ -18,13 +18,13 @@ using namespace bppsa;
 using namespace bppsa::jacobian;
 
 /// Sums with more terms are dense: nothing is gained by their structure.
-static constexpr size_t maxTerms = 8;
+static constexpr size_t kMaxTerms = 8;
 
 /// The structures that have no parts come first.
-static constexpr unsigned numPlainKinds = unsigned(StructureKind::CSR);
+static constexpr unsigned kNumPlainKinds = unsigned(StructureKind::CSR);
 
 static bool isPlain(StructureAttr structure) {
-  return unsigned(structure.getKind()) < numPlainKinds;
+  return unsigned(structure.getKind()) < kNumPlainKinds;
 }
 
 /// The product table: `productTable[lhs][rhs]`.
@@ -33,7 +33,7 @@ static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
                           D = StructureKind::Diagonal, F = StructureKind::Dense,
                           S = StructureKind::SharedDense, R = StructureKind::RowScaled,
                           C = StructureKind::ColumnScaled;
-  static constexpr StructureKind productTable[numPlainKinds][numPlainKinds] = {
+  static constexpr StructureKind productTable[kNumPlainKinds][kNumPlainKinds] = {
       /*             Z  I  D  F  S  R  C */
       /* zero */ {Z, Z, Z, Z, Z, Z, Z},
       /* identity */ {Z, I, D, F, S, R, C},
@@ -227,7 +227,7 @@ StructureAttr StructureAttr::sum(StructureAttr lhs, StructureAttr rhs, int64_t r
     return get(lhs.getContext(), StructureKind::Zero);
   if (terms.size() == 1)
     return terms.front();
-  if (terms.size() > maxTerms)
+  if (terms.size() > kMaxTerms)
     return get(lhs.getContext(), StructureKind::Dense);
   return get(lhs.getContext(), StructureKind::Sum, 0, {}, {}, {}, terms);
 }

@@ -162,7 +162,7 @@ private:
                        .category("products")
                        .function(getOperation().getName());
     int64_t left = product.pattern.getNumEntries(), all = countMultiplyAdds(product.op);
-    bool isWanted = left <= mostShare * all;
+    bool isWanted = left <= maxShare * all;
     std::string text = llvm::formatv("{0} of {1} multiply-adds are left without pruned weights: "
                                      "they are computed {2}",
                                      left, all, isWanted ? "alone" : "with the others");

@@ -63,7 +63,7 @@ private:
 };
 } // namespace
 
-constexpr float hidden = -std::numeric_limits<float>::infinity();
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -250,7 +250,7 @@ FailureOr<Tensor> AttentionImporter::readMask(const Tensor &scores) {
       after.back() = *keys - *given;
       OpBuilder &b = graph.builder;
       mask = graph.makePadded(mask, before, after,
-                              isFloat ? TypedAttr(b.getF32FloatAttr(hidden))
+                              isFloat ? TypedAttr(b.getF32FloatAttr(kHidden))
                                       : TypedAttr(b.getBoolAttr(false)));
     }
   }
@@ -272,7 +272,7 @@ FailureOr<Tensor> AttentionImporter::applyMask(const Tensor &scores) {
     return failure();
   return makeFormula(graph, {scores, *mask}, [&](const Formula &f, ValueRange in) {
     return mask->elementType.isF32() ? f.add(in[0], in[1])
-                                     : f.select(in[1], in[0], f.constant(hidden));
+                                     : f.select(in[1], in[0], f.constant(kHidden));
   });
 }
 
@@ -333,7 +333,7 @@ FailureOr<Tensor> AttentionImporter::hideByPosition(const Tensor &scores) {
       length = arith::MaxSIOp::create(b, loc, length, zero);
       length = arith::MinSIOp::create(b, loc, length, keySize);
     }
-    return f.select(isSeen(b, loc, length), in[0], f.constant(hidden));
+    return f.select(isSeen(b, loc, length), in[0], f.constant(kHidden));
   });
 }
 
@@ -345,7 +345,7 @@ Tensor AttentionImporter::normalize(const Tensor &scores) {
   // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one.
   Tensor shift =
       makeFormula(graph, graph.makeMaximum(scores, 3), [](const Formula &f, ValueRange in) {
-        Value isFinite = f.compare(arith::CmpFPredicate::UGT, in[0], hidden);
+        Value isFinite = f.compare(arith::CmpFPredicate::UGT, in[0], kHidden);
         return f.select(isFinite, in[0], f.constant(0));
       });
   Tensor weights = apply<math::ExpOp>(graph, combine<arith::SubFOp>(graph, scores, shift));

@@ -60,8 +60,8 @@ static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value oper
 }
 
 /// -x or |x| of an integer expression.
-static MaybeExpr evaluateUnary(StringRef op, AffineExpr x, ArrayRef<int64_t> leastSizes) {
-  std::optional<int64_t> low = getLowerBound(x, leastSizes);
+static MaybeExpr evaluateUnary(StringRef op, AffineExpr x, ArrayRef<int64_t> minSizes) {
+  std::optional<int64_t> low = getLowerBound(x, minSizes);
   if (op == "Abs" && low && *low >= 0)
     return x;
   if (op == "Abs" && !getConstant(x))
@@ -81,7 +81,7 @@ LogicalResult bppsa::importUnary(Node &node) {
   if (x.elements)
     if (std::optional<Tensor> result =
             broadcastElements(node.graph, x.elementType, x, [&](ArrayRef<AffineExpr> arguments) {
-              return evaluateUnary(node.getOp(), arguments[0], node.graph.leastSizes);
+              return evaluateUnary(node.getOp(), arguments[0], node.graph.minSizes);
             }))
       return node.setOutput(0, *result);
   return node.setOutput(node.graph.makeElementwise(
@@ -131,7 +131,7 @@ static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x
 }
 
 static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
-                                ArrayRef<int64_t> leastSizes) {
+                                ArrayRef<int64_t> minSizes) {
   if (op == "Add")
     return addExprs(x, y);
   if (op == "Sub")
@@ -139,7 +139,7 @@ static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
   if (op == "Mul")
     return multiplyExprs(x, y);
   assert(op == "Div" && "the table has no other binary op");
-  return divideExprs(x, y, leastSizes);
+  return divideExprs(x, y, minSizes);
 }
 
 LogicalResult bppsa::importBinary(Node &node) {
@@ -150,7 +150,7 @@ LogicalResult bppsa::importBinary(Node &node) {
   if (a.elements && b.elements) {
     std::optional<Tensor> result =
         broadcastElements(node.graph, elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
-          return evaluateBinary(node.getOp(), arguments[0], arguments[1], node.graph.leastSizes);
+          return evaluateBinary(node.getOp(), arguments[0], arguments[1], node.graph.minSizes);
         });
     if (result)
       return node.setOutput(0, *result);
@@ -238,13 +238,13 @@ static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
 }
 
 /// The elements of a cast between integer types. Sizes fit into 32 bits.
-static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> leastSizes) {
+static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> constant = getConstant(x);
   if (to.isInteger(64) || (to.isInteger(32) && (!constant || llvm::isInt<32>(*constant))))
     return x;
   if (!to.isInteger(1))
     return std::nullopt;
-  std::optional<int64_t> low = getLowerBound(x, leastSizes);
+  std::optional<int64_t> low = getLowerBound(x, minSizes);
   if (!constant && !(low && *low >= 1))
     return std::nullopt;
   return getAffineConstantExpr(constant != 0, x.getContext());
@@ -258,7 +258,7 @@ static LogicalResult importCastTo(Node &node, Type to) {
   if (x.elements && isa<IntegerType>(to))
     if (std::optional<Tensor> result =
             broadcastElements(node.graph, to, x, [&](ArrayRef<AffineExpr> arguments) {
-              return evaluateCast(arguments[0], to, node.graph.leastSizes);
+              return evaluateCast(arguments[0], to, node.graph.minSizes);
             }))
       return node.setOutput(0, *result);
   return node.setOutput(

@@ -208,7 +208,7 @@ LogicalResult bppsa::importSTFT(Node &node) {
   MaybeExpr rest = subtractExprs(size, graph.getExpr(*length));
   MaybeExpr count;
   if (rest && succeeded(graph.requireAtLeast(*rest, graph.getExpr(0))))
-    count = divideExprs(*rest, graph.getExpr(*step), graph.leastSizes);
+    count = divideExprs(*rest, graph.getExpr(*step), graph.minSizes);
   count = count ? addExprs(*count, graph.getExpr(1)) : std::nullopt;
   if (!count)
     return node.emitError() << "takes frames of " << *length << " elements from a signal of "

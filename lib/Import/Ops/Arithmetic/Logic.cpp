@@ -38,27 +38,27 @@ static Comparison getComparison(StringRef op) {
 }
 
 /// Whether x < y for all sizes; nothing where that depends on them, or is not known.
-static std::optional<bool> isLess(AffineExpr x, AffineExpr y, ArrayRef<int64_t> leastSizes) {
+static std::optional<bool> isLess(AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
   MaybeExpr next = addExprs(x, getAffineConstantExpr(1, x.getContext()));
-  if (next && isAtLeast(y, *next, leastSizes))
+  if (next && isAtLeast(y, *next, minSizes))
     return true;
-  return isAtLeast(x, y, leastSizes) ? std::optional(false) : std::nullopt;
+  return isAtLeast(x, y, minSizes) ? std::optional(false) : std::nullopt;
 }
 
 static std::optional<bool> compare(StringRef op, AffineExpr x, AffineExpr y,
-                                   ArrayRef<int64_t> leastSizes) {
+                                   ArrayRef<int64_t> minSizes) {
   auto negate = [](std::optional<bool> value) { return value ? std::optional(!*value) : value; };
   if (op == "Less")
-    return isLess(x, y, leastSizes);
+    return isLess(x, y, minSizes);
   if (op == "Greater")
-    return isLess(y, x, leastSizes);
+    return isLess(y, x, minSizes);
   if (op == "LessOrEqual")
-    return negate(isLess(y, x, leastSizes));
+    return negate(isLess(y, x, minSizes));
   if (op == "GreaterOrEqual")
-    return negate(isLess(x, y, leastSizes));
+    return negate(isLess(x, y, minSizes));
   if (x == y)
     return true;
-  bool differ = isLess(x, y, leastSizes) == true || isLess(y, x, leastSizes) == true;
+  bool differ = isLess(x, y, minSizes) == true || isLess(y, x, minSizes) == true;
   return differ ? std::optional(false) : std::nullopt;
 }
 
@@ -71,7 +71,7 @@ LogicalResult bppsa::importComparison(Node &node) {
     std::optional<Tensor> result = broadcastElements(
         node.graph, boolean, {a, b}, [&](ArrayRef<AffineExpr> arguments) -> MaybeExpr {
           std::optional<bool> value =
-              compare(node.getOp(), arguments[0], arguments[1], node.graph.leastSizes);
+              compare(node.getOp(), arguments[0], arguments[1], node.graph.minSizes);
           return value ? MaybeExpr(node.graph.getExpr(*value)) : std::nullopt;
         });
     if (result)

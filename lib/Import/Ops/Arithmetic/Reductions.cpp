@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // Arithmetic on whole tensors
@@ -114,11 +114,11 @@ static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<in
   // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one. The
   // gradient passes through the maximum, too: it returns what the rounded weights lack to a sum of
   // one, so that a term that all others share has the exact gradient.
-  Tensor shift = makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity),
+  Tensor shift = makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -kInfinity),
                              [](const Formula &f, ValueRange arguments) {
                                Value magnitude = f.abs(arguments[0]);
                                Value isFinite =
-                                   f.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
+                                   f.compare(arith::CmpFPredicate::OLT, magnitude, kInfinity);
                                return f.select(isFinite, arguments[0], f.constant(0));
                              });
   Tensor shifted = combine<arith::SubFOp>(graph, data, shift);
@@ -135,9 +135,9 @@ static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Te
   if (op == "ReduceMean")
     return makeMean(graph, data, axes);
   if (op == "ReduceMax")
-    return makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity);
+    return makeJoined<arith::MaximumFOp>(graph, data, axes, -kInfinity);
   if (op == "ReduceMin")
-    return makeJoined<arith::MinimumFOp>(graph, data, axes, infinity);
+    return makeJoined<arith::MinimumFOp>(graph, data, axes, kInfinity);
   if (op == "ReduceProd")
     return makeJoined<arith::MulFOp>(graph, data, axes, 1);
   if (op == "ReduceL1")
@@ -223,7 +223,7 @@ Tensor bppsa::makeArgExtremum(GraphBuilder &graph, const Tensor &operand, int64_
   AffineMap all = b.getMultiDimIdentityMap(rank), kept = all.dropResult(axis);
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   iterators[axis] = utils::IteratorType::reduction;
-  TypedAttr worst = b.getFloatAttr(operand.elementType, isMax ? -infinity : infinity);
+  TypedAttr worst = b.getFloatAttr(operand.elementType, isMax ? -kInfinity : kInfinity);
   Value inits[] = {graph.makeFilled(dims, worst).value,
                    graph.makeFilled(dims, b.getI64IntegerAttr(0)).value};
   using Predicate = arith::CmpFPredicate;

@@ -21,10 +21,10 @@ static Value joinFloats(StringRef op, OpBuilder &b, Location loc, Value x, Value
 }
 
 /// The larger or smaller one of two sizes, where it is the same one for all sizes.
-static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int64_t> leastSizes) {
-  if (isAtLeast(x, y, leastSizes))
+static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
+  if (isAtLeast(x, y, minSizes))
     return isMax ? x : y;
-  if (isAtLeast(y, x, leastSizes))
+  if (isAtLeast(y, x, minSizes))
     return isMax ? y : x;
   return std::nullopt;
 }
@@ -39,7 +39,7 @@ static std::optional<Tensor> evaluate(Node &node, ArrayRef<Tensor> operands) {
         MaybeExpr result = arguments[0];
         for (AffineExpr argument : arguments.drop_front())
           result =
-              result ? chooseExpr(isMax, *result, argument, node.graph.leastSizes) : std::nullopt;
+              result ? chooseExpr(isMax, *result, argument, node.graph.minSizes) : std::nullopt;
         return result;
       });
 }
@@ -115,11 +115,11 @@ static Value makeFloatRemainder(OpBuilder &b, Location loc, Value x, Value y, bo
 
 /// The same of two integers that are known.
 static MaybeExpr evaluateRemainder(AffineExpr x, AffineExpr y, bool ofDivisor,
-                                   ArrayRef<int64_t> leastSizes) {
+                                   ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> left = getConstant(x), right = getConstant(y);
   // Sizes that are divided are not negative, and divisors positive.
   if (!left || !right)
-    return remainderExprs(x, y, leastSizes);
+    return remainderExprs(x, y, minSizes);
   if (*right == 0)
     return std::nullopt;
   int64_t remainder = *right == -1 ? 0 : *left % *right;
@@ -138,7 +138,7 @@ LogicalResult bppsa::importMod(Node &node) {
   if (a.elements && b.elements)
     if (std::optional<Tensor> result = broadcastElements(
             node.graph, a.elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
-              return evaluateRemainder(arguments[0], arguments[1], !isFmod, node.graph.leastSizes);
+              return evaluateRemainder(arguments[0], arguments[1], !isFmod, node.graph.minSizes);
             }))
       return node.setOutput(0, *result);
   auto isNonzero = [](AffineExpr expr) { return getConstant(expr).value_or(0) != 0; };

@@ -112,7 +112,7 @@ static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr st
     return AxisSlice{axis, *first, *span, step};
   MaybeExpr rounded = addExprs(*span, graph.getExpr(distance - 1));
   MaybeExpr count =
-      rounded ? divideExprs(*rounded, graph.getExpr(distance), graph.leastSizes) : std::nullopt;
+      rounded ? divideExprs(*rounded, graph.getExpr(distance), graph.minSizes) : std::nullopt;
   if (!count)
     return error();
   return AxisSlice{axis, *first, *count, step};

@@ -19,11 +19,11 @@ using namespace mlir;
 using namespace bppsa;
 
 /// More updates than these are cheaper in a table.
-static constexpr int64_t kMostUpdates = 4;
+static constexpr int64_t kMaxUpdates = 4;
 
 static bool isFew(const Dim &count) {
   std::optional<int64_t> number = getConstant(count.size);
-  return number && *number >= 1 && *number <= kMostUpdates;
+  return number && *number >= 1 && *number <= kMaxUpdates;
 }
 
 static Tensor takeOne(GraphBuilder &graph, const Tensor &tensor, int64_t axis, int64_t number) {

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Bounds what the attributes hold, so that sums and products of them fit.
-static constexpr int64_t maxExtent = int64_t(1) << 24;
+static constexpr int64_t kMaxExtent = int64_t(1) << 24;
 
 FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, size_t count,
                                                    int64_t low, int64_t otherwise) {
@@ -21,7 +21,7 @@ FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, s
     return node.emitError() << "attribute " << quoted(name) << " has " << given->size()
                             << " elements, accepted: " << count;
   for (int64_t value : *given)
-    if (value < low || value > maxExtent)
+    if (value < low || value > kMaxExtent)
       return node.emitError() << "attribute " << quoted(name) << " holds " << value
                               << ", accepted: " << low << " to 2^24";
   return SmallVector<int64_t>(*given);
@@ -95,7 +95,7 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindowExtents(Node &node, ArrayRef
                             << ", accepted: one of them";
   SmallVector<WindowAxis> axes;
   for (size_t i = 0; i < rank; ++i) {
-    if (kernel[i] < 1 || kernel[i] > maxExtent || kernel[i] * (*dilations)[i] > maxExtent)
+    if (kernel[i] < 1 || kernel[i] > kMaxExtent || kernel[i] * (*dilations)[i] > kMaxExtent)
       return node.emitError() << "has a window of " << kernel[i] << " elements that lie "
                               << (*dilations)[i] << " apart, accepted: an extent of 1 to 2^24";
     WindowAxis axis;

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s -split-input-file --pass-pipeline="builtin.module(func.func(bppsa-block-chains{least-bytes=4096}))" | FileCheck %s
+// RUN: bppsa-opt %s -split-input-file --pass-pipeline="builtin.module(func.func(bppsa-block-chains{min-bytes=4096}))" | FileCheck %s
 
 // A large sum is a product that goes on, a small one is added. What is emitted is a buffer of two blocks at most.
 // CHECK-LABEL: func.func @chain(

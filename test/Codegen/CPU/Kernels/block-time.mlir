@@ -1,6 +1,6 @@
 // RUN: bppsa-opt --bppsa-block-time %s | FileCheck %s
-// RUN: bppsa-opt --bppsa-block-time=most-bytes=1000 %s | FileCheck %s --check-prefix=SMALL
-// RUN: bppsa-opt --bppsa-block-time=most-bytes=300 %s | FileCheck %s --check-prefix=FEW
+// RUN: bppsa-opt --bppsa-block-time=max-bytes=1000 %s | FileCheck %s --check-prefix=SMALL
+// RUN: bppsa-opt --bppsa-block-time=max-bytes=300 %s | FileCheck %s --check-prefix=FEW
 // RUN: bppsa-opt --bppsa-block-time --bppsa-outline-kernels %s | FileCheck %s --check-prefix=KERNEL
 
 // A chain gets a scope with its sums. What nobody else reads is allocated there; the second emitted

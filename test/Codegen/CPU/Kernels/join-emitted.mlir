@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-join-emitted=least-bytes=1024 | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-join-emitted=min-bytes=1024 | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-join-emitted | FileCheck %s --check-prefix=SMALL
 
 // Two of three arrays are multiplied with %x, two with %y: that of both lies between the others.

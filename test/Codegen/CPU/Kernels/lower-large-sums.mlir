@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-lower-large-sums | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-lower-large-sums=least-bytes=262145 | FileCheck %s --check-prefix=LARGER
+// RUN: bppsa-opt %s --bppsa-lower-large-sums=min-bytes=262145 | FileCheck %s --check-prefix=LARGER
 
 // Every lane has a sample: one product, whose terms are batch blocks, steps and lanes.
 // CHECK-DAG: #[[$LHS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d3, d0, d4)>

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt --bppsa-overlap-time-loops=least-work=0 %s | FileCheck %s
+// RUN: bppsa-opt --bppsa-overlap-time-loops=min-work=0 %s | FileCheck %s
 // RUN: bppsa-opt --bppsa-overlap-time-loops %s | FileCheck %s --check-prefix=LITTLE
 
 func.func private @loop(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {

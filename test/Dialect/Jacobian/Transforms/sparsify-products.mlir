@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --bppsa-sparsify-products=most-share=0.5 | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-sparsify-products=most-share=0.1 --remarks-filter=products 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: bppsa-opt %s --bppsa-sparsify-products=max-share=0.5 | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-sparsify-products=max-share=0.1 --remarks-filter=products 2>&1 | FileCheck %s --check-prefix=FEW
 
 // Two of twelve elements are left: the matrix of the product is the weights', transposed or not.
 

@@ -19,7 +19,7 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
     the scope, and shrinks to the steps of a block there.
 
     Sums are kept in all lanes until the last block. Where those of a chain take more than
-    `most-bytes` they would leave the cache for every block; all operations stay where they are. Sums of
+    `max-bytes` they would leave the cache for every block; all operations stay where they are. Sums of
     what it reads alone are left out where they do not fit beside the others.
 
     ```mlir
@@ -38,7 +38,7 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"::bppsa::kMostRunningSumBytes",
+    Option<"maxBytes", "max-bytes", "int64_t", /*default=*/"::bppsa::kMaxRunningSumBytes",
            "Most running sums of one chain and the samples of one vector">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
@@ -63,8 +63,8 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
     %rows = memref.collapse_shape %scores [[0, 1], [2]]
     ...
     scf.forall (%block) in (%blocks) {
-      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count]) outs(%mostRows[%first : %count]) ...
-      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count], %mostRows[%first : %count]) outs(...) ...
+      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count]) outs(%maxRows[%first : %count]) ...
+      linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count], %maxRows[%first : %count]) outs(...) ...
     }
     ```
   }];
@@ -117,7 +117,7 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
     emits for outer sums become rows of one array, where several of these sums have the same right
     operand. Such sums become one, of all of their rows, whose result is copied to where theirs
     were: as a matrix product (`bppsa-lower-large-sums`) it copies the right operand once. Arrays
-    that others write stay, and so do those of which no sum takes `least-bytes` of running sums, one
+    that others write stay, and so do those of which no sum takes `min-bytes` of running sums, one
     for each lane.
 
     ```mlir
@@ -136,7 +136,7 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
            "Running sums of a sum from which on it is a matrix product">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
@@ -146,7 +146,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
   let summary = "runs chains and the large sums of what they emit block by block of steps";
   let description = [{
     On packed memory, behind `bppsa-join-emitted`. A chain over samples in lanes that emits what an
-    outer sum of `least-bytes` of running sums reads, or one over units with outer sums of 256
+    outer sum of `min-bytes` of running sums reads, or one over units with outer sums of 256
     elements and more, becomes the body of a loop over blocks of steps, with all sums of what it
     emits behind it: large ones as products (`bppsa-lower-large-sums`) that go on from those of the
     block before, others by themselves, added to what was. A block has as many steps, up to 256, as what
@@ -180,7 +180,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
            "Running sums from which on none are kept in all lanes">,
     Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes",
            "What sums read of a block, in the second-level cache">,
@@ -195,7 +195,7 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
   let summary = "makes large outer sums over samples in lanes matrix products";
   let description = [{
     On packed memory, behind `bppsa-block-time`. An `outer_sum` with samples in lanes whose running
-    sums, one for each lane, take `least-bytes` or more becomes a `linalg.generic` with a packed
+    sums, one for each lane, take `min-bytes` or more becomes a `linalg.generic` with a packed
     mapping, whose terms are the batch blocks, the steps and the lanes. Lanes beyond the last sample
     are left out: the last block of a `batch` that is no multiple of the lanes is a product of its
     own. Sums that chains make on their way stay what they are.
@@ -215,7 +215,7 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"::bppsa::kLeastLargeSumBytes",
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
            "Running sums from which on none are kept in all lanes">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
@@ -302,7 +302,7 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     bidirectional layer, of which none reads or writes what another one writes. What needs
     the first ones moves behind the last, and all become the iterations of a parallel loop.
     Where cores exchange what they have written, that takes longer than a little work: loops with fewer
-    than `least-work` multiply-adds for each number that they read or write stay as they are.
+    than `min-work` multiply-adds for each number that they read or write stay as they are.
     `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
     one loop after the other, each on all threads; `iterations` are those of the first loop.
 
@@ -331,7 +331,7 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"leastWork", "least-work", "int64_t", /*default=*/"16",
+    Option<"minWork", "min-work", "int64_t", /*default=*/"16",
            "Fewest multiply-adds of a loop for each number that it reads or writes">,
     Option<"sums", "sums", "bool", /*default=*/"true",
            "Whether sums between two time loops run side by side, too">,

@@ -29,9 +29,9 @@ int64_t getCopyWidth(mlir::MemRefType array, int64_t numThreads);
 /// Rows of a vector in shared memory: a warp's copies of the largest kind may go beyond it.
 int64_t getStagedRows(mlir::MemRefType array);
 
-/// Steps that are read ahead of `sources`, memrefs or tensors `[step, sample, row]`, in `mostBytes`
+/// Steps that are read ahead of `sources`, memrefs or tensors `[step, sample, row]`, in `maxBytes`
 /// of shared memory; 0 where they do not fit, or cannot be copied.
-int64_t countStages(mlir::ValueRange sources, int64_t mostBytes = cost::mostRingBytes);
+int64_t countStages(mlir::ValueRange sources, int64_t maxBytes = cost::kMaxRingBytes);
 
 /// Bytes of shared memory that so many stages of `sources` take.
 int64_t getStagedBytes(mlir::ValueRange sources, int64_t stages);

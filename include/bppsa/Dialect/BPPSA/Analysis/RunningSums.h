@@ -13,10 +13,10 @@ namespace bppsa {
 
 /// The most running sums of one chain and the samples of one vector, in bytes, that are added to
 /// slab by slab while the chain goes on: more of them would leave the second-level cache each time.
-inline constexpr int64_t kMostRunningSumBytes = 512 * 1024;
+inline constexpr int64_t kMaxRunningSumBytes = 512 * 1024;
 
 /// The running sums from which on a sum behind its chain is a matrix product.
-inline constexpr int64_t kLeastLargeSumBytes = 256 * 1024;
+inline constexpr int64_t kMinLargeSumBytes = 256 * 1024;
 
 /// The running sums of `sum`, an `outer_sum`, `step_sum` or `add_to_sums` with lanes, for the
 /// samples of one vector, in bytes.
@@ -36,10 +36,10 @@ bool sumsSequenceOf(mlir::Operation *op, ChainOp chain);
 bool sumsEmittedOf(mlir::Operation *op, ChainOp chain);
 
 /// Those of `sums` that one chain makes block by block: all that `isEmitted` says to read what it
-/// emits, if their running sums take up to `mostBytes`, and the others as they fit beside these.
+/// emits, if their running sums take up to `maxBytes`, and the others as they fit beside these.
 llvm::SmallVector<mlir::Operation *>
 chooseSums(llvm::ArrayRef<mlir::Operation *> sums,
-           llvm::function_ref<bool(mlir::Operation *)> isEmitted, int64_t mostBytes);
+           llvm::function_ref<bool(mlir::Operation *)> isEmitted, int64_t maxBytes);
 
 /// The number of samples that an `outer_sum` or `step_sum` adds up; null where every lane has one.
 mlir::Value getSummedBatch(mlir::Operation *sum);

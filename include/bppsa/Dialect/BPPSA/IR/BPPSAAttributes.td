@@ -88,7 +88,7 @@ def BPPSA_SymbolsAttr : AttrDef<BPPSA_Dialect, "Symbols"> {
     Example: `#bppsa.symbols<"batch", "time" at least 3>`
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
-                        ArrayRefParameter<"int64_t">:$leastSizes);
+                        ArrayRefParameter<"int64_t">:$minSizes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

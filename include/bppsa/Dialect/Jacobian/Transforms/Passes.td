@@ -61,7 +61,7 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
   let description = [{
     A linear operation of a graph, such as a convolution or the product of `Gemm`,
     is its matrix applied to each sample. Where the values of the matrix are
-    elements of an argument with `bppsa.nonzeros`, and no more than `most-share` of
+    elements of an argument with `bppsa.nonzeros`, and no more than `max-share` of
     the multiply-adds of the operation are left without its zeros, the operation
     becomes that: `jacobian.apply` of a `jacobian.assemble` of the weights. What the operation adds to, its bias, is
     added afterwards. Padding before the operation becomes a part of the matrix.
@@ -79,7 +79,7 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"mostShare", "most-share", "double", /*default=*/"0.05",
+    Option<"maxShare", "max-share", "double", /*default=*/"0.05",
            "share of multiply-adds up to which those that are left are computed alone">,
   ];
   let statistics = [

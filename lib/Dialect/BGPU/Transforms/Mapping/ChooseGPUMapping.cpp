@@ -94,8 +94,9 @@ void ChooseGPUMapping::mapSums(ArrayRef<OuterSumOp> sums) {
   bool areLarge = areLargeSums(sums);
   MappingChoice choice =
       areLarge
-          ? MappingChoice{getProductMapping(GPUKernel::TiledProduct, cost::tiledProductThreads), ""}
-          : MappingChoice{getProductMapping(GPUKernel::ThreadPerElement, cost::elementThreads),
+          ? MappingChoice{getProductMapping(GPUKernel::TiledProduct, cost::kTiledProductThreads),
+                          ""}
+          : MappingChoice{getProductMapping(GPUKernel::ThreadPerElement, cost::kElementThreads),
                           "tiled_product would use less than a quarter of a tile"};
   for (OuterSumOp sum : sums)
     (void)setMapping(sum, [&] { return FailureOr<MappingChoice>(choice); });
@@ -105,7 +106,7 @@ LogicalResult ChooseGPUMapping::mapLoop(Operation *op) {
   if (auto loop = dyn_cast<RecurrenceOp>(op))
     return setMapping(op, [&]() -> FailureOr<MappingChoice> {
       if (areLargeProducts(loop))
-        return MappingChoice{getProductMapping(GPUKernel::TiledProduct, cost::tiledProductThreads),
+        return MappingChoice{getProductMapping(GPUKernel::TiledProduct, cost::kTiledProductThreads),
                              ""};
       return chooseLoopMapping(loop);
     });

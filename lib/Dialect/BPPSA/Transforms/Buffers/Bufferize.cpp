@@ -69,7 +69,7 @@ static void eraseSelfCopies(ModuleOp module) {
 }
 
 /// The most bytes of an allocation in a loop that are taken from the stack.
-static constexpr int64_t kMostStackBytes = 65536;
+static constexpr int64_t kMaxStackBytes = 65536;
 
 /// The outermost loop around `op` whose iterations run one after the other on one thread; null
 /// where there is none.
@@ -91,7 +91,7 @@ static void moveToStack(ModuleOp module) {
   module.walk([](memref::AllocOp op) {
     MemRefType type = op.getType();
     if (isa<func::FuncOp>(op->getParentOp()) || !type.hasStaticShape() ||
-        getFixedBytes(type) > kMostStackBytes)
+        getFixedBytes(type) > kMaxStackBytes)
       return;
     if (scf::ForOp loop = getSequentialLoop(op)) {
       if (getLastUser(op))

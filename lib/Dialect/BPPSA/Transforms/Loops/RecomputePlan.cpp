@@ -126,7 +126,7 @@ void Planner::findMembers() {
   llvm::sort(sums, isEarlier);
   // Others are not made block by block without segments either, but in another order.
   if (*plan.backward.getLanes() > 1)
-    plan.sums = chooseSums(sums, isEmitted, kMostRunningSumBytes);
+    plan.sums = chooseSums(sums, isEmitted, kMaxRunningSumBytes);
   llvm::sort(plan.readers, isEarlier);
 }
 

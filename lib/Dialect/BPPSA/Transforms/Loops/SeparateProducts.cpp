@@ -149,13 +149,13 @@ private:
   }
 
   /// From how many bytes of matrices on the products of `loop` are separated.
-  int64_t getLeastBytes(RecurrenceOp loop) const {
+  int64_t getMinBytes(RecurrenceOp loop) const {
     auto mapping = cast<CPUMappingAttr>(attrs::Mapping::of(loop));
     return mapping.holds(LaneContents::Units) ? cache + 1 : ofSamples;
   }
 
   void separate(RecurrenceOp loop) {
-    int64_t bytes = getMatrixBytes(loop.getBody()), least = getLeastBytes(loop);
+    int64_t bytes = getMatrixBytes(loop.getBody()), least = getMinBytes(loop);
     InputProducts products(loop);
     if (products.empty() || bytes < least)
       return;

@@ -114,7 +114,7 @@ static int64_t getChunksInLanes(ChainOp chain) {
 static bool isOneChunk(ChainOp chain) {
   int64_t steps = getNumSteps(chain), size = chain.getPlan().getSize();
   return !ShapedType::isDynamic(steps) &&
-         steps <= (size > 0 ? size : cost::cpuChunkRule.apply(steps, /*samples=*/1));
+         steps <= (size > 0 ? size : cost::kCpuChunkRule.apply(steps, /*samples=*/1));
 }
 
 /// Why `chain` cannot be expanded; empty where it can.

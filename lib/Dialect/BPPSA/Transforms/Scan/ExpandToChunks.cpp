@@ -98,7 +98,7 @@ ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
     : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()),
       byRows(form.wholeLevels && liesByRows(arrays)) {
   cost::ChunkRule rule =
-      form.wholeLevels ? cost::getChunkRule(getDeviceCost(arrays.chain)) : cost::cpuChunkRule;
+      form.wholeLevels ? cost::getChunkRule(getDeviceCost(arrays.chain)) : cost::kCpuChunkRule;
   chunkSize = emitChunkSize(arrays, rule);
   numChunks = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, arrays.numSteps, chunkSize);
   chunksOfRun = constant(1);

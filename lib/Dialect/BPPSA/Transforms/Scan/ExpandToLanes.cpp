@@ -53,7 +53,7 @@ private:
 } // namespace
 
 ChunkLanes::ChunkLanes(const ChainArrays &arrays, int64_t lanes)
-    : IndexEmitter(arrays), lanes(lanes), chunkSize(emitChunkSize(arrays, cost::cpuChunkRule)) {
+    : IndexEmitter(arrays), lanes(lanes), chunkSize(emitChunkSize(arrays, cost::kCpuChunkRule)) {
   Value one = constant(1), zero = constant(0);
   numChunks = div(sub(max(arrays.numSteps, one), one), chunkSize);
   Value rows = mul(arrays.numRows, numChunks);

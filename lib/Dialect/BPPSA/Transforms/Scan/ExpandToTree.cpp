@@ -86,9 +86,9 @@ void TreeExpansion::expandRows(IndexRange rows, SmallVectorImpl<Value> &results)
   std::optional<FactoredLinks> links =
       form.factorsLinks ? FactoredLinks::create(arrays, rows) : std::nullopt;
   TreeLoops tree(arrays, rows, links ? &*links : nullptr, form.wholeLevels);
-  int64_t mostLevels =
+  int64_t maxLevels =
       chain.getPlan().getAlgorithm() == ScanAlgorithm::Hybrid ? chain.getPlan().getSize() : -1;
-  Value levels = emitNumLevels(builder, chain.getLoc(), arrays.numSteps, mostLevels);
+  Value levels = emitNumLevels(builder, chain.getLoc(), arrays.numSteps, maxLevels);
   emitTreeScan(tree, arrays.numSteps, levels);
   emitSteps(tree, rows, results);
   if (llvm::any_of(chain.getCotangents(), [](Value value) { return !value.use_empty(); }))

@@ -154,7 +154,7 @@ void ScanLinksPass::scan(ArrayRef<jacobian::ApplyOp> list, PlanAttr plan) {
     EvaluationOptions evaluation;
     evaluation.workers = {workers};
     evaluation.stepOverhead = stepOverhead;
-    evaluation.mostOperations = 0;
+    evaluation.maxOperations = 0;
     plan = choosePlan(&getContext(), getLinkChain(list, {/*length=*/0, batch}), evaluation,
                       memoryLimit);
   }

@@ -50,22 +50,21 @@ Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, cost::ChunkRule ru
 
 Value bppsa::emitChunksOfRun(OpBuilder &builder, Location loc, Value numChunks, Value numSamples,
                              int64_t numElements) {
-  Value most =
-      arith::ConstantIndexOp::create(builder, loc, cost::countMostPartialSums(numElements));
+  Value most = arith::ConstantIndexOp::create(builder, loc, cost::countMaxPartialSums(numElements));
   Value parts = builder.createOrFold<arith::MulIOp>(loc, numChunks, numSamples);
   Value chunks = builder.createOrFold<arith::CeilDivUIOp>(loc, parts, most);
   return builder.createOrFold<arith::MaxUIOp>(loc, chunks,
                                               arith::ConstantIndexOp::create(builder, loc, 1));
 }
 
-Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t mostLevels) {
+Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t maxLevels) {
   Value count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), numSteps);
   Value zeros = math::CountLeadingZerosOp::create(builder, loc, count);
   Value top = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(63));
   Value log = arith::SubIOp::create(builder, loc, top, zeros);
   Value whole = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), log);
-  if (mostLevels < 0)
+  if (maxLevels < 0)
     return whole;
   return arith::MinUIOp::create(builder, loc, whole,
-                                arith::ConstantIndexOp::create(builder, loc, mostLevels));
+                                arith::ConstantIndexOp::create(builder, loc, maxLevels));
 }

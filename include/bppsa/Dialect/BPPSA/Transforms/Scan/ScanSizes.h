@@ -18,14 +18,14 @@ mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::C
                            mlir::Value numSteps, mlir::Value numSamples = {});
 
 /// Chunks that a run of a chain has where each run of each sample makes parts of sums of
-/// `numElements` elements: as few as keep those parts in cost::mostSumElements.
+/// `numElements` elements: as few as keep those parts in cost::kMaxSumElements.
 mlir::Value emitChunksOfRun(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numChunks,
                             mlir::Value numSamples, int64_t numElements);
 
 /// Levels of a tree over `numSteps` elements: min(mostLevels, floor(log2 numSteps)),
 /// without the first bound where it is negative.
 mlir::Value emitNumLevels(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps,
-                          int64_t mostLevels);
+                          int64_t maxLevels);
 
 } // namespace bppsa
 

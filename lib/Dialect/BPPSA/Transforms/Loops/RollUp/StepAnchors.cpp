@@ -79,11 +79,11 @@ static bool isSlice(Value value) {
 /// Whether `op` follows from `before` and a slice of a sequence through few operations, as a step
 /// does from the one before.
 static bool isNextStep(Operation *op, Operation *before) {
-  constexpr size_t kMostOps = 256;
+  constexpr size_t kMaxOps = 256;
   bool isLinked = false, readsSlice = false;
   SmallVector<Operation *> waiting = {op};
   DenseSet<Operation *> seen = {op};
-  for (size_t i = 0; i < waiting.size() && waiting.size() < kMostOps; ++i)
+  for (size_t i = 0; i < waiting.size() && waiting.size() < kMaxOps; ++i)
     for (Value read : getReads(waiting[i])) {
       Operation *definition = read.getDefiningOp();
       isLinked |= definition == before;
@@ -100,10 +100,10 @@ static bool isNextStep(Operation *op, Operation *before) {
 /// A step may have several equal operations: of each run of `distance` one.
 static void addChainsOfEqualOps(Block &block, unsigned minSteps,
                                 SmallVectorImpl<StepAnchors> &found) {
-  constexpr size_t kMostPerStep = 4;
+  constexpr size_t kMaxPerStep = 4;
   auto isElementwise = [](linalg::GenericOp op) { return op.getNumReductionLoops() == 0; };
   for (const OpList &group : groupEqualOps(block, isElementwise))
-    for (size_t distance = 1; distance <= kMostPerStep; ++distance)
+    for (size_t distance = 1; distance <= kMaxPerStep; ++distance)
       for (size_t first = 0; first < distance; ++first) {
         OpList ops;
         for (size_t i = first; i < group.size(); i += distance)
