@@ -25,9 +25,9 @@ namespace {
 /// Emits the loops of one transposition: `result[j, i] = matrix[i, j]`.
 class TransposeLoops {
 public:
-  TransposeLoops(linalg::TransposeOp op, int64_t kTileRows)
+  TransposeLoops(linalg::TransposeOp op, int64_t tileRows)
       : builder(op), loc(op.getLoc()), matrix(op.getInput()), result(op.getInit()),
-        tileRows(kTileRows) {}
+        tileRows(tileRows) {}
 
   void emit();
 
@@ -47,7 +47,7 @@ private:
   OpBuilder builder;
   Location loc;
   Value matrix, result;
-  int64_t kTileRows;
+  int64_t tileRows;
 };
 } // namespace
 
@@ -74,7 +74,7 @@ void TransposeLoops::emitTile(Value row, Value column) {
     return arith::AddIOp::create(builder, loc, index, getIndex(offset)).getResult();
   };
   SmallVector<Value> rows;
-  for (int64_t i = 0; i < kTileRows; ++i)
+  for (int64_t i = 0; i < tileRows; ++i)
     rows.push_back(
         vector::LoadOp::create(builder, loc, type, matrix, ValueRange{add(row, i), column}));
   for (auto [j, transposed] : llvm::enumerate(transposeRowsOfFour(builder, loc, rows)))
@@ -90,10 +90,10 @@ void TransposeLoops::emit() {
   Value zero = getIndex(0);
   Value numRows = memref::DimOp::create(builder, loc, matrix, 0);
   Value numColumns = memref::DimOp::create(builder, loc, matrix, 1);
-  Value wholeRows = getWhole(numRows, kTileRows);
+  Value wholeRows = getWhole(numRows, tileRows);
   Value wholeColumns = getWhole(numColumns, kTransposedColumns);
   auto emitElements = [&](Value row, Value column) { emitElement(row, column); };
-  emitLoops(zero, wholeRows, kTileRows, zero, wholeColumns, kTransposedColumns,
+  emitLoops(zero, wholeRows, tileRows, zero, wholeColumns, kTransposedColumns,
             [&](Value row, Value column) { emitTile(row, column); });
   emitLoops(wholeRows, numRows, 1, zero, numColumns, 1, emitElements);
   emitLoops(zero, wholeRows, 1, wholeColumns, numColumns, 1, emitElements);
@@ -109,13 +109,13 @@ static bool hasContiguousRows(Value value) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-/// Whether a tile of `kTileRows` rows fits in the matrix `value`, as far as its type says.
-static bool holdsTile(Value value, int64_t kTileRows) {
+/// Whether a tile of `tileRows` rows fits in the matrix `value`, as far as its type says.
+static bool holdsTile(Value value, int64_t tileRows) {
   auto holds = [](int64_t extent, int64_t part) {
     return ShapedType::isDynamic(extent) || extent >= part;
   };
   auto type = cast<MemRefType>(value.getType());
-  return holds(type.getDimSize(0), kTileRows) && holds(type.getDimSize(1), kTransposedColumns);
+  return holds(type.getDimSize(0), tileRows) && holds(type.getDimSize(1), kTransposedColumns);
 }
 
 namespace {
@@ -123,15 +123,15 @@ struct TileTransposes : public bppsa::impl::TileTransposesBase<TileTransposes> {
   using TileTransposesBase::TileTransposesBase;
 
   void runOnOperation() override {
-    int64_t kTileRows = getLanes(registers);
+    int64_t tileRows = getLanes(registers);
     SmallVector<linalg::TransposeOp> ops;
     getOperation().walk([&](linalg::TransposeOp op) {
       if (hasContiguousRows(op.getInput()) && hasContiguousRows(op.getInit()) &&
-          op.getPermutation() == ArrayRef<int64_t>{1, 0} && holdsTile(op.getInput(), kTileRows))
+          op.getPermutation() == ArrayRef<int64_t>{1, 0} && holdsTile(op.getInput(), tileRows))
         ops.push_back(op);
     });
     for (linalg::TransposeOp op : ops) {
-      TransposeLoops(op, kTileRows).emit();
+      TransposeLoops(op, tileRows).emit();
       op.erase();
     }
   }

@@ -162,12 +162,12 @@ Value bppsa::loadEntries(OpBuilder &builder, Location loc, Value array, ArrayRef
 void bppsa::emitTiles(OpBuilder &builder, Location loc, const Rows &rows, int64_t from, int64_t to,
                       function_ref<void(OpBuilder &, const Tile &)> body) {
   bool overUnits = rows.isOverUnits();
-  int64_t kTileRows = overUnits ? kTileUnits : 1;
+  int64_t tileRows = overUnits ? kTileUnits : 1;
   int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
-  int64_t whole = (to - from) / kTileRows * kTileRows;
+  int64_t whole = (to - from) / tileRows * tileRows;
   if (whole > 0)
     emitFor(builder, loc, getIndex(builder, loc, from), getIndex(builder, loc, from + whole),
-            kTileRows, [&](OpBuilder &nested, Value row) { body(nested, Tile{row, width}); });
+            tileRows, [&](OpBuilder &nested, Value row) { body(nested, Tile{row, width}); });
   forEachUnitTile(to - from - whole, [&](int64_t first, int64_t unitWidth) {
     body(builder, Tile{getIndex(builder, loc, from + whole + first), unitWidth});
   });

@@ -11,35 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "../TensorBuilders.h"
+#include "RecomputedOps.h"
 #include "RecurrenceVJP.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// What is computed again
-//===----------------------------------------------------------------------===//
-
-/// Whether `op` takes each element from others by arithmetic without divisions.
-static bool isPlainArithmetic(linalg::GenericOp op) {
-  auto isPlain = [](Operation &nested) {
-    auto cell = dyn_cast<CellOpInterface>(nested);
-    return isa<linalg::YieldOp, linalg::IndexOp>(nested) || (cell && cell.isRecomputable());
-  };
-  return op.getNumReductionLoops() == 0 && llvm::all_of(*op.getBody(), isPlain);
-}
-
-/// Whether the link computes `op` again rather than reading its result.
-static bool isRecomputed(Operation *op) {
-  if (!llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
-    return true;
-  if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return isPlainArithmetic(generic);
-  return isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp, StopGradientOp>(op) ||
-         isa<tensor::TensorDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>();
-}
 
 namespace {
 class GraphBackward {

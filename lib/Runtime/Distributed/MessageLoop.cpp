@@ -23,9 +23,6 @@
 
 using namespace bppsa::runtime;
 
-/// How long a rank that ends leaves the word to rank 0.
-static constexpr auto kPatience = std::chrono::seconds(5);
-
 /// The loop whose thread this is.
 static thread_local const MessageLoop *currentLoop = nullptr;
 
@@ -384,73 +381,4 @@ void MessageLoop::pause(int rounds) {
   }
   int steps = waiting > 0 ? 1 : std::min(rounds, maxSteps);
   wasGiven.wait_for(lock, std::chrono::microseconds(20 * steps));
-}
-
-//===----------------------------------------------------------------------===//
-// Ranks that end
-//===----------------------------------------------------------------------===//
-
-void MessageLoop::listen() {
-  if (ownRank != 0)
-    return;
-  farewells.resize(ranks);
-  awaitedFarewells = ranks - 1;
-  for (int rank = 1; rank < ranks; ++rank)
-    transport->receive(rank, tags::kFarewell, &farewells[rank], sizeof(Farewell), [this, rank] {
-      --awaitedFarewells;
-      hear(rank);
-    });
-}
-
-void MessageLoop::hear(int rank) {
-  Farewell &kFarewell = farewells[rank];
-  if (kFarewell.status == 0)
-    return;
-  kFarewell.message[sizeof kFarewell.message - 1] = 0;
-  print(rank, kFarewell.message);
-  transport->abort(kFarewell.status);
-}
-
-/// Prints an error of `rank`, unless an error has been printed before: it ends all ranks.
-void MessageLoop::print(int rank, const std::string &message) {
-  std::lock_guard lock(mutex);
-  if (std::exchange(hasPrinted, true))
-    return;
-  std::string after = rank == ownRank || remedy.empty() ? "" : "; " + remedy;
-  fprintf(stderr, "error: rank %d: %s%s\n", rank, message.c_str(), after.c_str());
-}
-
-void MessageLoop::fail(const std::string &message, int status) {
-  if (ownRank == 0) {
-    print(0, message);
-    call([=] { transport->abort(status); });
-    std::this_thread::sleep_for(kPatience);
-    _exit(status);
-  }
-  call([=] {
-    farewells.resize(1);
-    farewells[0].status = status;
-    snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
-    hand({0, tags::kFarewell, farewells.data(), sizeof(Farewell), kFirstPriority, ""}, [] {});
-  });
-  // Rank 0 does not answer. The first rank that finds this out ends the others.
-  std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));
-  // With a signal, another one has ended this rank.
-  if (notedInterrupt() == 0)
-    print(ownRank, message);
-  _exit(status);
-}
-
-void MessageLoop::failStalled(const std::string &missing, const std::string &where) {
-  std::string in = where.empty() ? "" : " in " + where;
-  std::string left;
-  if (ownRank == 0) {
-    std::lock_guard lock(mutex);
-    left = remedy.empty() ? "" : "; " + remedy;
-  }
-  fail(text("waited ", stallTimeout, " s for ", missing, in,
-            ", and no message arrived; a rank has stopped, or computes for longer than "
-            "--stall-timeout=",
-            stallTimeout, left),
-       1);
 }

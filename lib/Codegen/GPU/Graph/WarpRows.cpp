@@ -105,9 +105,9 @@ void bppsa::emitWarpRows(OpBuilder &builder, Location loc, int64_t numRows, Valu
   Value numBlocks = getIndex(builder, loc, (numRows + kWarps - 1) / kWarps);
   emitLaunch(builder, loc, numBlocks, kWarps * kWarpThreads, {},
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               Value kWarpThreads = getIndex(nested, loc, kWarpThreads);
-               Value warp = arith::DivUIOp::create(nested, loc, thread.thread, kWarpThreads);
-               Value lane = arith::RemUIOp::create(nested, loc, thread.thread, kWarpThreads);
+               Value warpThreads = getIndex(nested, loc, kWarpThreads);
+               Value warp = arith::DivUIOp::create(nested, loc, thread.thread, warpThreads);
+               Value lane = arith::RemUIOp::create(nested, loc, thread.thread, warpThreads);
                Value first = mulIndex(nested, loc, thread.block, getIndex(nested, loc, kWarps));
                Value row = addIndex(nested, loc, first, warp);
                emitIf(nested, loc, isBelow(nested, loc, row, getIndex(nested, loc, numRows)),
@@ -117,7 +117,7 @@ void bppsa::emitWarpRows(OpBuilder &builder, Location loc, int64_t numRows, Valu
                         Value mask = addIndex(inRow, loc, lanes, -1);
                         body(inRow, {loc, row, numSamples, lanes,
                                      arith::AndIOp::create(inRow, loc, lane, mask),
-                                     arith::ShRUIOp::create(inRow, loc, kWarpThreads, bits),
+                                     arith::ShRUIOp::create(inRow, loc, warpThreads, bits),
                                      arith::ShRUIOp::create(inRow, loc, lane, bits)});
                       });
              });

@@ -49,17 +49,17 @@ static void convert(OpBuilder &builder, Location loc, const SequenceProduct &pro
   Value destination = product.destinations[0];
   Value numRows = mulIndex(builder, loc, getDim(builder, loc, destination, 0),
                            getDim(builder, loc, destination, 1));
-  Value kTileRows = getIndex(builder, loc, tiles.getTileRows());
-  Value kTileColumns = getIndex(builder, loc, tiles.getTileColumns());
+  Value tileRows = getIndex(builder, loc, tiles.getTileRows());
+  Value tileColumns = getIndex(builder, loc, tiles.getTileColumns());
   Value columnsOfTiles =
       getIndex(builder, loc, llvm::divideCeil(product.getNumColumns(), tiles.getTileColumns()));
-  Value rowsOfTiles = arith::CeilDivUIOp::create(builder, loc, numRows, kTileRows);
+  Value rowsOfTiles = arith::CeilDivUIOp::create(builder, loc, numRows, tileRows);
   bgpu::KernelOp::create(
       builder, loc, mulIndex(builder, loc, rowsOfTiles, columnsOfTiles), TiledProduct::kThreads,
       [&](OpBuilder &nested, Value block) {
         SmallVector<Value> digits = splitIndex(nested, loc, block, {Value(), columnsOfTiles});
-        emitTile(nested, loc, product, tiles, mulIndex(nested, loc, digits[0], kTileRows),
-                 mulIndex(nested, loc, digits[1], kTileColumns));
+        emitTile(nested, loc, product, tiles, mulIndex(nested, loc, digits[0], tileRows),
+                 mulIndex(nested, loc, digits[1], tileColumns));
       });
 }
 

@@ -39,17 +39,17 @@ static void multiplySlabs(OpBuilder &builder, ArrayRef<OuterSumOp> ops, const Sl
     left.push_back(op.getLhs());
   TiledProduct product(loc, getMapping(first).getPrecision(), rows, columns, FactorRows::OfDepth,
                        FactorRows::OfDepth);
-  int64_t kTileRows = product.getTileRows(), kTileColumns = product.getTileColumns();
-  Value rowsOfTiles = getIndex(builder, loc, llvm::divideCeil(rows, kTileRows));
-  Value columnsOfTiles = getIndex(builder, loc, llvm::divideCeil(columns, kTileColumns));
+  int64_t tileRows = product.getTileRows(), tileColumns = product.getTileColumns();
+  Value rowsOfTiles = getIndex(builder, loc, llvm::divideCeil(rows, tileRows));
+  Value columnsOfTiles = getIndex(builder, loc, llvm::divideCeil(columns, tileColumns));
   Value numTiles = mulIndex(builder, loc, rowsOfTiles, columnsOfTiles);
   auto emitBlock = [&](OpBuilder &nested, Value block) {
     SmallVector<Value> digits =
         splitIndex(nested, loc, block, {Value(), rowsOfTiles, columnsOfTiles});
     Slab slab = slabs.getSlab(nested, digits[0]);
     SmallVector<Value> sums =
-        product.begin(nested, mulIndex(nested, loc, digits[1], getIndex(nested, loc, kTileRows)),
-                      mulIndex(nested, loc, digits[2], getIndex(nested, loc, kTileColumns)));
+        product.begin(nested, mulIndex(nested, loc, digits[1], getIndex(nested, loc, tileRows)),
+                      mulIndex(nested, loc, digits[2], getIndex(nested, loc, tileColumns)));
     sums = product.multiply(nested, left, first.getRhs(), slab.first, slab.last, sums);
     auto getStore = [&](OpBuilder &inRow, Value row) -> TiledProduct::StoreInRow {
       Value first = mulIndex(inRow, loc, row, getIndex(inRow, loc, columns));
