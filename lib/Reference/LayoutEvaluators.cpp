@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleView.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Reference/Interpreter.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopExtent.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 using namespace mlir;
 using namespace bppsa;

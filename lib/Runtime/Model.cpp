@@ -5,19 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Model.h"
-#include "bppsa/Program/Keys.h"
-#include "bppsa/Program/Mappings.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 using namespace bppsa::runtime;
-namespace cost = bppsa::cost;
-namespace keys = bppsa::program::keys;
-using bppsa::program::kSchemaVersion;
-using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
 // Arrays
@@ -72,27 +65,6 @@ std::optional<int64_t> Model::fixedSize(std::optional<int64_t> ArrayInfo::*axis)
 //===----------------------------------------------------------------------===//
 // Axes and symbols
 //===----------------------------------------------------------------------===//
-
-void bppsa::runtime::setBatchAxes(Model &model, const std::vector<std::string> &assignments) {
-  BatchLayouts choice(model.mixingLayouts.size());
-  for (const std::string &assignment : assignments) {
-    auto request = BatchAxisRequest::parse(assignment);
-    if (!request)
-      throw UsageError(text("--batch-axis: found ", quote(assignment), ", expected NAME:AXIS"));
-    const ArrayInfo *found = nullptr;
-    forEachArray(model, [&](const ArrayInfo &info) {
-      if (!found && info.name == request->name)
-        found = &info;
-    });
-    if (!found)
-      fail("--batch-axis: the model has no input or output ", quote(request->name),
-           "; the command `info` lists them");
-    std::string wrong = choice.require(found->batchAxes, request->axis, quote(request->name));
-    if (!wrong.empty())
-      fail(wrong);
-  }
-  chooseLayout(model, choice.choose());
-}
 
 bool Model::isStream() const {
   return std::any_of(inputs.begin(), inputs.end(),

@@ -266,3 +266,24 @@ Model bppsa::runtime::parseModel(const std::string &text, uint64_t onnxSize) {
          "; compile the model again");
   }
 }
+
+void bppsa::runtime::setBatchAxes(Model &model, const std::vector<std::string> &assignments) {
+  BatchLayouts choice(model.mixingLayouts.size());
+  for (const std::string &assignment : assignments) {
+    auto request = BatchAxisRequest::parse(assignment);
+    if (!request)
+      throw UsageError(text("--batch-axis: found ", quote(assignment), ", expected NAME:AXIS"));
+    const ArrayInfo *found = nullptr;
+    forEachArray(model, [&](const ArrayInfo &info) {
+      if (!found && info.name == request->name)
+        found = &info;
+    });
+    if (!found)
+      fail("--batch-axis: the model has no input or output ", quote(request->name),
+           "; the command `info` lists them");
+    std::string wrong = choice.require(found->batchAxes, request->axis, quote(request->name));
+    if (!wrong.empty())
+      fail(wrong);
+  }
+  chooseLayout(model, choice.choose());
+}

@@ -60,6 +60,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
            "FLOPs that a worker could do during one barrier or launch">,
     ListOption<"workers", "workers", "int64_t", "numbers of workers; default 1">,
   ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 #endif // BPPSA_COSTMODEL_PASSES

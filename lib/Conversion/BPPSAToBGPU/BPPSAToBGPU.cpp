@@ -21,7 +21,6 @@
 #include "bppsa/Dialect/BGPU/Analysis/TiledProducts.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

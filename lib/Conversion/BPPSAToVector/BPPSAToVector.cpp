@@ -9,7 +9,7 @@
 #include "../Bodies/PhaseCalls.h"
 #include "Sums/TimeBlocks.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,8 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H
 
 #include "LaneEmitter.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 namespace bppsa {
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimeOrder.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -13,7 +13,7 @@
 #include "KernelGroups.h"
 #include "bppsa/Codegen/CPU/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

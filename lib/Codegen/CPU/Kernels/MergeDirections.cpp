@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Codegen/CPU/Kernels/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"

@@ -16,8 +16,6 @@
 #include "bppsa/Codegen/CPU/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

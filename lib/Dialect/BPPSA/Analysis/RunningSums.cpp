@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
@@ -30,18 +28,6 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunkOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSumOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

@@ -4,14 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-#define GET_OP_CLASSES
-#include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.cpp.inc"
 
 SmallVector<Operation *> bppsa::findDirectedLoops(Operation *root) {
   SmallVector<Operation *> loops;

@@ -4,13 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-#define GET_OP_CLASSES
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSumOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
 // Verifiers

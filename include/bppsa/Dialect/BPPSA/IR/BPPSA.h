@@ -86,6 +86,13 @@ inline constexpr int64_t kNoFactor = -1;
 /// for lowerings that keep such sums apart.
 llvm::LogicalResult verifyNoSums(mlir::Operation *op);
 
+/// The time loops under `root` that have a direction.
+llvm::SmallVector<mlir::Operation *> findDirectedLoops(mlir::Operation *root);
+
+/// Whether `loop`, one of these, has the attribute `reverse`.
+bool isReverse(mlir::Operation *loop);
+void setReverse(mlir::Operation *loop, bool reverse);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSA_H

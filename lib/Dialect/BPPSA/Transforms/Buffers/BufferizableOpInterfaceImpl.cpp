@@ -11,8 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/AllocatingModel.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -11,7 +11,7 @@
 
 #include "RecomputedLoops.h"
 #include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

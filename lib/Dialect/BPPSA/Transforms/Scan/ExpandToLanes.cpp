@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScanLoops.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
