@@ -5,7 +5,7 @@
 
 // Outside of training a rank is alone.
 // CHECK-LABEL: func.func @loss
-//   CHECK-NOT:   bppsa.rank
+//   CHECK-NOT:   dist.rank
 //       CHECK:   return
 func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (tensor<f32> {bppsa.loss}) {
   %unused = dist.rank_mean %x : tensor<f32> -> tensor<f32>

@@ -6,7 +6,7 @@
 
 // The function of a whole sequence stays as it is.
 // CHECK-LABEL: func.func @training_loss(
-// CHECK-NOT:     bppsa.shard
+// CHECK-NOT:     dist.shard
 // CHECK-LABEL: func.func private @sharded_loss(
 // CHECK:         %[[ENTER:.*]] = dist.shard_enter %[[H0:.*]] channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
 // CHECK-NEXT:    %[[H:.*]] = bppsa.recurrence sequences(%[[X:.*]] : tensor<?x?x4xf32>) initial(%[[ENTER]] : tensor<?x4xf32>)

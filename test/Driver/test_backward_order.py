@@ -168,7 +168,7 @@ def test_ranks_exchange_gradients_in_that_order(order, sizes, tmp_path):
     harness.check_succeeded(result)
     step = (tmp_path / "kernels.mlir").read_text().split("func.func @step_sequential(")[1]
     step = step.split("func.func")[0]
-    found = re.findall(r"bppsa\.signal_gradient %\w+ : memref<(\d+)x", step)
+    found = re.findall(r"dist\.signal_gradient %\w+ : memref<(\d+)x", step)
     assert [int(size) for size in found] == sizes
 
 
