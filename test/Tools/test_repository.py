@@ -77,19 +77,12 @@ def test_scripts_can_be_run():
     assert not [path for path in scripts if not path.stat().st_mode & 0o100]
 
 
-# Folders whose headers keep the guards of earlier paths, in `lib` and in `include/bppsa`.
-OTHER_GUARDS = set()
-
-
 def is_checked(file):
-    path = file.relative_to(ROOT)
-    folders = path.parts[1:3] if path.parts[0] in ("lib", "include") else ()
     return (
         file.suffix == ".h"
         # A header that the compiler includes, and one of another project with its own license.
-        and path.parts[0] != "cmake"
+        and file.relative_to(ROOT).parts[0] != "cmake"
         and not (file.parent / "LICENSE").exists()
-        and not OTHER_GUARDS & {*folders}
     )
 
 
