@@ -77,7 +77,7 @@ ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   }
   views["seed"] = {&seed, {}, sizeof seed, Access::Read};
   views["sumsq"] = {&squares, {}, sizeof squares, Access::Write};
-  views["hyper"] = {hyper, {8}, sizeof hyper[0], Access::Read};
+  views["hyper"] = {hyper, {program::kNumHyperSlots}, sizeof hyper[0], Access::Read};
   return views;
 }
 
@@ -142,7 +142,8 @@ void Session::setHyper(const std::map<std::string, double> &values, double rate,
 
 void Session::clipGradients(double squares, double limit) {
   // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
-  hyper[3] = static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
+  hyper[program::kScaleSlot] =
+      static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +157,7 @@ std::unique_ptr<Session::UpdateRange> Session::makeRange(size_t index, size_t gr
   range->index = index;
   ViewTable views;
   parameters.addRange(views, start, size);
-  views["hyper"] = {range->hyper, {8}, sizeof hyper[0], Access::Read};
+  views["hyper"] = {range->hyper, {program::kNumHyperSlots}, sizeof hyper[0], Access::Read};
   views["sumsq"] = {&range->squares, {}, sizeof squares, Access::Write};
   Symbols symbols(program.model.symbols.size());
   auto prepareCall = [&](const char *name) {
@@ -186,7 +187,7 @@ void Session::cutUpdates(const std::vector<size_t> &groups, bool isEach) {
 
 void Session::update(UpdateRange &range) {
   std::copy(std::begin(hyper), std::end(hyper), range.hyper);
-  range.hyper[0] = rates[range.group];
+  range.hyper[program::kRateSlot] = rates[range.group];
   range.call();
 }
 

@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_SESSION_H
 #define BPPSA_RUNTIME_SESSION_H
 
+#include "bppsa/Program/Optimizers.h"
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Distributed/Ranks.h"
 #include "bppsa/Runtime/Files/Dataset.h"
@@ -93,7 +94,7 @@ public:
   int64_t seed = 0;
   /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
   /// beta1, beta2, eps, 0.
-  alignas(64) float hyper[8] = {};
+  alignas(64) float hyper[program::kNumHyperSlots] = {};
   /// The learning rates of groups, where there are some, in place of that of `hyper`.
   std::vector<float> rates;
 
@@ -103,7 +104,7 @@ private:
     size_t group;
     /// The first of them in the model.
     size_t index;
-    alignas(64) float hyper[8];
+    alignas(64) float hyper[program::kNumHyperSlots];
     Call call;
     double squares;
     Call callSquares;

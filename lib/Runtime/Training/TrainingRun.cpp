@@ -67,10 +67,10 @@ float TrainingRun::rateAt(int64_t step) const {
 
 void TrainingRun::setHyper() {
   session.setHyper(settings.hyper, rateAt(state.step), state.earlier + state.step + 1);
-  session.rates = {session.hyper[0]};
+  session.rates = {session.hyper[program::kRateSlot]};
   for (const RateRule &rule : settings.rateRules)
     session.rates.push_back(rateAt(state.step, rule.rate));
-  observer->showRate(session.hyper[0]);
+  observer->showRate(session.hyper[program::kRateSlot]);
 }
 
 AfterUpdate TrainingRun::startAveraging() {

@@ -69,7 +69,7 @@ void StageUpdate::clip() {
   if (!run.settings.clipNorm)
     return;
   run.session.clipGradients(squares, *run.settings.clipNorm);
-  wasClipped = run.session.hyper[3] != 1;
+  wasClipped = run.session.hyper[program::kScaleSlot] != 1;
 }
 
 /// Whether the outcome is there, or likely to be there before parameters are copied.
@@ -84,7 +84,7 @@ void StageUpdate::updateAhead() {
     if (!wasClipped)
       return parameters.update(average);
     // The others take their update back, and this rank with them.
-    run.session.hyper[3] = 1;
+    run.session.hyper[program::kScaleSlot] = 1;
   }
   double begin = now();
   parameters.keep();

@@ -81,9 +81,9 @@ StepTimes bppsa::runtime::timeSteps(Session &session, Call &step, int64_t repeat
   uint64_t bytes = 0;
   Stopwatch watch;
   // A learning rate of 0 keeps the parameters, and with them the work of every step, the same.
-  session.hyper[0] = 0;
-  session.hyper[2] = session.hyper[3] = 1;
-  session.hyper[6] = 1;
+  session.hyper[program::kRateSlot] = 0;
+  session.hyper[program::kStepSlot] = session.hyper[program::kScaleSlot] = 1;
+  session.hyper[program::kEpsilonSlot] = 1;
   if (Device *device = programDevice())
     device->wantMarks();
   for (int64_t i = 0; i < warmUp + repeat; ++i) {

@@ -426,9 +426,9 @@ TEST_F(CudaDeviceTest, ParametersStayOnTheDevice) {
   Call step = session.prepare("step.sequential", &batch);
   const float *weight = session.parameters.values(1);
   float before = weight[0];
-  session.hyper[0] = 0.1F;
-  session.hyper[2] = session.hyper[3] = 1;
-  session.hyper[6] = 1e-8F;
+  session.hyper[bppsa::program::kRateSlot] = 0.1F;
+  session.hyper[bppsa::program::kStepSlot] = session.hyper[bppsa::program::kScaleSlot] = 1;
+  session.hyper[bppsa::program::kEpsilonSlot] = 1e-8F;
   step.start();
   EXPECT_EQ(session.loss, 0) << "nobody has waited";
   double squares = session.gradientSquares();
