@@ -158,8 +158,7 @@ LinkChain bppsa::getLinkChain(const LayerChain &layers, const DynamicSizes &size
   LinkChain chain;
   chain.batch = std::max<int64_t>(sizes.batch, 1);
   for (const LayerLink &link : layers.links) {
-    chain.links.push_back(MatrixStructure(link.type.getStructure(), link.type.getRows(),
-                                          link.type.getCols(), !link.type.getBatch()));
+    chain.links.push_back(getStructure(link.type));
     chain.elementBytes = link.type.getElementType().getIntOrFloatBitWidth() / 8;
   }
   return chain;

@@ -40,8 +40,7 @@ static LogicalResult verifyLinearizedStates(LinearizeOp op) {
   return success();
 }
 
-/// Checks that a capture of type `type` enters the body as a vector of its own static shape.
-static LogicalResult verifyCapture(Operation *op, ShapedType type, Type bodyType) {
+LogicalResult jacobian::verifyVectorCapture(Operation *op, ShapedType type, Type bodyType) {
   if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2)
     return op->emitOpError() << "a capture must be a static vector or matrix, found " << type;
   auto expected = VectorType::get(type.getShape(), type.getElementType());
@@ -76,7 +75,7 @@ LogicalResult LinearizeOp::verify() {
   }
   for (auto [value, argument] :
        llvm::zip_equal(getCaptures(), body.getArguments().take_back(getCaptures().size())))
-    if (failed(verifyCapture(*this, cast<ShapedType>(value.getType()), argument.getType())))
+    if (failed(verifyVectorCapture(*this, cast<ShapedType>(value.getType()), argument.getType())))
       return failure();
   return verifyLinearizedStates(*this);
 }

@@ -32,6 +32,13 @@ class MatrixType;
 // After the attributes: the dialect has typed access to those of operations.
 #include "bppsa/Dialect/Jacobian/IR/JacobianDialect.h.inc"
 
+namespace bppsa::jacobian {
+/// Checks that a capture of type `type` enters the body of `op` as a vector of its own static
+/// shape.
+llvm::LogicalResult verifyVectorCapture(mlir::Operation *op, mlir::ShapedType type,
+                                        mlir::Type bodyType);
+} // namespace bppsa::jacobian
+
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/Jacobian/IR/JacobianOps.h.inc"
 

@@ -105,7 +105,6 @@ static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bod
 }
 
 LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
-  auto shaped = cast<ShapedType>(type);
   if (isGraphBody(op->getRegion(0).front())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
@@ -115,13 +114,7 @@ LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
                                << bodyType;
     return success();
   }
-  if (!shaped.hasStaticShape() || shaped.getRank() < 1 || shaped.getRank() > 2)
-    return op->emitOpError() << "a capture must be a static vector or matrix, found " << type;
-  if (bodyType != VectorType::get(shaped.getShape(), shaped.getElementType()))
-    return op->emitOpError() << "capture " << type << " needs a body argument of type "
-                             << VectorType::get(shaped.getShape(), shaped.getElementType())
-                             << ", found " << bodyType;
-  return success();
+  return jacobian::verifyVectorCapture(op, cast<ShapedType>(type), bodyType);
 }
 
 /// Results of a loop on tensors, which are those of its destinations where it has any, or its
