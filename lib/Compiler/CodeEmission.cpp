@@ -25,9 +25,7 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
     kernels.keepsGradientOrder =
         !options.distributed.empty() || !options.training.backwardOrder.empty();
     std::optional<BackwardOrder> order = BackwardOrder::parse(options.training.backwardOrder);
-    if (!options.distributed.empty() || (order && order->carriesAny()))
-      for (const Variant &variant : getVariantsIn(*module, options.training))
-        kernels.exchangedSteps.push_back("step_" + variant.getSuffix());
+    kernels.signalsGradients = !options.distributed.empty() || (order && order->carriesAny());
     buildKernelPipeline(pm, kernels);
   };
   expectParts(1);

@@ -9,6 +9,7 @@
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -39,7 +40,8 @@ void Compilation::noteSingleStreams(ModuleOp program) {
   for (const ExportedFunction &function : functions) {
     auto host = program.lookupSymbol<func::FuncOp>(function.symbol);
     auto selects = [](func::CallOp call) { return call.getCallee() == "bppsa_rt_select_stream"; };
-    if (host && StringRef(function.name).starts_with("step.") &&
+    EntryAttr entry = host ? attrs::Entry::of(host) : nullptr;
+    if (entry && entry.getRole() == EntryRole::Step &&
         llvm::none_of(host.getOps<func::CallOp>(), selects))
       remarks.push_back({CompileDiagnostic::Severity::Note,
                          "--backward-streams=" + options.training.backwardStreams + ": '" +

@@ -6,6 +6,7 @@
 
 #include "Compilation.h"
 #include "bppsa/CostModel/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Jacobian/Transforms/Passes.h"
 #include "bppsa/Report/Report.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,13 +15,17 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The layers are in `@loss` and the chains of time loops in a training step; every
-/// other function repeats them.
+/// Returns a copy of the loss and of one training step: layers are read from the loss and time
+/// loops from the step. Every other function repeats them.
 static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOptions &options) {
-  std::string step = "step_" + options.getVariants().front().name;
+  auto isReported = [&](EntryAttr entry) {
+    return entry &&
+           (entry.getRole() == EntryRole::Loss ||
+            (entry.getRole() == EntryRole::Step && entry.isOf(options.getVariants().front().name)));
+  };
   OwningOpRef<ModuleOp> copy = module.clone();
   for (auto function : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
-    if (function.getName() != "loss" && function.getName() != step)
+    if (!isReported(attrs::Entry::of(function)))
       function.erase();
   return copy;
 }

@@ -8,6 +8,7 @@
 #include "TensorBuilders.h"
 #include "Training/Objective.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -198,8 +199,16 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
       module.emitError() << "@" << name << " exists already; choose another name";
       return signalPassFailure();
     }
+    std::optional<EntryRole> entryRole = symbolizeEntryRole(role);
+    if (!role.empty() && !entryRole) {
+      module.emitError() << "role must be a role of '#bppsa.entry', found '" << role << "'";
+      return signalPassFailure();
+    }
     func::FuncOp made = source.clone();
     made.setName(name);
+    attrs::Entry::remove(made);
+    if (entryRole)
+      attrs::Entry::set(made, EntryAttr::get(&getContext(), *entryRole, variant));
     made.setPublic();
     module.push_back(made);
     if (failed(cotangents.empty() ? buildLossGradient(made, *inputs)

@@ -107,9 +107,31 @@ static void addParts(func::FuncOp pullback, StringRef variant, const llvm::Strin
 std::vector<Variant> bppsa::getVariantsIn(ModuleOp module, const TrainingOptions &options) {
   std::vector<Variant> variants = options.getMappedVariants();
   llvm::erase_if(variants, [&](const Variant &variant) {
-    return variant.forSmallBatches && !module.lookupSymbol("step_" + variant.getSuffix());
+    return variant.forSmallBatches && !findFunction(module, EntryRole::Step, variant);
   });
   return variants;
+}
+
+func::FuncOp bppsa::findFunction(ModuleOp module, EntryRole role, const Variant &variant) {
+  auto entry = EntryAttr::get(module.getContext(), role, variant.name);
+  return findEntry(module, variant.forSmallBatches ? entry.withUnits() : entry);
+}
+
+/// The name in a program of a function with `entry` whose variant is exported as `variant`.
+static std::string getExportedName(EntryAttr entry, StringRef variant) {
+  switch (entry.getRole()) {
+  case EntryRole::Forward:
+    return entry.getUnits() ? "infer.units" : "infer";
+  case EntryRole::Loss:
+    return "eval";
+  case EntryRole::StepNaNs:
+    return "nans.step";
+  case EntryRole::GradNaNs:
+    return "nans.grad";
+  default:
+    std::string name = (stringifyEntryRole(entry.getRole()) + "." + variant).str();
+    return entry.getStage() ? name + ".stage" + std::to_string(*entry.getStage()) : name;
+  }
 }
 
 SmallVector<int64_t> bppsa::getShardScans(ModuleOp module) {
@@ -134,31 +156,28 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
 
   SmallVector<ExportedFunction> functions;
   std::vector<LossTerm> losses = options.getLossTerms();
-  auto add = [&](StringRef symbol, StringRef name, std::optional<int64_t> stage = std::nullopt) {
-    functions.push_back(
-        collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs, losses, stage));
+  auto add = [&](func::FuncOp function, StringRef variant = {}) {
+    EntryAttr entry = attrs::Entry::of(function);
+    functions.push_back(collectFunction(function, getExportedName(entry, variant), inputs, losses,
+                                        entry.getStage()));
   };
-  add("forward", "infer");
-  add("loss", "eval");
-  if (options.target == TargetKind::CPU)
-    add("forward_units", "infer.units");
+  SmallVector<func::FuncOp> inferences = findEntries(module, EntryRole::Forward);
+  add(inferences.front());
+  llvm::for_each(findEntries(module, EntryRole::Loss), add);
+  llvm::for_each(ArrayRef(inferences).drop_front(), add);
   for (const Variant &variant : getVariantsIn(module, options)) {
-    add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
-    add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
-    for (int64_t stage = 0; stage < options.getNumStages(); ++stage)
-      add(variant.getStageSymbol(stage),
-          "step." + variant.getExportedName() + ".stage" + std::to_string(stage), stage);
-    for (StringRef prefix : options.getShardPrefixes())
-      add((prefix + variant.getSuffix()).str(),
-          (prefix.drop_back() + "." + variant.getExportedName()).str());
-    if (options.hasPullbacks())
-      addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
-               variant.getExportedName(), inputs, losses, functions);
+    auto isCalled = [&](EntryAttr entry) {
+      return entry.isOf(variant.name) && entry.getUnits() == variant.forSmallBatches;
+    };
+    for (func::FuncOp function : findEntries(module, isCalled)) {
+      if (attrs::Entry::of(function).getRole() == EntryRole::Pullback)
+        addParts(function, variant.getExportedName(), inputs, losses, functions);
+      else
+        add(function, variant.getExportedName());
+    }
   }
-  if (options.tracesNaNs) {
-    add("nans_step", "nans.step");
-    add("nans_grad", "nans.grad");
-  }
+  llvm::for_each(findEntries(module, EntryRole::StepNaNs), add);
+  llvm::for_each(findEntries(module, EntryRole::GradNaNs), add);
   auto addFlat = [&](StringRef name, SmallVector<std::string> arguments) {
     if (module.lookupSymbol<func::FuncOp>(name).getNumArguments() > arguments.size())
       arguments.push_back("live_blocks");

@@ -129,9 +129,9 @@ static json::Array describeReads(func::FuncOp stage, func::FuncOp step) {
 static json::Array describeStages(ModuleOp module, const TrainingOptions &options) {
   json::Array stages;
   Variant first = options.getVariants().front();
-  auto step = module.lookupSymbol<func::FuncOp>("step_" + first.getSuffix());
+  func::FuncOp step = findFunction(module, EntryRole::Step, first);
   for (auto [number, rank] : llvm::enumerate(options.getStagePlacement())) {
-    auto stage = module.lookupSymbol<func::FuncOp>(first.getStageSymbol(number));
+    func::FuncOp stage = findEntry(module, attrs::Entry::of(step).withStage(number));
     auto work = attrs::StageWork::of(stage);
     json::Object described{{keys::kRank, rank},
                            {keys::kForward, work[0]},
@@ -214,7 +214,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
     json::Object output = describeArray(name, forward.getResultTypes()[i], attributes, symbols);
     outputs.push_back(std::move(output));
   }
-  auto firstStep = module.lookupSymbol<func::FuncOp>("step_" + options.getVariants().front().name);
+  func::FuncOp firstStep = findFunction(module, EntryRole::Step, options.getVariants().front());
   llvm::StringSet<> updated;
   for (unsigned i = 0, e = firstStep.getNumResults(); i < e; ++i)
     if (StringAttr name = attrs::Updated::ofResult(firstStep, i))
@@ -229,7 +229,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                         {keys::kMapping, getMapping(variant, options.target)}};
     if (!variant.plan.empty())
       object[keys::kPlan] = variant.plan;
-    if (auto order = attrs::BackwardOrder::of(module.lookupSymbol("step_" + variant.getSuffix())))
+    if (auto order = attrs::BackwardOrder::of(findFunction(module, EntryRole::Step, variant)))
       object[keys::kBackwardOrder] = describeBackwardOrder(order);
     variants.push_back(std::move(object));
   }
@@ -266,10 +266,9 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {keys::kFlopsPerPosition, countFlopsPerPosition(firstStep)},
                            {keys::kFunctions, std::move(table)}};
   if (options.tracesNaNs) {
-    json::Object traced;
-    for (StringRef name : {"step", "grad"})
-      traced[name] = describeTracedNodes(module.lookupSymbol<func::FuncOp>(("nans_" + name).str()));
-    description[keys::kTracedNodes] = std::move(traced);
+    description[keys::kTracedNodes] = json::Object{
+        {"step", describeTracedNodes(findEntries(module, EntryRole::StepNaNs).front())},
+        {"grad", describeTracedNodes(findEntries(module, EntryRole::GradNaNs).front())}};
   }
   if (!firstUses.empty())
     description[keys::kFirstUses] = std::move(firstUses);

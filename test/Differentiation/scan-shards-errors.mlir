@@ -1,13 +1,14 @@
-// RUN: bppsa-opt %s --bppsa-scan-shards=functions=shard --split-input-file --verify-diagnostics
+// RUN: bppsa-opt %s --bppsa-scan-shards --split-input-file --verify-diagnostics
 
-// expected-error @below {{needs a function @shard to scan, found none}}
+// expected-error @below {{needs a function with the role 'shard' in 'bppsa.entry', found none; run bppsa-differentiate}}
 module {
 }
 
 // -----
 
 // expected-error @below {{needs a chain whose cotangents come from the rank behind, found none; run bppsa-shard-time and bppsa-differentiate}}
-func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32>
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -18,7 +19,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> 
 
 // -----
 
-func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 2 states that come from the rank behind and go to the rank before, found those of 1; leave --scan-shards out}}
   %0:2 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g, %c : tensor<?x4xf32>, tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
@@ -33,7 +35,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>
 // -----
 
 // A cotangent that is known behind the loop alone is in no map.
-func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
+func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
@@ -55,7 +58,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 
 // -----
 
-func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
+func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{has a graph as its link, which has no map that ranks could scan; leave --scan-shards out}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
@@ -71,7 +75,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 // -----
 
 // No rank could meet the others.
-func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> {
+func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   %0, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -92,7 +97,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32> 
 
 // -----
 
-func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+    attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {

@@ -1,10 +1,10 @@
-// RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard wrt=all" --canonicalize --cse --bppsa-scan-shards=functions=shard | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-shard-time=reversed-first --bppsa-differentiate="of=sharded_loss name=shard wrt=all" --canonicalize --cse --bppsa-scan-shards=functions=shard | FileCheck %s --check-prefix=LATE
+// RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-shard-time=reversed-first --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s --check-prefix=LATE
 
 // h[t] = w h[t - 1] + x[t], once forward from zeros and once in reverse from r0, and the loss l[b] = h[T] + h'[0] + sum of x.
 
 // What goes forward stays as it is, as does what no loop makes.
-// CHECK-LABEL: func.func @shard(
+// CHECK-LABEL: func.func @scan_shard(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<?x?x4xf32>
 // CHECK-COUNT-4: dist.shard_leave {{.*}} -> tensor<f32>
 // CHECK:         bppsa.mark_phase 1
@@ -42,7 +42,7 @@
 // CHECK:         return
 
 // Ranks with late steps went forward with the reversed loop first, and meet the others in the same order.
-// LATE-LABEL: func.func @shard(
+// LATE-LABEL: func.func @scan_shard(
 // LATE:         bppsa.mark_phase 1
 // LATE:         dist.shard_enter transposed %{{.*}} channel 2
 // LATE:         dist.shard_scan reverse

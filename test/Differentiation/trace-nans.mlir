@@ -1,7 +1,7 @@
-// RUN: bppsa-opt %s --bppsa-trace-nans="of=f name=nans" | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-trace-nans | FileCheck %s
 
 // The body of a loop yields what it computes, and a search over all steps follows the loop.
-// CHECK-LABEL: func.func @nans(
+// CHECK-LABEL: func.func @nans_step(
 // CHECK-SAME: -> (tensor<2xi64> {bppsa.output = "first_nans"})
 // CHECK-SAME: backward = false
 // CHECK-SAME: in_loop = true
@@ -15,7 +15,11 @@
 // CHECK: arith.cmpf uno
 // CHECK: arith.minsi
 // CHECK: tensor.from_elements
-func.func @f(%x: tensor<?x?x2xf32>, %h: tensor<?x2xf32>) -> tensor<?x2xf32> {
+func.func @grad(%x: tensor<2xf32>) -> tensor<2xf32> attributes {bppsa.entry = #bppsa.entry<role = grad>} {
+  return %x : tensor<2xf32>
+}
+func.func @f(%x: tensor<?x?x2xf32>, %h: tensor<?x2xf32>) -> tensor<?x2xf32>
+    attributes {bppsa.entry = #bppsa.entry<role = step>} {
   %states = bppsa.recurrence sequences(%x : tensor<?x?x2xf32>) initial(%h : tensor<?x2xf32>) -> (tensor<?x?x2xf32>) {
   ^bb0(%xt: vector<2xf32>, %s: vector<2xf32>):
     %e = math.exp %s : vector<2xf32>

@@ -208,9 +208,6 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
     %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
     ```
   }];
-  let options = [
-    ListOption<"functions", "functions", "std::string", "functions to change">,
-  ];
   let dependentDialects = [
     "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
     "::bppsa::BPPSADialect"
@@ -220,8 +217,8 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
 def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
   let summary = "add a copy of a function that finds the first NaN";
   let description = [{
-    Adds a copy of the function `of`, named `name`, that returns where each of its ops first computes a
-    NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to entry k of the
+    Adds copies of the functions with the roles `step` and `grad`, with the roles `nans_step` and
+    `nans_grad`, that return where each of their ops first computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to entry k of the
     attribute `traced_nodes` of the copy: the node of the model, whether the op belongs to the backward
     pass, whether it is in a loop, and the number of the op in the function (`group`).
 
@@ -235,12 +232,8 @@ def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
                                      node = "/Log", op = "Log"}, ...]}
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
-  let options = [
-    Option<"of", "of", "std::string", "\"grad_sequential\"", "the function to copy">,
-    Option<"name", "name", "std::string", "\"nans_grad\"", "the name of the copy">
-  ];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
@@ -333,6 +326,10 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
   let options = [
     Option<"of", "of", "std::string", /*default=*/"\"loss\"", "function to differentiate">,
     Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of the new function">,
+    Option<"role", "role", "std::string", /*default=*/"\"\"",
+           "role of the new function in `bppsa.entry`; empty for a function without a role">,
+    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
+           "variant of the new function in `bppsa.entry`">,
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
            "parameters, states: also the states before the first step, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
@@ -383,7 +380,8 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
            "name of the copy">,
   ];
   let dependentDialects = [
-    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+    "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 

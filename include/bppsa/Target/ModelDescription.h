@@ -8,6 +8,7 @@
 #define BPPSA_TARGET_MODELDESCRIPTION_H
 
 #include "bppsa/Compiler/Pipelines/TrainingOptions.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/RolledUpLoop.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -38,6 +39,9 @@ struct ExportedFunction {
 /// The variants of `options` that `module` has functions of: not all scans have a form for small
 /// batches.
 std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions &options);
+
+/// The function of `module` with that role for `variant`; null if there is none.
+mlir::func::FuncOp findFunction(mlir::ModuleOp module, EntryRole role, const Variant &variant);
 
 /// Values of all states of each loop of `module` whose cotangents ranks with shares of the steps
 /// can scan.

@@ -49,7 +49,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createBlockSteps());
   pm.addNestedPass<func::FuncOp>(createBlockRows());
   // Gradients of a block are no gradients that ranks may have yet.
-  if (!options.keepsGradientOrder && options.exchangedSteps.empty())
+  if (!options.keepsGradientOrder && !options.signalsGradients)
     pm.addNestedPass<func::FuncOp>(createBlockChains());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
@@ -59,9 +59,8 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   OverlapTimeLoopsOptions overlap;
   overlap.sums = !options.keepsGradientOrder;
   pm.addPass(createOverlapTimeLoops(overlap));
-  if (!options.exchangedSteps.empty())
-    pm.addPass(
-        createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
+  if (options.signalsGradients)
+    pm.addPass(createSignalGradients());
   pm.addPass(createVerifyExchanges());
   pm.addNestedPass<func::FuncOp>(createVerifyUpdates());
   // The passes in front of it tell loops by their calls.

@@ -7,7 +7,7 @@
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "KernelStages.h"
 #include "bppsa/Dialect/BGPU/Transforms/Streams/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
@@ -69,63 +69,19 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   pm.addNestedPass<func::FuncOp>(createRaiseProducts());
 }
 
-/// Adds the pass that makes `@<name>` from `@<of>`.
-static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt,
-                               bool links) {
+/// Adds the pass that differentiates `of` into the function of the first variant with that role.
+static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options, StringRef of,
+                               EntryRole role, StringRef wrt) {
   DifferentiateOptions differentiate;
   differentiate.of = of.str();
-  differentiate.name = name.str();
+  differentiate.role = stringifyEntryRole(role).str();
+  differentiate.variant = options.getVariants().front().name;
+  differentiate.name = differentiate.role + "_" + differentiate.variant;
   differentiate.wrt = wrt.str();
-  differentiate.links = links;
-  pm.addPass(createDifferentiate(differentiate));
-}
-
-/// Adds the pass that makes `@<name>` of `@forward` and the cotangents of its outputs.
-static void addPullback(OpPassManager &pm, const TrainingOptions &options, StringRef name) {
-  DifferentiateOptions differentiate;
-  differentiate.of = "forward";
-  differentiate.name = name.str();
-  differentiate.wrt = "all";
   differentiate.links = options.hasLayerLinks();
-  differentiate.cotangents.assign(options.lossOn.begin(), options.lossOn.end());
+  if (role == EntryRole::Pullback)
+    differentiate.cotangents.assign(options.lossOn.begin(), options.lossOn.end());
   pm.addPass(createDifferentiate(differentiate));
-}
-
-/// The names that functions which a variant has begin with.
-static std::vector<std::string> getFunctionPrefixes(const TrainingOptions &options) {
-  std::vector<std::string> prefixes = {"step_", "grad_"};
-  if (options.hasPullbacks())
-    prefixes.push_back("pullback_");
-  llvm::append_range(prefixes, options.getShardPrefixes());
-  return prefixes;
-}
-
-/// Adds the pass that gives `variant` copies of the functions of `other`.
-static void addCopies(OpPassManager &pm, const TrainingOptions &options, const Variant &other,
-                      const Variant &variant) {
-  CopyFunctionsOptions copies;
-  for (const std::string &prefix : getFunctionPrefixes(options)) {
-    copies.functions.push_back(prefix + other.name);
-    copies.names.push_back(prefix + variant.name);
-  }
-  pm.addPass(createCopyFunctions(copies));
-}
-
-/// Adds the passes that give `variant` copies of its functions of shares which scan over ranks.
-static void addShardScans(OpPassManager &pm, const TrainingOptions &options,
-                          const Variant &variant) {
-  CopyFunctionsOptions copies;
-  for (StringRef prefix : options.getShardPrefixes()) {
-    std::string name = prefix.str() + variant.name;
-    if (!prefix.consume_front(TrainingOptions::kScanPrefix))
-      continue;
-    copies.functions.push_back(prefix.str() + variant.name);
-    copies.names.push_back(name);
-  }
-  ScanShardsOptions scan;
-  scan.functions = copies.names;
-  pm.addPass(createCopyFunctions(copies));
-  pm.addPass(createScanShards(scan));
 }
 
 /// Adds the pass that makes of `function` what is differentiated in its place. Returns the name.
@@ -144,30 +100,32 @@ static std::string addInterlocking(OpPassManager &pm, const TrainingOptions &opt
   return interlock.name;
 }
 
-void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  // A step drops elements where the model has dropout; `grad` is the gradient of
-  // what `eval` computes.
-  pm.addPass(createSpecializeTraining());
-  std::vector<Variant> variants = options.getVariants();
-  const Variant &first = variants.front();
-  bool links = options.hasLayerLinks();
-  std::string trained = addInterlocking(pm, options, "training_loss");
-  std::string evaluated = addInterlocking(pm, options, "loss");
-  addDifferentiation(pm, trained, "step_" + first.name, "parameters", links);
-  addDifferentiation(pm, evaluated, "grad_" + first.name, "all", links);
-  if (options.hasPullbacks())
-    addPullback(pm, options, "pullback_" + first.name);
+/// Adds the passes that build the training steps of ranks that hold a range of time steps.
+static void addShards(OpPassManager &pm, const TrainingOptions &options) {
   if (options.shardTime) {
     pm.addPass(createShardTime());
-    addDifferentiation(pm, "sharded_loss", "shard_" + first.name, "states", links);
+    addDifferentiation(pm, options, "sharded_loss", EntryRole::Shard, "states");
   }
   if (options.shardsBothWays) {
     ShardTimeOptions late;
     late.name = "late_sharded_loss";
     late.reversedFirst = true;
     pm.addPass(createShardTime(late));
-    addDifferentiation(pm, late.name, "late_shard_" + first.name, "parameters", links);
+    addDifferentiation(pm, options, late.name, EntryRole::LateShard, "parameters");
   }
+}
+
+void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  // A step drops elements where the model has dropout; `grad` is the gradient of
+  // what `eval` computes.
+  pm.addPass(createSpecializeTraining());
+  std::string trained = addInterlocking(pm, options, "training_loss");
+  std::string evaluated = addInterlocking(pm, options, "loss");
+  addDifferentiation(pm, options, trained, EntryRole::Step, "parameters");
+  addDifferentiation(pm, options, evaluated, EntryRole::Grad, "all");
+  if (options.hasPullbacks())
+    addDifferentiation(pm, options, "forward", EntryRole::Pullback, "all");
+  addShards(pm, options);
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
   if (options.target == TargetKind::CUDA)
@@ -175,30 +133,28 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
-  if (options.tracesNaNs) {
-    pm.addPass(createTraceNaNs({"step_" + first.name, "nans_step"}));
-    pm.addPass(createTraceNaNs({"grad_" + first.name, "nans_grad"}));
-  }
+  std::vector<Variant> variants = options.getVariants();
+  if (options.tracesNaNs)
+    pm.addPass(createTraceNaNs());
   if (options.interlock)
     pm.addNestedPass<func::FuncOp>(createMergeRecurrences());
   if (options.scanShards)
-    addShardScans(pm, options, first);
+    pm.addPass(createScanShards());
   // Plans, which come later, are all that variants differ in.
   for (const Variant &variant : ArrayRef(variants).drop_front())
-    addCopies(pm, options, first, variant);
+    pm.addPass(createCopyVariant({variants.front().name, variant.name}));
 }
 
-/// Adds the passes that give the chains of `function` the plan of `variant`.
-static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Variant &variant,
-                    const std::string &function) {
+/// Adds the passes that give the chains of `variant` its plan.
+static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Variant &variant) {
   bool isSequential = variant.plan.empty();
   if (!isSequential)
-    pm.addPass(createScan({variant.plan, function}));
+    pm.addPass(createScan({variant.plan, variant.name}));
   if (!options.hasLayerLinks())
     return;
   ScanLinksOptions links;
   links.algorithm = isSequential ? "none" : variant.plan;
-  links.function = function;
+  links.variant = variant.name;
   links.memoryLimit = options.getJacobianLimit();
   links.denseJacobians = !isSequential && options.jacobians == "dense";
   pm.addPass(createScanLinks(links));
@@ -215,62 +171,35 @@ static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) 
   pm.addNestedPass<func::FuncOp>(createScheduleBackward(schedule));
 }
 
-/// Adds the passes that cut the steps of `variants` into stages. Returns the names of the functions
-/// that they make.
-static std::vector<std::string> addStages(OpPassManager &pm, const TrainingOptions &options,
-                                          const std::vector<Variant> &variants) {
+/// Adds the passes that cut training steps into pipeline stages.
+static void addStages(OpPassManager &pm, const TrainingOptions &options) {
   int64_t numStages = options.getNumStages();
   if (numStages == 0)
-    return {};
-  AssignStagesOptions assign;
-  CutStagesOptions cut;
-  assign.stages = cut.stages = numStages;
-  std::vector<std::string> made;
-  for (const Variant &variant : variants) {
-    std::string step = "step_" + variant.name;
-    assign.functions.push_back(step);
-    cut.functions.push_back(step);
-    for (int64_t stage = 0; stage < numStages; ++stage)
-      made.push_back(variant.getStageSymbol(stage));
-  }
+    return;
   // The whole step tells what its stages need no more: there cotangents depend on the loss.
   if (options.splitBackward)
     pm.addNestedPass<func::FuncOp>(createSplitBackward());
-  pm.addPass(createAssignStages(assign));
+  pm.addPass(createAssignStages({numStages}));
   if (options.interlock)
     pm.addNestedPass<func::FuncOp>(createStreamCotangents());
-  pm.addPass(createCutStages(cut));
-  if (options.splitBackward) {
-    DeferWeightsOptions defer;
-    defer.functions.assign(made.begin(), made.end());
-    pm.addPass(createDeferWeights(defer));
-  }
-  return made;
+  pm.addPass(createCutStages({numStages}));
+  if (options.splitBackward)
+    pm.addPass(createDeferWeights());
 }
 
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
   for (const Variant &variant : options.getVariants())
-    for (const std::string &prefix : getFunctionPrefixes(options))
-      addPlan(pm, options, variant, prefix + variant.name);
+    addPlan(pm, options, variant);
   if (options.target == TargetKind::CPU)
     pm.addNestedPass<func::FuncOp>(createSparsifyProducts());
   PlanSparseProductsOptions products;
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
   pm.addNestedPass<func::FuncOp>(createLowerProducts());
-  std::vector<std::string> stages = addStages(pm, options, options.getVariants());
+  addStages(pm, options);
   addBackwardOrder(pm, options);
-  if (options.target != TargetKind::CPU)
-    return;
-  AddUnitVariantsOptions units;
-  units.functions = {"forward"};
-  units.functions.insert(units.functions.end(), stages.begin(), stages.end());
-  for (const std::string &prefix : getFunctionPrefixes(options)) {
-    units.functions.push_back(prefix + "sequential");
-    units.scans.push_back(prefix + "scan");
-  }
-  units.hopeful = options.leavesScansToAuto();
-  pm.addPass(createAddUnitVariants(units));
+  if (options.target == TargetKind::CPU)
+    pm.addPass(createAddUnitVariants({options.leavesScansToAuto()}));
 }
 
 void bppsa::registerTrainingPipelines() {

@@ -45,18 +45,6 @@ std::vector<int32_t> TrainingOptions::getStagePlacement() const {
                                static_cast<int32_t>(*pipelineRanks));
 }
 
-std::vector<std::string> TrainingOptions::getShardPrefixes() const {
-  std::vector<std::string> prefixes;
-  if (shardTime)
-    prefixes.push_back("shard_");
-  if (shardsBothWays)
-    prefixes.push_back("late_shard_");
-  if (scanShards)
-    for (size_t i = 0, count = prefixes.size(); i < count; ++i)
-      prefixes.push_back(kScanPrefix + prefixes[i]);
-  return prefixes;
-}
-
 std::vector<Variant> TrainingOptions::getMappedVariants() const {
   std::vector<Variant> variants;
   for (const Variant &variant : getVariants()) {

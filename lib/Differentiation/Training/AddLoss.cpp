@@ -6,6 +6,7 @@
 
 #include "Losses.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -167,7 +168,8 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     if (failed(collectTerms(forward, terms)))
       return signalPassFailure();
     func::FuncOp copy = forward.clone();
-    copy.setName("loss");
+    setEntry(forward, EntryAttr::get(&getContext(), EntryRole::Forward));
+    setEntry(copy, EntryAttr::get(&getContext(), EntryRole::Loss));
     module.push_back(copy);
     LossBuilder builder(copy, weights);
     for (const OutputLoss &term : terms)

@@ -16,6 +16,7 @@
 #include "Objective.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -290,6 +291,7 @@ struct InterlockPass : bppsa::impl::InterlockBase<InterlockPass> {
     }
     func::FuncOp function = source.clone();
     function.setName(name);
+    attrs::Entry::remove(function);
     function.setPrivate();
     module.push_back(function);
     if (failed(interlock(function, *combination)))

@@ -13,6 +13,7 @@
 
 #include "../TensorBuilders.h"
 #include "ShardExchanges.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -336,13 +337,19 @@ struct ScanShardsPass : public bppsa::impl::ScanShardsBase<ScanShardsPass> {
   using ScanShardsBase::ScanShardsBase;
 
   void runOnOperation() override {
-    for (StringRef name : functions) {
-      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function) {
-        getOperation().emitError() << "needs a function @" << name << " to scan, found none";
-        return signalPassFailure();
-      }
-      if (failed(scan(function)))
+    ModuleOp module = getOperation();
+    FailureOr<SmallVector<func::FuncOp>> shards = requireEntries(module, EntryRole::Shard);
+    if (failed(shards))
+      return signalPassFailure();
+    llvm::append_range(*shards, findEntries(module, EntryRole::LateShard));
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(shards->back());
+    for (func::FuncOp shard : *shards) {
+      EntryAttr entry = attrs::Entry::of(shard);
+      bool isLate = entry.getRole() == EntryRole::LateShard;
+      auto copy = cast<func::FuncOp>(builder.clone(*shard));
+      setEntry(copy, entry.withRole(isLate ? EntryRole::ScanLateShard : EntryRole::ScanShard));
+      if (failed(scan(copy)))
         return signalPassFailure();
     }
   }

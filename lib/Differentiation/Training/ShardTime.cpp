@@ -17,6 +17,7 @@
 #include "Objective.h"
 #include "ShardExchanges.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -67,6 +68,7 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
       }
     func::FuncOp function = source.clone();
     function.setName(name);
+    attrs::Entry::remove(function);
     function.setPrivate();
     module.push_back(function);
     FailureOr<SmallVector<Value>> rests =

@@ -18,6 +18,7 @@
 #include "Objective.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -202,6 +203,7 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
     }
     func::FuncOp training = loss.clone();
     training.setName(result);
+    attrs::Entry::remove(training);
     training.setPrivate();
     module.push_back(training);
     specializeDropout(training);

@@ -13,6 +13,7 @@
 #include "../TensorBuilders.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -264,14 +265,18 @@ struct TraceNaNsPass : bppsa::impl::TraceNaNsBase<TraceNaNsPass> {
   using TraceNaNsBase::TraceNaNsBase;
 
   void runOnOperation() override {
+    trace(EntryRole::Step, EntryRole::StepNaNs);
+    trace(EntryRole::Grad, EntryRole::GradNaNs);
+  }
+
+private:
+  void trace(EntryRole of, EntryRole role) {
     ModuleOp module = getOperation();
-    auto source = module.lookupSymbol<func::FuncOp>(of);
-    if (!source || !source.getBody().hasOneBlock()) {
-      module.emitError() << "needs a function @" << of << " of one block";
+    FailureOr<SmallVector<func::FuncOp>> sources = requireEntries(module, of);
+    if (failed(sources))
       return signalPassFailure();
-    }
-    func::FuncOp copy = source.clone();
-    copy.setName(name);
+    func::FuncOp copy = sources->front().clone();
+    setEntry(copy, EntryAttr::get(&getContext(), role));
     module.push_back(copy);
     Tracer(copy).run();
   }

@@ -8,6 +8,7 @@
 #include "LayerWork.h"
 #include "bppsa/Compiler/Compiler.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/InitAll.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
@@ -111,7 +112,7 @@ std::optional<ModelWork> bppsa::getModelWork(const std::string &path, const Mode
   module = compile(context, path, Phase::Differentiate, bound.bindings, error);
   if (!module)
     return std::nullopt;
-  auto step = module->lookupSymbol<func::FuncOp>("step_sequential");
+  func::FuncOp step = findEntries(*module, EntryRole::Step).front();
   std::vector<ModelLayer> layers = countLayers(step);
   if (layers.empty()) {
     error = path + ": no node of the model has parameters that are trained";

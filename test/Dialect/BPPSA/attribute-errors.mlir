@@ -63,6 +63,27 @@ func.func @lanes() attributes {bppsa.lanes = 0} {
 
 // -----
 
+// expected-error @below {{attribute 'bppsa.entry' must be the role of a function, '#bppsa.entry<...>', found "step"}}
+func.func @entry() attributes {bppsa.entry = "step"} {
+  return
+}
+
+// -----
+
+// expected-error @below {{needs a stage of at least 0 of a function with the role 'step', found 1 and 'grad'}}
+func.func @stage() attributes {bppsa.entry = #bppsa.entry<role = grad, stage = 1>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{needs the name of a backward pass as its variant, found an empty name; leave 'variant' out}}
+func.func @variant() attributes {bppsa.entry = #bppsa.entry<role = grad, variant = "">} {
+  return
+}
+
+// -----
+
 // expected-error @below {{attribute 'bppsa.symbols' must be the symbols of sizes, '#bppsa.symbols<...>', found ["T"]}}
 module attributes {bppsa.symbols = ["T"]} {
 }

@@ -32,9 +32,10 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       *this, "keeps-gradient-order",
       llvm::cl::desc("Make gradients in the order of the module: ranks exchange them in it"),
       llvm::cl::init(false)};
-  PassOptions::ListOption<std::string> exchangedSteps{
-      *this, "exchanged-steps",
-      llvm::cl::desc("Training steps whose gradients several ranks exchange while they run")};
+  PassOptions::Option<bool> signalsGradients{
+      *this, "signals-gradients",
+      llvm::cl::desc("Signal final gradients of training steps, which ranks exchange meanwhile"),
+      llvm::cl::init(false)};
 };
 
 /// From tensors to kernels on memory: packing, bufferization, one function for

@@ -29,18 +29,12 @@ struct Variant {
   /// Scan plan in its command-line spelling; empty for the sequential chain.
   std::string plan;
   /// Vectors hold hidden units of one sample instead of samples, and in chains with a plan chunks
-  /// of time: the functions are copies of the variant's, with the suffix `_units`.
+  /// of time: the functions are copies of the variant's, with `units` in their entries.
   bool forSmallBatches = false;
 
   /// Its name in a program.
   std::string getExportedName() const {
     return !forSmallBatches ? name : name + (plan.empty() ? ".units" : ".chunks");
-  }
-  /// Suffix of its functions in a module.
-  std::string getSuffix() const { return forSmallBatches ? name + "_units" : name; }
-  /// The step of stage `stage` of a pipeline in a module.
-  std::string getStageSymbol(int64_t stage) const {
-    return "step_" + name + "_stage" + std::to_string(stage) + (forSmallBatches ? "_units" : "");
   }
 };
 
@@ -137,10 +131,6 @@ struct TrainingOptions {
   /// The ranks of the stages of a pipeline, stage by stage; empty where there is none.
   std::vector<int32_t> getStagePlacement() const;
   int64_t getNumStages() const { return static_cast<int64_t>(getStagePlacement().size()); }
-  /// What the names of functions that scan over ranks begin with, before what they are copies of.
-  static constexpr const char *kScanPrefix = "scan_";
-  /// What the names of functions of shares of the steps begin with; none without `shardTime`.
-  std::vector<std::string> getShardPrefixes() const;
   /// Whether forward and backward passes can be called apart.
   bool hasPullbacks() const { return hasLoss(program::LossKind::VJP); }
   bool hasLoss(program::LossKind kind) const {

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "mlir/IR/DialectImplementation.h"

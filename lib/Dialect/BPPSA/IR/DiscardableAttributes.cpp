@@ -11,6 +11,7 @@
 
 #include "Verifiers/Verifiers.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -218,6 +219,10 @@ static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
   }
   if (isAnyOf<attrs::MixingLayouts>(attribute))
     return verifyMixingLayouts(function, attribute);
+  if (isAnyOf<attrs::Entry>(attribute))
+    return isa<EntryAttr>(attribute.getValue())
+               ? success()
+               : refuse(function, attribute, "the role of a function, '#bppsa.entry<...>'");
   if (isAnyOf<attrs::BackwardOrder>(attribute))
     return isa<BackwardOrderAttr>(attribute.getValue())
                ? success()

@@ -16,6 +16,7 @@
 #include "bppsa/CostModel/OperationFlops.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/Transforms/Passes.h"
 #include "bppsa/Simulator/Placement.h"
 #include "bppsa/Support/Refusal.h"
@@ -324,12 +325,15 @@ struct AssignStages : public bppsa::impl::AssignStagesBase<AssignStages> {
   using AssignStagesBase::AssignStagesBase;
 
   void runOnOperation() override {
-    for (const std::string &name : functions) {
-      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function || !function.getBody().hasOneBlock() || stages < 1) {
-        getOperation().emitError() << "bppsa-assign-stages: needs functions that are there and at "
-                                      "least 1 stage, found '"
-                                   << name << "' and " << int64_t(stages) << "; change 'functions'";
+    FailureOr<SmallVector<func::FuncOp>> steps = requireEntries(getOperation(), EntryRole::Step);
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp function : *steps) {
+      if (!function.getBody().hasOneBlock() || stages < 1) {
+        function.emitError() << "bppsa-assign-stages: needs training steps of one block and at "
+                                "least 1 stage, found "
+                             << function.getBody().getBlocks().size() << " blocks and "
+                             << int64_t(stages) << " stages";
         return signalPassFailure();
       }
       if (failed(StageAssigner(function).run(stages)))

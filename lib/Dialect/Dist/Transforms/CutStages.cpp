@@ -14,6 +14,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StatisticUpdates.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/Dist/Transforms/Passes.h"
 #include "bppsa/Support/Refusal.h"
@@ -90,7 +91,7 @@ public:
       : whole(whole), transfers(transfers), stage(stage), numStages(numStages),
         builder(whole.getContext()) {}
 
-  func::FuncOp build(StringRef name);
+  func::FuncOp build();
 
 private:
   Value get(Value value);
@@ -260,10 +261,9 @@ void StageBuilder::addReturn(func::FuncOp function) {
   function.setAllResultAttrs(attributes);
 }
 
-func::FuncOp StageBuilder::build(StringRef name) {
+func::FuncOp StageBuilder::build() {
   builder.setInsertionPoint(whole);
   auto function = cast<func::FuncOp>(builder.cloneWithoutRegions(*whole));
-  function.setSymName(name);
   Block &block = function.getBody().emplaceBlock();
   for (BlockArgument argument : whole.getArguments())
     mapping.map(argument, block.addArgument(argument.getType(), argument.getLoc()));
@@ -289,14 +289,12 @@ struct CutStages : public bppsa::impl::CutStagesBase<CutStages> {
   using CutStagesBase::CutStagesBase;
 
   void runOnOperation() override {
-    for (const std::string &name : functions) {
-      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function)
-        getOperation().emitError() << "bppsa-cut-stages: needs functions that are there, found '"
-                                   << name << "'; change 'functions'";
-      if (!function || failed(cut(function)))
+    FailureOr<SmallVector<func::FuncOp>> steps = requireEntries(getOperation(), EntryRole::Step);
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp function : *steps)
+      if (failed(cut(function)))
         return signalPassFailure();
-    }
   }
 
 private:
@@ -308,9 +306,9 @@ private:
     Transfers transfers(whole);
     if (failed(transfers.find()))
       return failure();
+    EntryAttr entry = attrs::Entry::of(function);
     for (int64_t stage = 0; stage < stages; ++stage)
-      StageBuilder(whole, transfers, stage, stages)
-          .build((function.getSymName() + "_stage" + Twine(stage)).str());
+      setEntry(StageBuilder(whole, transfers, stage, stages).build(), entry.withStage(stage));
     whole.erase();
     return success();
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArrayUses.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Dialect/Dist/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,11 +46,13 @@ struct SignalGradients : public bppsa::impl::SignalGradientsBase<SignalGradients
   using SignalGradientsBase::SignalGradientsBase;
 
   void runOnOperation() override {
-    for (const std::string &name : functions) {
-      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function || function.isExternal() || !llvm::hasSingleElement(function.getBody())) {
-        getOperation().emitError() << "bppsa-signal-gradients: needs a function '" << name
-                                   << "' of one block, found none; leave it out of 'functions'";
+    FailureOr<SmallVector<func::FuncOp>> steps = requireEntries(getOperation(), EntryRole::Step);
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp function : *steps) {
+      if (!llvm::hasSingleElement(function.getBody())) {
+        function.emitError() << "bppsa-signal-gradients: needs a training step of one block, found "
+                             << function.getBody().getBlocks().size() << " blocks";
         return signalPassFailure();
       }
       auto parameters = findArguments<attrs::Parameter>(function);

@@ -1,6 +1,6 @@
-// RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s
-// RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s --check-prefix=WHOLE
-// RUN: bppsa-opt %s -bppsa-cut-stages="functions=normalized stages=1" | FileCheck %s --check-prefix=LATE
+// RUN: bppsa-opt %s -bppsa-cut-stages=stages=2 | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-cut-stages=stages=2 | FileCheck %s --check-prefix=WHOLE
+// RUN: bppsa-opt %s -bppsa-cut-stages=stages=2 | FileCheck %s --check-prefix=LATE
 
 // An activation goes to stage 1 and a cotangent to stage 0. The sizes of both are those of the
 // argument. What belongs to no stage (%e, %u) is where it is needed, and results are where they are
@@ -9,7 +9,7 @@
 
 // CHECK-LABEL: func.func @step_stage0(
 //  CHECK-SAME:     %[[X:.*]]: tensor<?x4xf32> {bppsa.input = "x"}, %[[W0:.*]]: tensor<4x4xf32> {bppsa.parameter = "w0"}, %{{.*}}: tensor<4x4xf32> {bppsa.parameter = "w1"}, %{{.*}}: tensor<?x4xf32> {bppsa.target})
-//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.gradient = "w0"}) attributes {bppsa.stage_work = array<f64: 3.200000e+01, 0.000000e+00, 4.000000e+00>} {
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.gradient = "w0"}) attributes {bppsa.entry = #bppsa.entry<role = step, stage = 0>, bppsa.stage_work = array<f64: 3.200000e+01, 0.000000e+00, 4.000000e+00>} {
 //  CHECK-NEXT:   bppsa.mark_phase 0
 //       CHECK:   %[[B:.*]] = tensor.dim %[[X]], %c0
 //       CHECK:   %[[E:.*]] = tensor.empty(%[[B]])
@@ -21,7 +21,7 @@
 //  CHECK-NEXT:   return %[[D0]] : tensor<?x4xf32>
 
 // CHECK-LABEL: func.func @step_stage1(
-//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) attributes {bppsa.stage_work = array<f64: 3.200000e+01, 4.000000e+00, 0.000000e+00>} {
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) attributes {bppsa.entry = #bppsa.entry<role = step, stage = 1>, bppsa.stage_work = array<f64: 3.200000e+01, 4.000000e+00, 0.000000e+00>} {
 //  CHECK-NEXT:   bppsa.mark_phase 0
 //       CHECK:   %[[SIZE:.*]] = tensor.dim %arg0, %c0
 //       CHECK:   %[[H0:.*]] = dist.stage_receive(%[[SIZE]]) from 0 channel 0 : tensor<?x4xf32>
@@ -39,7 +39,8 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
                 %w0: tensor<4x4xf32> {bppsa.parameter = "w0"},
                 %w1: tensor<4x4xf32> {bppsa.parameter = "w1"},
                 %t: tensor<?x4xf32> {bppsa.target})
-    -> (tensor<?x4xf32> {bppsa.output = "y"}, tensor<?x4xf32> {bppsa.gradient = "w0"}) {
+    -> (tensor<?x4xf32> {bppsa.output = "y"}, tensor<?x4xf32> {bppsa.gradient = "w0"})
+    attributes {bppsa.entry = #bppsa.entry<role = step>} {
   %c0 = arith.constant 0 : index
   bppsa.mark_phase 0
   %b = tensor.dim %x, %c0 : tensor<?x4xf32>
@@ -57,7 +58,7 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
 
 // Running statistics come last: when the microbatches before this one have left theirs.
 
-// LATE-LABEL: func.func @normalized_stage0(
+// LATE-LABEL: func.func @step_normalized_stage0(
 //       LATE:   bppsa.mark_phase 1
 //       LATE:   linalg.sub
 //       LATE:   %[[SUM:.*]] = linalg.add ins(%{{.*}}, %arg1
@@ -65,7 +66,8 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
 //  LATE-NEXT:   return %{{.*}}, %[[NEW]]
 func.func @normalized(%x: tensor<4xf32> {bppsa.input = "x"},
                       %mean: tensor<4xf32> {bppsa.parameter = "mean"})
-    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"}) {
+    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "normalized">} {
   %e = tensor.empty() : tensor<4xf32>
   bppsa.mark_phase 0
   %m = linalg.exp {bppsa.stage = 0 : i64} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>

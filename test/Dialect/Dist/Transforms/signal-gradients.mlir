@@ -1,7 +1,5 @@
-// RUN: bppsa-opt --bppsa-signal-gradients=functions=step,views,unknown,unused,nested %s | FileCheck %s
-// RUN: not bppsa-opt --bppsa-signal-gradients=functions=none %s 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: bppsa-opt --bppsa-signal-gradients %s | FileCheck %s
 
-// NONE: bppsa-signal-gradients: needs a function 'none' of one block, found none; leave it out of 'functions'
 
 func.func private @read(memref<8xf32>)
 func.func private @use(memref<8xf32>, memref<8xf32>)
@@ -25,7 +23,8 @@ func.func private @window(memref<?xf32, strided<[1], offset: ?>>)
 func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
                 %frozen: memref<8xf32> {bppsa.parameter = "f"}, %x: memref<8xf32>,
                 %da: memref<8xf32> {bppsa.gradient = "a"},
-                %db: memref<8xf32> {bppsa.gradient = "b"}) {
+                %db: memref<8xf32> {bppsa.gradient = "b"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "step">} {
   call @read(%frozen) : (memref<8xf32>) -> ()
   call @use(%a, %x) : (memref<8xf32>, memref<8xf32>) -> ()
   call @use(%b, %x) : (memref<8xf32>, memref<8xf32>) -> ()
@@ -56,7 +55,8 @@ func.func @eval(%a: memref<8xf32> {bppsa.parameter = "a"},
 //       CHECK:   call @window
 //  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
-                 %da: memref<?xf32> {bppsa.gradient = "a"}) {
+                 %da: memref<?xf32> {bppsa.gradient = "a"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "views">} {
   %c0 = arith.constant 0 : index
   %n = memref.dim %a, %c0 : memref<?xf32>
   %va = memref.subview %a[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
@@ -77,7 +77,8 @@ func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
 //       CHECK:   call @read(%[[X]])
 //  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>, %c: i1,
-                   %da: memref<8xf32> {bppsa.gradient = "a"}) {
+                   %da: memref<8xf32> {bppsa.gradient = "a"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "unknown">} {
   call @read(%x) : (memref<8xf32>) -> ()
   %s = arith.select %c, %x, %da : memref<8xf32>
   call @use(%a, %s) : (memref<8xf32>, memref<8xf32>) -> ()
@@ -97,7 +98,8 @@ func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>,
 //  CHECK-NEXT:   return
 func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
                   %x: memref<8xf32>, %da: memref<8xf32> {bppsa.gradient = "a"},
-                  %db: memref<8xf32> {bppsa.gradient = "b"}) {
+                  %db: memref<8xf32> {bppsa.gradient = "b"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "unused">} {
   call @read(%x) : (memref<8xf32>) -> ()
   call @read(%da) : (memref<8xf32>) -> ()
   return
@@ -112,7 +114,8 @@ func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {
 //  CHECK-NEXT:   dist.signal_gradient %[[DA]]
 //  CHECK-NEXT:   return
 func.func @nested(%a: memref<8xf32> {bppsa.parameter = "a"}, %c: i1,
-                  %da: memref<8xf32> {bppsa.gradient = "a"}) {
+                  %da: memref<8xf32> {bppsa.gradient = "a"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "nested">} {
   scf.if %c {
     func.call @use(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
   }

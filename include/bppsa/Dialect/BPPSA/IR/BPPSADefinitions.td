@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_BPPSA_IR_BPPSADEFINITIONS
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAEntryAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAProductAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSATaskAttributes.td"

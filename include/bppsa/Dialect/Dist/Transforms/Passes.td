@@ -39,7 +39,6 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "training steps to divide">,
     Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
@@ -72,7 +71,6 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "training steps to cut">,
     Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
   ];
   let dependentDialects = ["::bppsa::dist::DistDialect", "::bppsa::BPPSADialect", "::mlir::affine::AffineDialect",
@@ -113,9 +111,6 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
       call @more(%x) : (memref<8xf32>) -> ()
     ```
   }];
-  let options = [
-    ListOption<"functions", "functions", "std::string", "The training steps">,
-  ];
   let dependentDialects = ["::bppsa::dist::DistDialect"];
 }
 

@@ -11,6 +11,7 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/StatisticUpdates.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -49,11 +50,11 @@ struct DeferWeights : public bppsa::impl::DeferWeightsBase<DeferWeights> {
   using DeferWeightsBase::DeferWeightsBase;
 
   void runOnOperation() override {
-    for (const std::string &name : functions) {
-      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function || !function.getBody().hasOneBlock()) {
-        getOperation().emitError() << "bppsa-defer-weights: needs functions of one block, found '"
-                                   << name << "'; change 'functions'";
+    auto isStage = [](EntryAttr entry) { return entry.getStage().has_value(); };
+    for (func::FuncOp function : findEntries(getOperation(), isStage)) {
+      if (!function.getBody().hasOneBlock()) {
+        function.emitError() << "bppsa-defer-weights: needs stages of one block, found "
+                             << function.getBody().getBlocks().size() << " blocks";
         return signalPassFailure();
       }
       deferWeights(function);

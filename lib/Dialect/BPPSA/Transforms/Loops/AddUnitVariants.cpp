@@ -5,10 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/CostModel/HostCosts.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace bppsa {
@@ -24,18 +22,17 @@ struct AddUnitVariants : public bppsa::impl::AddUnitVariantsBase<AddUnitVariants
   using AddUnitVariantsBase::AddUnitVariantsBase;
 
   void runOnOperation() override {
-    for (StringRef name : functions)
-      if (auto function = getOperation().lookupSymbol<func::FuncOp>(name))
-        copy(function);
-    SmallVector<func::FuncOp> scanned;
-    for (StringRef name : scans)
-      if (auto function = getOperation().lookupSymbol<func::FuncOp>(name))
-        scanned.push_back(function);
-    // All of one backward pass or none.
-    if (llvm::any_of(scanned, [&](func::FuncOp function) {
+    auto isScan = [&](EntryAttr entry) { return entry.isOf("scan") && !entry.getStage(); };
+    SmallVector<func::FuncOp> others = findEntries(getOperation(), [&](EntryAttr entry) {
+      return entry.getRole() == EntryRole::Forward || (entry.getVariant() && !isScan(entry));
+    });
+    SmallVector<func::FuncOp> scans = findEntries(getOperation(), isScan);
+    llvm::for_each(others, copy);
+    // The functions of a backward pass are copied together.
+    if (llvm::any_of(scans, [&](func::FuncOp function) {
           return hasChunks(function) && (!hopeful || cost::mayChunksWin(getHostCosts(function)));
         }))
-      llvm::for_each(scanned, copy);
+      llvm::for_each(scans, copy);
   }
 
 private:
@@ -51,7 +48,7 @@ private:
     OpBuilder builder(function.getContext());
     builder.setInsertionPointAfter(function);
     auto made = cast<func::FuncOp>(builder.clone(*function));
-    made.setSymName((function.getSymName() + "_units").str());
+    setEntry(made, attrs::Entry::of(function).withUnits());
     attrs::Lanes::set(made, builder.getI64IntegerAttr(1));
   }
 };

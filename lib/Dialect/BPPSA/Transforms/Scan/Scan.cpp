@@ -12,6 +12,7 @@
 #include "ChainArrays.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -100,8 +101,10 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
           << "'; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1";
       return signalPassFailure();
     }
-    if (!function.empty() && !getOperation().lookupSymbol<FunctionOpInterface>(function)) {
-      refuse(getOperation()) << "no function '" << function << "' to scan in the module";
+    auto isWanted = [&](EntryAttr entry) { return entry.isOf(variant); };
+    if (!variant.empty() && findEntries(getOperation(), isWanted).empty()) {
+      refuse(getOperation()) << "needs a function of the variant '" << variant
+                             << "' to scan, found none; run bppsa-differentiate";
       return signalPassFailure();
     }
     SmallVector<ChainOp> chains;
@@ -109,7 +112,8 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
     for (ChainOp chain : chains) {
       auto parent = chain->getParentOfType<FunctionOpInterface>();
       StringRef name = parent ? parent.getName() : StringRef();
-      if (!function.empty() && name != function)
+      EntryAttr entry = parent ? attrs::Entry::of(parent) : nullptr;
+      if (!variant.empty() && !(entry && isWanted(entry)))
         continue;
       bool isScanned = false;
       if (failed(checkPlan(chain, plan, algorithm, isScanned)))

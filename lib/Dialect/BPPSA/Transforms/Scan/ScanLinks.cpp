@@ -6,6 +6,7 @@
 
 #include "LinkForms.h"
 #include "bppsa/CostModel/ChainExtraction.h"
+#include "bppsa/Dialect/BPPSA/IR/Entry.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Support/Refusal.h"
 #include "mlir/IR/Remarks.h"
@@ -127,7 +128,8 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
       return signalPassFailure();
     }
     for (auto parent : getOperation().getOps<func::FuncOp>()) {
-      if (!function.empty() && parent.getName() != function)
+      EntryAttr entry = attrs::Entry::of(parent);
+      if (!variant.empty() && !(entry && entry.isOf(variant)))
         continue;
       if (algorithm == "none") {
         parent.walk(inlineRule);

@@ -1,4 +1,4 @@
-// RUN: not bppsa-opt %s -bppsa-defer-weights="functions=step" 2>&1 | FileCheck %s
+// RUN: bppsa-opt %s -verify-diagnostics -bppsa-defer-weights
 
-// CHECK: bppsa-defer-weights: needs functions of one block, found 'step'; change 'functions'
-func.func private @step()
+// expected-error @below {{bppsa-defer-weights: needs stages of one block, found 0 blocks}}
+func.func private @step() attributes {bppsa.entry = #bppsa.entry<role = step, stage = 0>}

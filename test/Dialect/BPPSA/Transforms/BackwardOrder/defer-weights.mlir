@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s -bppsa-defer-weights="functions=stage,nothing,normalized" | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-defer-weights | FileCheck %s
 
 // W, in their order, follow all that others may wait for. The first one does not: another stage needs
 // what it makes.
@@ -12,7 +12,8 @@
 //  CHECK-NEXT:   %[[D:.*]] = arith.mulf %arg0, %[[G]]
 //  CHECK-NEXT:   %[[E:.*]] = arith.addf %[[D]], %[[D]]
 //  CHECK-NEXT:   return %[[E]]
-func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa.gradient = "w"}) {
+func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa.gradient = "w"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "stage", stage = 0>} {
   bppsa.mark_phase 1
   %sent = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
   %g = arith.addf %x, %g1 {bppsa.backward_part = #bppsa.backward_part<cotangent>} : tensor<4xf32>
@@ -27,7 +28,8 @@ func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa
 //       CHECK:   bppsa.mark_phase 1
 //  CHECK-NEXT:   bppsa.mark_phase 2
 //  CHECK-NEXT:   return
-func.func @nothing() {
+func.func @nothing()
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "nothing", stage = 0>} {
   bppsa.mark_phase 1
   return
 }
@@ -41,7 +43,8 @@ func.func @nothing() {
 //  CHECK-NEXT:   %[[NEW:.*]] = arith.addf
 //  CHECK-NEXT:   return %[[G]], %[[NEW]]
 func.func @normalized(%x: tensor<4xf32>, %mean: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"}) {
+    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"})
+    attributes {bppsa.entry = #bppsa.entry<role = step, variant = "normalized", stage = 0>} {
   bppsa.mark_phase 1
   %new = arith.addf %x, %mean : tensor<4xf32>
   %g = arith.subf %x, %mean : tensor<4xf32>

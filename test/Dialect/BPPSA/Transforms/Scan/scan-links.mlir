@@ -1,7 +1,7 @@
-// RUN: bppsa-opt %s --bppsa-scan-links="algorithm=linear function=five" | FileCheck %s --check-prefix=LINEAR
+// RUN: bppsa-opt %s --bppsa-scan-links="algorithm=linear variant=one" | FileCheck %s --check-prefix=LINEAR
 // RUN: bppsa-opt %s --bppsa-scan-links=algorithm=blelloch | FileCheck %s --check-prefixes=TREE,BLELLOCH
 // RUN: bppsa-opt %s --bppsa-scan-links=algorithm=hybrid:1 | FileCheck %s --check-prefixes=TREE,HYBRID
-// RUN: bppsa-opt %s --bppsa-scan-links="algorithm=chunked:2 function=five" | FileCheck %s --check-prefix=CHUNKED
+// RUN: bppsa-opt %s --bppsa-scan-links="algorithm=chunked:2 variant=one" | FileCheck %s --check-prefix=CHUNKED
 // RUN: bppsa-opt %s --bppsa-scan-links=algorithm=hybrid:1 --remarks-filter=scan -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: bppsa-opt %s --bppsa-scan-links="algorithm=auto workers=8" --remarks-filter=scan -o /dev/null 2>&1 | FileCheck %s --check-prefix=AUTO
 // RUN: bppsa-opt %s --bppsa-scan-links="algorithm=auto workers=1" --remarks-filter=scan -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALONE
@@ -41,7 +41,8 @@
 // CHUNKED:         return %[[ONE]], %[[TWO]], %[[THREE]], %[[FOUR]], %[[FIVE]]
 
 // REMARK: [Passed] ScanLinks | Category:scan | Function=five | Remark="hybrid:1 scan of 5 links: 1 compose, 5 apply, depth 4"
-func.func @five(%a: !d, %b: !d, %c: !d, %d: !d, %e: !d, %g: !t) -> (!t, !t, !t, !t, !t) {
+func.func @five(%a: !d, %b: !d, %c: !d, %d: !d, %e: !d, %g: !t) -> (!t, !t, !t, !t, !t)
+    attributes {bppsa.entry = #bppsa.entry<role = grad, variant = "one">} {
   %1 = jacobian.apply %a, %g : !d, !t -> !t
   %2 = jacobian.apply %b, %1 : !d, !t -> !t
   %3 = jacobian.apply %c, %2 : !d, !t -> !t

@@ -1,12 +1,12 @@
 // RUN: bppsa-opt %s --bppsa-scan=algorithm=chunked:32 | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-scan="algorithm=blelloch function=static" | FileCheck %s --check-prefix=ONE
+// RUN: bppsa-opt %s --bppsa-scan="algorithm=blelloch variant=one" | FileCheck %s --check-prefix=ONE
 // RUN: bppsa-opt %s --bppsa-scan=algorithm=blelloch --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: bppsa-opt %s --bppsa-scan=algorithm=linear --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=LINEAR
 // RUN: not bppsa-opt %s --bppsa-scan=algorithm=chunked:0 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: not bppsa-opt %s --bppsa-scan=function=absent 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// RUN: not bppsa-opt %s --bppsa-scan=variant=absent 2>&1 | FileCheck %s --check-prefix=FUNCTION
 
 // PLAN: error: unknown scan plan 'chunked:0'; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
-// FUNCTION: error: no function 'absent' to scan in the module
+// FUNCTION: error: needs a function of the variant 'absent' to scan, found none; run bppsa-differentiate
 
 // CHECK-LABEL: func.func @static
 // CHECK: bppsa.chain plan <chunked, 32> saved(%{{.*}} : tensor<7x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
@@ -21,7 +21,8 @@
 // REMARK-SAME: chain of 1 state of 4 values and 7 steps scanned by blelloch: 2 compose, 7 apply, depth 5 instead of 7
 // LINEAR: [Missed] Scan | Category:scan | Function=static
 // LINEAR-SAME: chain of 1 state of 4 values stays sequential: the plan is linear
-func.func @static(%a: tensor<7x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<7x?x4xf32>) {
+func.func @static(%a: tensor<7x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<7x?x4xf32>)
+    attributes {bppsa.entry = #bppsa.entry<role = grad, variant = "one">} {
   %0, %d = bppsa.chain saved(%a : tensor<7x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):

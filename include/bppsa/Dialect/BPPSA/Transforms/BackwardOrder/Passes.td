@@ -146,7 +146,6 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
     return %dw1
     ```
   }];
-  let options = [ListOption<"functions", "functions", "std::string", "functions of stages">];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 

@@ -9,54 +9,55 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
-  let summary = "copy functions under other names";
+def CopyVariant : Pass<"bppsa-copy-variant", "::mlir::ModuleOp"> {
+  let summary = "Copy the functions of one backward pass for another";
   let description = [{
-    For each of `functions` that exists the pass adds a copy, called as the entry of
-    `names` at the same place says. The copies follow the last of the functions, in
-    order. What is done to a function before it is copied is done once.
+    Copies every function whose entry names the variant `from`, and gives the copies the
+    variant `to`. The copies follow the last of the functions, in the same order. Variants
+    differ only in their scan plans, which later passes set, so everything before is done
+    once.
 
     ```mlir
-    func.func @step_sequential(...)
+    func.func @step_sequential(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "sequential">}
     ```
-    gets behind it, with `functions=step_sequential names=step_scan`,
+    with `from=sequential to=scan`, is followed by
     ```mlir
-    func.func @step_scan(...)
+    func.func @step_scan(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "scan">}
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
-    ListOption<"names", "names", "std::string", "Names of the copies">,
+    Option<"from", "from", "std::string", /*default=*/"\"sequential\"",
+           "Variant of the functions to copy">,
+    Option<"to", "to", "std::string", /*default=*/"\"scan\"", "Variant of the copies">,
   ];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }
 
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
-  let summary = "copy functions for a mapping of vectors to hidden units";
+  let summary = "Copy functions for a mapping of vectors to hidden units";
   let description = [{
-    Lanes that hold samples are mostly idle in a small batch. For each of
-    `functions` that exists the pass adds a copy with the suffix `_units`, whose
-    attribute `bppsa.lanes = 1` tells later passes to fill vectors with hidden
-    units of one sample. Functions that `scans` names get one too where a chain in them has a
-    plan of chunks, which then are in lanes; with `hopeful`, only where counted work lets such
-    a scan win with one sample (docs/CPUCosts.md).
+    In a small batch most lanes that hold samples are idle. The pass copies the functions
+    that a program calls and sets `bppsa.lanes = 1` on the copies, so that later passes fill
+    vectors with hidden units of one sample. The entry of a copy has the flag `units`.
+
+    Copied are the function with the role `forward`, every function of a variant, and every
+    pipeline stage. Functions of the variant `scan` are copied only where a chain has a
+    chunked plan, whose chunks then occupy the lanes; with `hopeful`, only where operation
+    counts let such a scan win with one sample (docs/CPUCosts.md).
 
     ```mlir
-    func.func @forward(...)
+    func.func @forward(...) attributes {bppsa.entry = #bppsa.entry<role = forward>}
     ```
-    gets beside it
+    is followed by
     ```mlir
-    func.func @forward_units(...) attributes {bppsa.lanes = 1 : i64}
+    func.func @forward_units(...) attributes {bppsa.entry = #bppsa.entry<role = forward, units = true>, bppsa.lanes = 1 : i64}
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
-    ListOption<"scans", "scans", "std::string",
-               "Names of functions to copy where they hold chunked scans">,
     Option<"hopeful", "hopeful", "bool", /*default=*/"false",
            "Copy only scans that may win with chunks in lanes">,
   ];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }
 
 def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {

@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let summary = "gives cotangent chains a parallel association order";
   let description = [{
-    Gives every `bppsa.chain`, or every one in the function `function`, the plan
+    Gives every `bppsa.chain`, or every one in functions of the variant `variant`, the plan
     `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association
     of floating-point products changes, so gradients are those of the sequential
     chain up to rounding. `auto` ends here: it becomes `chunked`, with chunks of a
@@ -35,8 +35,8 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, linear, blelloch, hybrid:L, chunked or chunked:C">,
-    Option<"function", "function", "std::string", /*default=*/"\"\"",
-           "name of the only function to rewrite; empty for all">
+    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
+           "variant of the functions to rewrite; empty for all functions">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
@@ -46,7 +46,7 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let description = [{
     A list of links is a sequence of `jacobian.link` or `jacobian.apply` ops each of which
     works on the result of the one before it. The pass replaces each list, or each in
-    the function `function`, by the tree of the plan `algorithm`: `jacobian.compose` for
+    functions of the variant `variant`, by the tree of the plan `algorithm`: `jacobian.compose` for
     products of two Jacobians and `jacobian.apply` for those with a cotangent (Wang,
     Bai, Pekhimenko: BPPSA, MLSys 2020). The structure of a product is that of
     the product table.
@@ -84,8 +84,8 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, none, linear, blelloch, hybrid:L or chunked:C">,
-    Option<"function", "function", "std::string", /*default=*/"\"\"",
-           "name of the only function to rewrite; empty for all">,
+    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
+           "variant of the functions to rewrite; empty for all functions">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
            "samples that auto expects where their number is known at run time only">,
     Option<"workers", "workers", "int64_t", /*default=*/"2", "workers that auto expects">,
