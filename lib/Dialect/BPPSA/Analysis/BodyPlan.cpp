@@ -1,4 +1,4 @@
-//===- BodyPlan.cpp - how a body is evaluated row by row ------------------===//
+//===- BodyPlan.cpp - row-wise evaluation of a body -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,14 +11,14 @@ using namespace bppsa;
 
 int64_t bppsa::getNumRows(Value value) { return cast<VectorType>(value.getType()).getDimSize(0); }
 
-/// Whether `cell` copies rows to other places.
+/// Returns true if `cell` copies rows to other positions.
 static bool isSlice(CellOpInterface cell) {
   return llvm::any_of(llvm::seq(cell->getNumOperands()), [&](unsigned operand) {
     return cell.getRowAccess(operand) == RowAccess::Other;
   });
 }
 
-/// Whether operand number `operand` of `cell` must be in memory as a whole.
+/// Returns true if operand `operand` of `cell` must be in memory with all rows.
 static bool isReadWhole(CellOpInterface cell, unsigned operand) {
   return cell.getRowAccess(operand) == RowAccess::All || isSlice(cell);
 }
@@ -64,7 +64,7 @@ void BodyPlan::collectMemoryValues() {
         fused.insert(product.getResult());
     }
   }
-  // A product that must also be in memory is not only an addend.
+  // A product that must also be in memory cannot only be accumulated in registers.
   for (Value value : inMemory)
     fused.erase(value);
 }
@@ -95,8 +95,7 @@ LogicalResult BodyPlan::computeStages() {
     if (failed(computeStage(&op)))
       return failure();
     Value result = op.getResult(0);
-    // Booleans are never stored; values that depend on nothing but arguments
-    // need no earlier loop.
+    // Booleans are never stored. Values that depend only on arguments do not need an earlier loop.
     bool isBoolean = cast<VectorType>(result.getType()).getElementType().isInteger(1);
     auto isFree = [&](Value operand) { return isa<BlockArgument>(operand) || isLazy(operand); };
     auto cell = cast<CellOpInterface>(op);
@@ -125,8 +124,8 @@ void BodyPlan::addStored(Value value) {
     unit.stored.push_back(value);
 }
 
-/// Marks what the rows of `value` need: products of this unit, stored values of
-/// earlier ones.
+/// Marks the values that rows of `value` depend on: products of this unit and stored values of
+/// earlier units.
 void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return;
@@ -159,11 +158,11 @@ void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
 }
 
 void BodyPlan::buildUnits() {
-  // Unit references must stay valid while units are added.
+  // Reserve space so that references to units stay valid while units are added.
   units.reserve(2 * body->getOperations().size() + 2 * body->getNumArguments() + 2);
   for (Value value : inMemory)
     addStored(value);
-  // Later units ask earlier ones to store what they need.
+  // Visit later units first: they request values that earlier units must store.
   int64_t last = 0;
   for (const RowUnit &unit : units)
     last = std::max(last, unit.stage);
@@ -191,8 +190,8 @@ bool BodyPlan::isLoadedAt(Value value, const RowUnit &unit) const {
   return !isLazy(value) && (unit.stage != getStage(value) || unit.rows != getNumRows(value));
 }
 
-/// Whether a row of `value`, evaluated in `unit`, loads rows of `argument`;
-/// `otherRows` is set where rows other than its own may be read.
+/// Returns true if evaluating a row of `value` in `unit` loads rows of `argument`. Sets `otherRows`
+/// if it may load other rows than its own.
 static bool readsArgument(Value value, Value argument, const BodyPlan &plan, const RowUnit &unit,
                           bool &otherRows) {
   if (value == argument)

@@ -1,4 +1,4 @@
-//===- Dependences.cpp - what the values of a step depend on --------------===//
+//===- Dependences.cpp - dependences of values in a step ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -18,23 +18,23 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Makes few terms of the many that a yielded cotangent is a sum of.
+/// Merges the terms of a yielded cotangent into as few terms as possible.
 class TermMerger {
 public:
-  /// Builds scales with `builder`; `yielded` has the rows of the terms.
+  /// Creates scales with `builder`. `yielded` has as many rows as the terms.
   TermMerger(OpBuilder &builder, LinkTerms &link, Value yielded)
       : builder(builder), link(link), yielded(yielded) {}
 
-  /// As few terms as possible, without signs.
+  /// Returns the merged terms, without signs.
   SmallVector<LinkTerm> run();
 
 private:
-  /// A constant of the type of `like`.
+  /// Creates a constant filled with `value`, of the type of `like`.
   Value createFilled(Value like, double value);
-  /// The sum of a scale of each of two terms, which have the type of `like`.
+  /// Adds two scales of two terms. The sum has the type of `like`.
   TermScale addScales(const LinkTerm &lhs, TermScale lhsScale, const LinkTerm &rhs,
                       TermScale rhsScale, Value like);
-  /// Adds `other` to `term` where they differ in one scale.
+  /// Merges `other` into `term` if they differ in only one scale. Returns true on success.
   bool merge(LinkTerm &term, const LinkTerm &other);
   void dropSign(LinkTerm &term);
 
@@ -94,10 +94,10 @@ SmallVector<LinkTerm> TermMerger::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// Forms
+// Linear forms
 //===----------------------------------------------------------------------===//
 
-/// The number of `value` in `values`, which gets it; -1 for none.
+/// Returns the index of `value` in `values`, inserting it if necessary; -1 for null.
 template <typename T> static int64_t getNumber(llvm::SetVector<T> &values, T value) {
   if (!value)
     return -1;
@@ -105,8 +105,8 @@ template <typename T> static int64_t getNumber(llvm::SetVector<T> &values, T val
   return llvm::find(values, value) - values.begin();
 }
 
-/// Whether all of `cotangents`, which a link yields, are sums of terms that are known. What else it
-/// yields may be anything.
+/// Returns true if all of `cotangents`, the yielded cotangents of the link, are sums of known
+/// terms. Other yielded values are not restricted.
 static bool areKnown(LinkTerms &link, OperandRange cotangents) {
   return llvm::all_of(cotangents, [&](Value yielded) {
     if (!link.dependsOnStates(yielded))
@@ -144,7 +144,7 @@ std::optional<LinearForm> LinearForm::get(ChainOp chain) {
 }
 
 int64_t LinearForm::countEntryFlops(ArrayRef<int64_t> stateSizes) const {
-  // Whether an entry of the block of two states is written already.
+  // Pairs of states for which an earlier term has written their block of entries.
   llvm::DenseSet<std::pair<int64_t, int64_t>> started;
   int64_t flops = 0;
   for (TermAttr term : terms) {

@@ -25,7 +25,7 @@ jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t row
   };
   if (kind == Matrix::Any)
     return get(jacobian::StructureKind::Dense);
-  // The sign of a matrix belongs to it.
+  // A negated matrix is not the identity, so the sign is part of the structure.
   jacobian::StructureAttr diagonal = get(jacobian::StructureKind::Diagonal);
   if (kind == Matrix::None)
     return right.isOne() && !isNegated ? get(jacobian::StructureKind::Identity) : diagonal;
@@ -67,7 +67,7 @@ static bool isFloatVector(Type type) {
   return vector && isa<FloatType>(vector.getElementType());
 }
 
-/// Terms of which nothing is known but the states.
+/// Returns terms that keep only the states of `terms`; their matrices are unknown.
 static SmallVector<LinkTerm> forget(ArrayRef<LinkTerm> terms) {
   return llvm::map_to_vector(terms, [](const LinkTerm &term) {
     return LinkTerm{term.col, {}, {}, LinkTerm::Matrix::Any};
@@ -90,14 +90,14 @@ void LinkTerms::visit(Operation &op) {
     else
       for (Value operand : op.getOperands())
         llvm::append_range(found, forget(lookup(operand)));
-    // What is no float has no derivative.
+    // Only float vectors have derivatives.
     if (!isFloatVector(result.getType()))
       found.clear();
     terms[result] = std::move(found);
   }
 }
 
-/// Whether `operand` does not depend on states, and is added to what does.
+/// Returns true if `operand` does not depend on states and is added to values that do.
 bool LinkTerms::isSummand(CellOpInterface cell, OpOperand &operand) {
   if (dependsOnStates(operand.get()) || matchPattern(operand.get(), m_AnyZeroFloat()))
     return false;

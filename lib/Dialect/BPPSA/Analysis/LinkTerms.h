@@ -13,9 +13,9 @@
 
 namespace bppsa {
 
-/// The diagonal matrix of a vector; one where it has no value and is known.
+/// A diagonal matrix given by a vector; the identity if it has no value and is known.
 struct TermScale {
-  /// Among the values that `LinkTerms` builds.
+  /// One of the values that `LinkTerms` creates.
   mlir::Value value;
   bool isUnknown = false;
 
@@ -25,51 +25,51 @@ struct TermScale {
   }
 };
 
-/// `diag(left) M diag(right)`, or minus that: a term of the derivative of a value with respect to
-/// state `col`. Without a matrix all scales are in `right`.
+/// A term of the derivative of a value with respect to state `col`: `diag(left) M diag(right)` or
+/// its negation. Without a matrix M, `right` holds the product of all scales.
 struct LinkTerm {
   enum class Matrix {
-    /// M is one.
+    /// M is the identity.
     None,
     Capture,
     /// M is a product of captures.
     Product,
-    /// Nothing is known of M.
+    /// M is unknown.
     Any,
   };
 
   unsigned col;
   TermScale left, right;
   Matrix kind = Matrix::None;
-  /// The capture, an argument of the body.
+  /// The captured matrix, an argument of the body.
   mlir::BlockArgument matrix = {};
   bool isTransposed = false;
   bool isNegated = false;
 
-  /// Whether the term can be built from its scales and a capture.
+  /// Returns true if the term can be built from its scales and a capture.
   bool isKnown() const;
-  /// The structure of the term, a `rows` x `cols` matrix.
+  /// Returns the structure of the term, a `rows` x `cols` matrix.
   jacobian::StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows,
                                        int64_t cols) const;
 };
 
-/// Follows the values of the body of a time loop that depend on its states, or, in a chain, on its
-/// cotangents. What elementwise ops multiply by is asked of `CellOpInterface`.
+/// Derives the terms of all values of a time loop body that depend on its states or, in a chain, on
+/// its cotangents. `CellOpInterface` provides the slopes of elementwise operations.
 class LinkTerms {
 public:
-  /// Walks the body of `loop`, a `bppsa.recurrence` or `bppsa.chain` over vectors. Writes to
-  /// `scales`, an empty block, what does not depend on states; its arguments become those of the
-  /// body without the states.
+  /// Analyzes the body of `loop`, a `bppsa.recurrence` or `bppsa.chain` over vectors. Clones the
+  /// operations that do not depend on states into `scales`, an empty block. The arguments of
+  /// `scales` become those of the body without the states.
   LinkTerms(mlir::Operation *loop, mlir::Block &scales);
 
   size_t getNumStates() const { return numStates; }
   mlir::BlockArgument getState(unsigned state) { return body.getArgument(firstState + state); }
   bool dependsOnStates(mlir::Value value) const { return terms.contains(value); }
-  /// Whether `value`, which depends on states, is the sum of its terms alone.
+  /// Returns true if `value`, which depends on states, is exactly the sum of its terms.
   bool isLinear(mlir::Value value) const { return !affine.contains(value); }
-  /// The terms of `value`; none where it does not depend on states.
+  /// Returns the terms of `value`; empty if it does not depend on states.
   llvm::SmallVector<LinkTerm> lookup(mlir::Value value) const { return terms.lookup(value); }
-  /// The structure of the derivative of `value` with respect to state `col`.
+  /// Returns the structure of the derivative of `value` with respect to state `col`.
   jacobian::StructureAttr getStructure(mlir::Value value, unsigned col);
 
 private:
@@ -82,10 +82,10 @@ private:
   mlir::Block &body;
   size_t firstState, numStates;
   mlir::OpBuilder builder;
-  /// Values that do not depend on states, among the scales.
+  /// Maps values that do not depend on states to their copies in the scales block.
   mlir::IRMapping copies;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<LinkTerm>> terms;
-  /// Values to which something is added that does not depend on states.
+  /// Values that also contain a summand that does not depend on states.
   llvm::DenseSet<mlir::Value> affine;
 };
 

@@ -1,4 +1,4 @@
-//===- MemoryAccesses.cpp - what calls of kernels use of memory ------------===//
+//===- MemoryAccesses.cpp - memory accesses of kernel calls ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,7 +22,7 @@ llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {
     if (!isa<MemoryEffects::Write>(effect.getEffect()))
       continue;
     Value root = effect.getValue() ? getViewRoot(effect.getValue()) : Value();
-    // What a loop carries may be any array.
+    // A value carried by a loop may be any array.
     isKnown &= root && (root.getDefiningOp() || root.getParentBlock()->isEntryBlock());
     if (root)
       written.insert(root);
@@ -40,7 +40,8 @@ std::optional<unsigned> bppsa::getViewedArgument(func::FuncOp function, Value va
   return argument.getArgNumber();
 }
 
-/// Marks the arguments that `op`, in the body of `function`, may write; all where that is unknown.
+/// Marks the arguments that `op`, an operation in the body of `function`, may write; all of them if
+/// its effects are unknown.
 static void addWrites(func::FuncOp function, Operation *op, llvm::BitVector &writes) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface) {

@@ -1,4 +1,4 @@
-//===- ParameterSide.cpp - cotangents and gradients of parameters ---------===//
+//===- ParameterSide.cpp - operations of parameter gradients --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -43,8 +43,9 @@ bool ParameterSide::makesParameterValues(const Op &op) const {
          llvm::all_of(op.made, [&](unsigned value) { return isParameterValue(value); });
 }
 
-/// Whether `op` makes values of parameters of such values. Two that depend on data are
-/// contributions to a sum if both depend on the loss; else one may be an activation of the other.
+/// Returns true if `op` computes values of the parameter side from values of the parameter side. If
+/// several read values depend on data, all must depend on the loss: they are then contributions to
+/// a sum. Otherwise, one of them may be an activation that multiplies the other.
 bool ParameterSide::belongsToParameterSide(const Op &op) const {
   auto ofData = llvm::make_filter_range(
       op.read, [&](unsigned value) { return values[value].dependence >= Dependence::Data; });

@@ -1,4 +1,4 @@
-//===- RunningSums.cpp - what sums take while they are made ---------------===//
+//===- RunningSums.cpp - memory of sums over time steps -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -28,7 +28,7 @@ OperandRange bppsa::getSummed(Operation *sum) {
   return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
 }
 
-/// Whether `op` is a sum of one of `sequences`.
+/// Returns true if `op` is a sum that reads one of `sequences`.
 static bool sumsOneOf(Operation *op, ValueRange sequences) {
   return isa<OuterSumOp, StepSumOp, AddToSumsOp>(op) &&
          llvm::any_of(getSummed(op), [&](Value v) { return llvm::is_contained(sequences, v); });

@@ -1,4 +1,4 @@
-//===- ScanSchedule.cpp - the operations of a scan plan -------------------===//
+//===- ScanSchedule.cpp - operations of a scan plan -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ int64_t ScanSchedule::emit(Kind kind, int64_t left, int64_t right, size_t level,
 }
 
 namespace {
-/// Numbers and loops of a scan over a known number of links.
+/// Indices and arithmetic of a scan over a known number of links.
 struct StaticLoops {
   using Index = int64_t;
 
@@ -44,7 +44,7 @@ struct StaticLoops {
 // Blelloch and hybrid
 //===----------------------------------------------------------------------===//
 
-/// Lists the operations of a tree; what is done at once is one level.
+/// Lists the operations of a tree scan. Operations that can run in parallel form one level.
 class ScanSchedule::TreeEmitter : public StaticLoops {
 public:
   explicit TreeEmitter(ScanSchedule &schedule)
@@ -72,7 +72,7 @@ public:
     inParallel(1, count, [&](Index i) { others(getPair(i)); });
   }
 
-  /// Links are numbered like their values.
+  /// Links have the same numbers as their values.
   void linearize(Index) {}
   void compose(Index left, Index right) {
     matrices[right] = emit(Kind::Compose, matrices[left], matrices[right]);
@@ -101,7 +101,7 @@ private:
   ScanSchedule &schedule;
   Sweep sweep = Sweep::Up;
   size_t level = 0;
-  /// The numbers of the values that the elements hold; prefixes are among the vectors.
+  /// The value numbers of the elements. Prefixes are stored in `vectors`.
   std::vector<int64_t> matrices, vectors;
 };
 
@@ -126,7 +126,7 @@ ScanSchedule ScanSchedule::getLinear(int64_t numLinks, bool withInitial) {
 // Chunked
 //===----------------------------------------------------------------------===//
 
-/// Lists the operations of chunks; a level is what all chunks do with one link each.
+/// Lists the operations of a chunked scan. A level holds one operation of each chunk.
 class ScanSchedule::ChunkEmitter : public StaticLoops {
 public:
   ChunkEmitter(ScanSchedule &schedule, int64_t chunkSize, int64_t numChunks, FirstChunk first)
@@ -162,7 +162,7 @@ public:
     for (int64_t link = first + 1; link < last; ++link)
       schedule.entering[link] =
           emit(Kind::Apply, schedule.entering[link - 1], link - 1, link - first - 1);
-    // Of the other chunks nobody reads what leaves them.
+    // The value that leaves any other chunk is not read.
     if (isFirstVector && chunk == 0 && carries.size() > 1)
       carries[1] = emit(Kind::Apply, schedule.entering[last - 1], last - 1, chunkSize - 1);
   }
@@ -178,7 +178,7 @@ private:
   bool isFirstVector;
   Sweep sweep = Sweep::Up;
   size_t firstLevel = 0;
-  /// The numbers of the values of each chunk: its matrix, and what enters it.
+  /// For each chunk, the number of its aggregated matrix and of the value that enters it.
   std::vector<int64_t> aggregates, carries;
 };
 

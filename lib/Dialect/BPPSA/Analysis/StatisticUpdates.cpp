@@ -1,4 +1,4 @@
-//===- StatisticUpdates.cpp - what computes running statistics ------------===//
+//===- StatisticUpdates.cpp - updates of running statistics ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a chain is linear in its cotangents, so its derivative is the transposed
-// Jacobian; that of a recurrence is transposed.
+// The body of a chain is linear in its cotangents, so its derivative is the transposed Jacobian.
+// The derivative of the body of a recurrence must be transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace bppsa;
 // Transposition
 //===----------------------------------------------------------------------===//
 
-/// The structure of the transpose of a matrix with structure `structure`.
+/// Returns the structure of the transpose of a matrix with `structure`.
 static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
   MLIRContext *context = structure.getContext();
   SmallVector<jacobian::StructureAttr> parts = llvm::map_to_vector(structure.getParts(), transpose);

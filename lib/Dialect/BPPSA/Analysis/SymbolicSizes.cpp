@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// More symbols than a module has.
+/// An upper bound for the number of symbols of a module.
 static constexpr unsigned kMaxSymbols = 256;
 
 AffineExpr SymbolicSizes::getOpaque(Value value, int64_t dim) {
@@ -69,7 +69,7 @@ AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
       .Default([&](Operation *) { return getOpaque(value, -1); });
 }
 
-/// The declared size of an argument of a function, or null.
+/// Returns the declared size of a function argument, or null.
 static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function || !argument.getOwner()->isEntryBlock())
@@ -78,8 +78,8 @@ static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
 }
 
-/// What the operation of `tensor` says of its size, in operations that are erased once they are
-/// read.
+/// Asks the operation that computes `tensor` for its size. Erases the operations that this creates
+/// after reading them.
 AffineExpr SymbolicSizes::getReified(OpResult tensor, int64_t dim) {
   struct : OpBuilder::Listener {
     void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {

@@ -1,4 +1,4 @@
-//===- TensorLiveness.cpp - memory of tensors in an order -----------------===//
+//===- TensorLiveness.cpp - peak memory of tensors ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// A size for each symbol of the module: that of the samples where arguments have them.
+/// Returns the assumed size of each symbol of the module: the batch size for symbols that are the
+/// size of a batch axis, and the length for all others.
 static SmallVector<AffineExpr> assumeSymbols(FunctionOpInterface function, AssumedSizes sizes) {
   MLIRContext *context = function.getContext();
   auto module = function->getParentOfType<ModuleOp>();
@@ -31,7 +32,8 @@ static SmallVector<AffineExpr> assumeSymbols(FunctionOpInterface function, Assum
   return symbols;
 }
 
-/// The tensor whose memory `result` is, or is made in; null where it has its own.
+/// Returns the tensor whose memory `result` aliases or overwrites; null if `result` has separate
+/// memory.
 static Value getSharedTensor(OpResult result) {
   Operation *op = result.getOwner();
   if (isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp,
@@ -41,7 +43,7 @@ static Value getSharedTensor(OpResult result) {
   if (!destinations)
     return {};
   Value destination = destinations.getTiedOpOperand(result)->get();
-  // What has other uses is copied.
+  // A destination with other uses is copied.
   bool isOverwritten = destination.getDefiningOp() && destination.hasOneUse() &&
                        !isa<tensor::EmptyOp, arith::ConstantOp>(destination.getDefiningOp());
   return isOverwritten ? destination : Value();
@@ -98,7 +100,7 @@ int64_t TensorLiveness::getPeak(ArrayRef<Operation *> order, size_t carried, siz
 }
 
 SmallVector<int64_t> TensorLiveness::getProfile(ArrayRef<Operation *> order) const {
-  // By storage: where it is made and where it was last used.
+  // For each memory, the positions of its first and last use.
   constexpr size_t kNever = ~size_t(0);
   SmallVector<std::pair<size_t, size_t>> lives(bytes.size(), {kNever, 0});
   auto use = [&](Value value, size_t position) {

@@ -1,4 +1,4 @@
-//===- VanishingValues.cpp - what is zero where cotangents are ------------===//
+//===- VanishingValues.cpp - values that vanish with cotangents -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,19 +12,19 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// What the result of a cell op is where an operand is zero.
+/// The effect of a zero operand on the result of a cell operation.
 enum class AtZero {
-  /// Zero.
+  /// The result is zero.
   Zero,
-  /// The sum of the other operands that are read so.
+  /// The result is zero if all other operands of this category are zero.
   Others,
-  /// Nothing is known.
+  /// Unknown.
   Unknown
 };
 
 static AtZero getAtZero(CellOpInterface cell, unsigned operand) {
   RowAccess access = cell.getRowAccess(operand);
-  // The vector of a product; its addend is read row by row.
+  // The vector and the addend of a product. The addend has the row access `Same`.
   if (cell.getWork() == CellWork::Product)
     return access == RowAccess::All || access == RowAccess::Same ? AtZero::Others : AtZero::Unknown;
   if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(cell))

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether plans of `algorithm` carry a number of levels or steps.
+/// Returns true if plans of `algorithm` have a number of levels or steps.
 static bool takesSize(ScanAlgorithm algorithm) {
   return algorithm == ScanAlgorithm::Hybrid || algorithm == ScanAlgorithm::Chunked;
 }

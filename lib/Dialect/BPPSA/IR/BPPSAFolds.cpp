@@ -1,4 +1,4 @@
-//===- BPPSAFolds.cpp - folds and canonicalisation ------------------------===//
+//===- BPPSAFolds.cpp - folds and canonicalization ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// A product with an all-zero vector is its addend.
+/// Replaces a product with a zero vector or matrix with its addend.
 LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
   if (!matchPattern(op.getVector(), m_AnyZeroFloat()) &&
       !matchPattern(op.getMatrix(), m_AnyZeroFloat()))

@@ -1,4 +1,4 @@
-//===- BPPSAOps.cpp - ops of bodies and graphs, effects -------------------===//
+//===- BPPSAOps.cpp - body and graph operations, effects ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@ using namespace bppsa;
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// Ops of a body
+// Operations of a body
 //===----------------------------------------------------------------------===//
 
 LogicalResult MatVecOp::verify() {
@@ -39,7 +39,7 @@ LogicalResult MatVecOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Graph level
+// Operations of a graph
 //===----------------------------------------------------------------------===//
 
 LogicalResult RunningStatisticOp::verify() {
@@ -58,7 +58,7 @@ LogicalResult DropoutOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Side effects: none on tensors; reads and writes once bufferized
+// Side effects: none on tensors; reads and writes after bufferization
 //===----------------------------------------------------------------------===//
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;

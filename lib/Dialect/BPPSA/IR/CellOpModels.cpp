@@ -1,4 +1,4 @@
-//===- CellOpModels.cpp - ops of other dialects in cells ------------------===//
+//===- CellOpModels.cpp - cell models of upstream operations --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,12 @@ using namespace bppsa;
 static constexpr CellWork kSimple = CellWork::Simple;
 
 //===----------------------------------------------------------------------===//
-// Elementwise ops
+// Elementwise operations
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An elementwise op; `slopes` are those with respect to its operands, opaque where there are none.
+/// An elementwise operation. `slopes` are the slopes with respect to its operands; missing slopes
+/// are opaque.
 template <typename OpTy, CellWork work, CellSlope... slopes>
 struct Elementwise : CellOpInterface::ExternalModel<Elementwise<OpTy, work, slopes...>, OpTy> {
   CellWork getWork(Operation *) const { return work; }
@@ -24,7 +25,8 @@ struct Elementwise : CellOpInterface::ExternalModel<Elementwise<OpTy, work, slop
     constexpr CellSlope all[] = {slopes..., CellSlope::Opaque};
     return operand < sizeof...(slopes) ? all[operand] : CellSlope::Opaque;
   }
-  // The default casts to `OpTy`, which is `Operation` for ops that share a model.
+  // The default implementation casts to `OpTy`, which is `Operation` for operations that share a
+  // model.
   Value emitRow(Operation *op, OpBuilder &builder, Type type, const RowReader &rows) const {
     return cloneForRow(builder, op, type, rows);
   }
@@ -41,7 +43,7 @@ struct Product : CellOpInterface::ExternalModel<Product, arith::MulFOp> {
   }
 };
 
-/// A constant of `type`, a float or a vector of floats.
+/// Creates a constant filled with `value`, of type `type`: a float or a vector of floats.
 Value createFilled(OpBuilder &builder, Location loc, Type type, double value) {
   TypedAttr entry = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -63,7 +65,7 @@ struct Quotient : CellOpInterface::ExternalModel<Quotient, arith::DivFOp> {
   }
 };
 
-/// A choice of one of two operands is a scale of one or zero.
+/// Selecting one of two operands scales it by one and the other by zero.
 struct Choice : CellOpInterface::ExternalModel<Choice, arith::SelectOp> {
   CellWork getWork(Operation *) const { return kSimple; }
   CellSlope getSlope(Operation *, unsigned operand) const {
@@ -118,7 +120,7 @@ Value Constant::emitRow(Operation *op, OpBuilder &builder, Type type, const RowR
   return vector::FromElementsOp::create(builder, loc, vector, entries);
 }
 
-/// The first row of a slice of a vector.
+/// Returns the first row of a slice of a vector.
 static Value getOffset(OpBuilder &builder, Location loc, ArrayAttr offsets) {
   return arith::ConstantIndexOp::create(builder, loc, cast<IntegerAttr>(offsets[0]).getInt());
 }
@@ -135,7 +137,7 @@ struct ExtractSlice : CellOpInterface::ExternalModel<ExtractSlice, vector::Extra
   }
 };
 
-/// A vector with another one written over a part of it.
+/// Overwrites a part of a vector with another vector.
 struct InsertSlice : CellOpInterface::ExternalModel<InsertSlice, vector::InsertStridedSliceOp> {
   CellWork getWork(Operation *) const { return CellWork::Move; }
   RowAccess getRowAccess(Operation *, unsigned operand) const {
@@ -152,7 +154,7 @@ Value InsertSlice::emitRow(Operation *op, OpBuilder &builder, Type, const RowRea
   int64_t rowsOfPart = insert.getSourceVectorType().getDimSize(0);
   Value offset = getOffset(builder, loc, insert.getOffsets());
   Value shifted = builder.createOrFold<arith::SubIOp>(loc, rows.row, offset);
-  // Rows before the part wrap around to large numbers.
+  // The index is unsigned, so rows before the part wrap around to large values.
   Value isInside =
       builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, shifted,
                                           arith::ConstantIndexOp::create(builder, loc, rowsOfPart));
@@ -171,9 +173,9 @@ static void attach(MLIRContext *context) {
   OpTy::template attachInterface<Elementwise<OpTy, work, slopes...>>(*context);
 }
 
-/// Attaches `work` to the elementwise ops of `dialect` that have no model yet.
+/// Attaches `work` to the elementwise operations of `dialect` that have no model yet.
 template <CellWork work> static void attachToRest(MLIRContext *context, StringRef dialect) {
-  // getRegisteredOperationsByDialect finds nothing in some contexts with all upstream dialects.
+  // getRegisteredOperationsByDialect is empty in some contexts with all upstream dialects.
   for (RegisteredOperationName name : context->getRegisteredOperations())
     if (name.getDialectNamespace() == dialect && name.hasTrait<OpTrait::Elementwise>() &&
         name.hasTrait<OpTrait::OneResult>())

@@ -1,4 +1,4 @@
-//===- CellOps.cpp - what ops of a cell are -------------------------------===//
+//===- CellOps.cpp - properties of operations in cells --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Of all ops
+// All operations
 //===----------------------------------------------------------------------===//
 
 int64_t bppsa::getRowInstructions(CellWork work) {
@@ -60,7 +60,7 @@ Value bppsa::cloneForRow(OpBuilder &builder, Operation *op, Type type, const Row
 }
 
 //===----------------------------------------------------------------------===//
-// Of this dialect
+// Operations of the bppsa dialect
 //===----------------------------------------------------------------------===//
 
 CellWork MatVecOp::getWork() { return CellWork::Product; }

@@ -13,7 +13,7 @@ using namespace bppsa;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// Checks that `packed` can be chunks of `plain`, which has one lane, in `lanes`.
+/// Checks that `packedType` holds chunks of `plainType`, which has one lane, in `lanes` lanes.
 static LogicalResult verifyChunks(Operation *op, Type plainType, Type packedType, int64_t lanes) {
   if (lanes <= 0)
     return op->emitOpError() << "lanes must be positive, found " << lanes;
@@ -52,7 +52,7 @@ LogicalResult UnpackChunksOp::verify() {
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// Memory that is read from `source` and written to `destination`; tensors have no effects.
+/// Adds a read of `source` and a write of `destination`. Tensors have no effects.
 static void getCopyEffects(OpOperand &source, MutableOperandRange destination, Effects &effects) {
   if (isa<MemRefType>(source.get().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &source);

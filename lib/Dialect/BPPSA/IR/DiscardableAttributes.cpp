@@ -1,11 +1,11 @@
-//===- DiscardableAttributes.cpp - attributes of functions and modules ----===//
+//===- DiscardableAttributes.cpp - verifiers of annotations ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What the arguments and results of a function are to a program: inputs, parameters,
-// gradients and their axes. docs/Attributes.md lists them.
+// Attributes that give arguments and results of functions their role in a program, such as input,
+// parameter or gradient, and describe their axes. docs/Attributes.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The attribute `what` of `op` must be `expected`, and is not.
+/// Emits the error that `attribute` of `op` must be `expected`.
 static LogicalResult refuse(Operation *op, NamedAttribute attribute, const Twine &expected) {
   return op->emitError() << "attribute '" << attribute.getName().getValue() << "' must be "
                          << expected << ", found " << attribute.getValue();
@@ -29,7 +29,7 @@ static LogicalResult refuseUnknown(Operation *op, NamedAttribute attribute, Stri
                          << "' for " << place << "; remove it";
 }
 
-/// Whether the attribute is one of `Attributes`.
+/// Returns true if the attribute is one of `Attributes`.
 template <typename... Attributes> static bool isAnyOf(NamedAttribute attribute) {
   return ((attribute.getName() == Attributes::getName()) || ...);
 }
@@ -43,16 +43,16 @@ namespace {
 struct BoundaryValue {
   FunctionOpInterface function;
   Type type;
-  /// All that is known of it.
+  /// All attributes of the value.
   DictionaryAttr attributes;
   StringRef place;
 
-  /// Once an array is a pointer, or its rank is not known, its type has no axes: null.
+  /// Returns null for pointers and unranked types, whose axes are unknown.
   ShapedType getShaped() const {
     auto shaped = dyn_cast<ShapedType>(type);
     return shaped && shaped.hasRank() ? shaped : ShapedType();
   }
-  /// Whether `axis` is one of the array, or -1 for none where `mayLack` is set.
+  /// Returns true if `axis` is an axis of the array or, if `mayLack` is set, -1.
   bool isAxis(int64_t axis, bool mayLack) const {
     ShapedType shaped = getShaped();
     return axis >= (mayLack ? -1 : 0) && (!shaped || axis < shaped.getRank());
@@ -63,7 +63,7 @@ struct BoundaryValue {
 };
 } // namespace
 
-/// The names of roles: what an argument or a result is. It is at most one of these.
+/// The names of roles. An argument or a result has at most one.
 static const StringRef roles[] = {
     attrs::Input::getName(),    attrs::Output::getName(),    attrs::Parameter::getName(),
     attrs::Gradient::getName(), attrs::Loss::getName(),      attrs::Target::getName(),
@@ -88,7 +88,7 @@ static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attri
   return success();
 }
 
-/// What is said of an array with another role, or of none, has no meaning.
+/// Checks that the value has one of the roles `wanted`; `attribute` has no meaning for others.
 static LogicalResult requireRole(const BoundaryValue &value, NamedAttribute attribute,
                                  ArrayRef<StringRef> wanted) {
   if (value.hasAny(wanted))
@@ -98,7 +98,7 @@ static LogicalResult requireRole(const BoundaryValue &value, NamedAttribute attr
          << " that has '" << llvm::join(wanted, "' or '") << "', found one without; remove it";
 }
 
-/// The map of a size of each dimension, or of sizes that elements are bounded by.
+/// Checks a map from symbols to the size of each dimension, or to upper bounds of elements.
 static LogicalResult verifySizes(const BoundaryValue &value, NamedAttribute attribute) {
   bool isShape = isAnyOf<attrs::Shape>(attribute);
   auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
@@ -196,7 +196,7 @@ LogicalResult BPPSADialect::verifyRegionResultAttribute(Operation *op, unsigned,
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Arrays have as many layouts as there are booleans.
+/// Checks that there is one boolean for each layout of the arrays.
 static LogicalResult verifyMixingLayouts(FunctionOpInterface function, NamedAttribute attribute) {
   auto layouts = dyn_cast<DenseBoolArrayAttr>(attribute.getValue());
   if (!layouts)
@@ -240,7 +240,7 @@ static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
 }
 
 LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  // Where emulated code comes from.
+  // Emulated code also has this attribute, so it is allowed on all operations.
   if (isAnyOf<attrs::Source>(attribute))
     return isa<StringAttr>(attribute.getValue()) ? success()
                                                  : refuse(op, attribute, "the name of a node");

@@ -1,4 +1,4 @@
-//===- MappingAttributes.cpp - what mappings can run ----------------------===//
+//===- MappingAttributes.cpp - verifiers of mappings ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ static bool isBlock(GPUKernel kernel) {
   return kernel == GPUKernel::BlockPerRow || kernel == GPUKernel::BlockPerColumn;
 }
 
-/// The threads that all blocks of such kernels have; none where that depends on sizes.
+/// Returns the threads per block that `kernel` requires; nullopt if the number depends on sizes.
 static std::optional<int64_t> getFixedThreads(GPUKernel kernel) {
   switch (kernel) {
   case GPUKernel::Cooperative:
@@ -123,7 +123,8 @@ std::string GPUMappingAttr::toString() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a block needs of the values that the first roots of a body need.
+/// The resources that a block needs for the values that a set of roots depends on: rows, and
+/// columns of the matrices.
 struct BlockNeeds {
   int64_t rows = 1;
   SmallVector<int64_t> columns;
@@ -156,7 +157,8 @@ static BlockNeeds getBlockNeeds(Block &body, ValueRange roots) {
   return needs;
 }
 
-/// Checks that a block of `mapping` has a thread for each row, and registers for what it keeps.
+/// Checks that a block of `mapping` has enough threads for all rows and enough registers for the
+/// matrices that it keeps.
 static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRange roots) {
   BlockNeeds needs = getBlockNeeds(op->getRegion(0).front(), roots);
   int64_t parts = mapping.getParts(), threads = mapping.getThreads(), entries = 0;
@@ -175,13 +177,13 @@ static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRan
   return success();
 }
 
-/// Says that `op` cannot be mapped to the kernel of `mapping`, but to `kernels`.
+/// Emits the error that `op` cannot be mapped to the kernel of `mapping`, only to `kernels`.
 static LogicalResult refuse(Operation *op, GPUMappingAttr mapping, const Twine &kernels) {
   return op->emitOpError("cannot be mapped to '")
          << stringifyGPUKernel(mapping.getKernel()) << "'; use " << kernels;
 }
 
-/// Checks the mapping of the columns.
+/// Checks the mapping of the columns of a transition.
 static LogicalResult verifyColumns(TransitionOp op, GPUMappingAttr mapping) {
   bool hasOffset = !op.getInjected().empty();
   ValueRange roots = op->getRegion(0).front().getTerminator()->getOperands();
@@ -201,7 +203,7 @@ static LogicalResult verifyColumns(TransitionOp op, GPUMappingAttr mapping) {
   return byThreadsOrTiles ? success() : verifyBlock(op, mapping, roots);
 }
 
-/// Checks the mapping of a loop over time with `numStates` states.
+/// Checks the mapping of a time loop.
 static LogicalResult verifyLoop(Operation *op, GPUMappingAttr mapping, bool hasStates,
                                 bool hasSums) {
   Block &body = op->getRegion(0).front();
@@ -253,7 +255,7 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
     return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
   if (!holds(LaneContents::Chunks))
     return verifyNotPacked(op);
-  // Expansion reads it after packing.
+  // This mapping is read after packing, when the chain is expanded.
   auto chain = dyn_cast<ChainOp>(op);
   if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked)
     return op->emitOpError("has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan "

@@ -1,11 +1,11 @@
-//===- ResultShapes.cpp - sizes of results from operands ------------------===//
+//===- ResultShapes.cpp - result shapes from operands ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes that the type of a result states come from it; the others are numbers of steps and of
-// samples (blocks of samples, once packed).
+// Static sizes come from the type of a result. Dynamic sizes are numbers of steps and of samples,
+// or of blocks of samples in packed arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Of an op whose results have the shapes of its `destinations`.
+/// Reifies the shapes of an operation whose results have the shapes of `destinations`.
 static LogicalResult reifyDestinations(OpBuilder &builder, Operation *op, ValueRange destinations,
                                        ReifiedRankedShapedTypeDims &shapes) {
   for (auto [result, destination] : llvm::zip(op->getResults(), destinations))
@@ -35,11 +35,11 @@ static OpFoldResult addOne(OpBuilder &builder, Location loc, OpFoldResult size) 
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The numbers of steps and rows of a time loop, from its operands.
+/// The number of steps and rows of a time loop, derived from its operands.
 struct LoopSizes {
   OpBuilder &builder;
   Location loc;
-  /// Arrays with a time axis, and without.
+  /// Arrays with a time axis, and arrays without.
   SmallVector<Value> sequences, states;
   Value steps;
   bool isPacked;
@@ -58,8 +58,8 @@ struct LoopSizes {
     return tensor::getMixedSize(builder, loc, hasTime ? sequences[0] : states[0],
                                 getRowDim(hasTime));
   }
-  /// Of dimension `dim` of an array with a time axis of steps, and one slot more for a trajectory,
-  /// or without one.
+  /// Returns the size of dimension `dim` of an array with or without a time axis. A trajectory has
+  /// one more slot than steps.
   OpFoldResult get(int64_t dim, bool hasTime, bool isTrajectory = false) const {
     if (dim == getRowDim(hasTime))
       return getRows();
@@ -146,7 +146,7 @@ LogicalResult ReduceSumsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTy
   return success();
 }
 
-/// Plain arrays are `[T, B, N]` or `[B, N]`, packed ones `[ceil(B/L), T, N, L]` or
+/// Plain arrays have the shape `[T, B, N]` or `[B, N]`, packed arrays `[ceil(B/L), T, N, L]` or
 /// `[ceil(B/L), N, L]`.
 LogicalResult PackLanesOp::reifyResultShapes(OpBuilder &builder,
                                              ReifiedRankedShapedTypeDims &shapes) {

@@ -1,4 +1,4 @@
-//===- RunningSumOps.cpp - sums that go on from loop to loop --------------===//
+//===- RunningSumOps.cpp - sums that span several loops -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -59,7 +59,7 @@ LogicalResult FinishSumsOp::verify() {
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// Tensors have no effects.
+/// Adds `effect` on `operand`. Tensors have no effects.
 static void addEffect(OpOperand &operand, MemoryEffects::Effect *effect, Effects &effects) {
   if (isa<MemRefType>(operand.get().getType()))
     effects.emplace_back(effect, &operand);

@@ -1,4 +1,4 @@
-//===- BodyRewrites.cpp - bodies made ready for emission ------------------===//
+//===- BodyRewrites.cpp - rewrites of bodies before lowering --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,14 +15,14 @@ static void eraseUnused(Block &body) {
       op.erase();
 }
 
-/// The product that `value` is, where nothing else uses it.
+/// Returns the product that computes `value` if it has no other use.
 static MatVecOp getOnlyProduct(Value value) {
   auto product = value.getDefiningOp<MatVecOp>();
   return product && product->hasOneUse() ? product : MatVecOp();
 }
 
-/// Rewrites `product + other` to a product with an addend, at `sum`. Returns the
-/// sum of the old and new addend where there is one: it may be rewritten again.
+/// Replaces `sum`, which is `product + other`, with a product with an addend. If the product
+/// already has an addend, returns the sum of both addends, which may be fused again.
 static arith::AddFOp fuseSum(arith::AddFOp sum, MatVecOp product, Value other) {
   OpBuilder builder(sum);
   arith::AddFOp inner;
@@ -69,7 +69,7 @@ void bppsa::addInjection(Block &body, ArrayRef<int64_t> injectInto, unsigned fir
     BlockArgument cotangent = body.getArgument(firstState + state);
     BlockArgument injected = body.insertArgument(position + i, cotangent.getType(), loc);
     auto sum = arith::AddFOp::create(builder, loc, cotangent, injected);
-    // Two sequences may enter the same state: the second adds to the first sum.
+    // Several sequences may be injected into the same state: each adds to the previous sum.
     cotangent.replaceAllUsesExcept(sum, sum);
   }
 }

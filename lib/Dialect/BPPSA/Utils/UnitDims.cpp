@@ -1,4 +1,4 @@
-//===- UnitDims.cpp - dimensions of size 1 of results ---------------------===//
+//===- UnitDims.cpp - removal of unit dimensions --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,7 +31,7 @@ bool bppsa::dropUnitDim(IRRewriter &rewriter, linalg::GenericOp generic, unsigne
 }
 
 namespace {
-/// A slice of one operand of a concatenation is a slice of that operand.
+/// Replaces a slice of a concatenation that lies within one operand with a slice of the operand.
 struct SliceOperand : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -63,7 +63,7 @@ struct SliceOperand : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// A slice of all of an array is that array.
+/// Removes slices of the whole array.
 struct SliceWhole : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 

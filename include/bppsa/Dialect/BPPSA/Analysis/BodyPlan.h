@@ -1,14 +1,14 @@
-//===- BodyPlan.h - how a body is evaluated row by row ----------*- C++ -*-===//
+//===- BodyPlan.h - row-wise evaluation of a body ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A body value of type vector<N> is N rows of lanes. Elementwise operations act
-// on each row alone, so a whole group of them is one loop over rows with every
-// intermediate value in a register. A matrix-vector product needs all rows of
-// its vector, so that vector must be in memory before the loop begins. The plan
-// cuts a body into as few such loops ("units") as these rules allow.
+// A body value of type vector<N> is lowered to N rows of lanes. Elementwise operations read only
+// the same row of their operands, so a group of them becomes one loop over rows that keeps every
+// intermediate value in a register. A matrix-vector product reads all rows of its vector, which
+// must be in memory before the loop begins. The plan divides a body into the fewest such loops
+// ("units") that these rules allow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,37 +21,37 @@
 
 namespace bppsa {
 
-/// A sum of products that is accumulated in registers:
-/// `result = products[0] + products[1] + ... + addend` (the addend may be null).
+/// A sum of products that is accumulated in registers: `result = products[0] + products[1] + ... +
+/// addend`. The addend may be null.
 struct ProductSum {
   mlir::Value result;
   llvm::SmallVector<MatVecOp> products;
   mlir::Value addend;
 };
 
-/// One loop over `rows` rows.
+/// A loop over `rows` rows.
 struct RowUnit {
   int64_t stage;
   int64_t rows;
-  /// Sums of products accumulated before the elementwise part of each row.
+  /// Sums of products that are accumulated before the elementwise part of each row.
   llvm::SmallVector<ProductSum> sums;
-  /// Values whose rows are written to memory.
+  /// Values whose rows the unit writes to memory.
   llvm::SmallVector<mlir::Value> stored;
 };
 
 class BodyPlan {
 public:
-  /// Plans `body`, the last `numCaptures` arguments of which are captures.
-  /// Fails, after a diagnostic, where an operation has no row-wise evaluation.
+  /// Plans `body`, whose last `numCaptures` arguments are captures. Fails with a diagnostic if an
+  /// operation cannot be evaluated row by row.
   static llvm::FailureOr<BodyPlan> create(mlir::Block &body, unsigned numCaptures);
 
   llvm::ArrayRef<RowUnit> getUnits() const { return units; }
-  /// Whether `value` is an argument that is an array without lanes.
+  /// Returns true if `value` is a captured argument, an array without lanes.
   bool isCapture(mlir::Value value) const;
-  /// Whether rows of `value` are loaded from memory by the unit at `stage`.
+  /// Returns true if `unit` loads rows of `value` from memory.
   bool isLoadedAt(mlir::Value value, const RowUnit &unit) const;
-  /// Whether the rows of result `result` may be written over those of argument
-  /// `argument`: nothing reads the argument after that, or in another row.
+  /// Returns true if rows of result `result` may overwrite rows of argument `argument`. This
+  /// requires that no later unit and no other row reads the argument.
   bool canOverwrite(unsigned argument, unsigned result) const;
 
 private:
@@ -62,9 +62,9 @@ private:
   RowUnit &getUnit(int64_t stage, int64_t rows);
   void addStored(mlir::Value value);
   void addNeeded(mlir::Value value, RowUnit &unit, llvm::DenseSet<mlir::Value> &seen);
-  /// Stage in which a row of `value` can be had.
+  /// Returns the first stage in which a row of `value` is available.
   int64_t getStage(mlir::Value value) const;
-  /// Last stage at whose end all rows of `value` are in memory.
+  /// Returns the stage after which all rows of `value` are in memory.
   int64_t getMemoryStage(mlir::Value value) const;
   bool isLazy(mlir::Value value) const { return lazy.contains(value); }
   bool isInMemoryAtEntry(mlir::Value value) const;
@@ -72,19 +72,19 @@ private:
   mlir::Block *body = nullptr;
   unsigned firstCapture = 0;
   llvm::DenseMap<mlir::Value, int64_t> stages;
-  /// Values that must be in memory: as a whole they are an operand.
+  /// Values that must be in memory because an operation reads all of their rows.
   llvm::SetVector<mlir::Value> inMemory;
-  /// Cheap values that every user evaluates anew.
+  /// Cheap values that every user recomputes.
   llvm::DenseSet<mlir::Value> lazy;
-  /// Products that are summed into the accumulator of their only user.
+  /// Products that are accumulated in the registers of their only user.
   llvm::DenseSet<mlir::Value> fused;
   llvm::SmallVector<RowUnit> units;
 };
 
-/// Number of rows of a body value.
+/// Returns the number of rows of a body value.
 int64_t getNumRows(mlir::Value value);
 
-/// The bytes of the matrices that a step of `body` multiplies by.
+/// Returns the total size, in bytes, of the matrices that one step of `body` multiplies by.
 int64_t getMatrixBytes(mlir::Region &body);
 
 } // namespace bppsa

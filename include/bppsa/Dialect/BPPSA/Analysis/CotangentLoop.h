@@ -11,65 +11,66 @@
 
 namespace bppsa {
 
-/// The parts of a chain after bufferization; of a transition, which has no seeds.
+/// The parts of a bufferized chain or transition. A transition has no seeds.
 struct CotangentLoop {
   mlir::Operation *op;
   mlir::Block *body;
   mlir::ValueRange saved, seeds, injected, factors, captures, destinations;
   llvm::ArrayRef<int64_t> injectInto, sumWith;
   bool reverse;
-  /// Whether the sums are one vector.
+  /// True if all sums are stored in one flat vector.
   bool flatSums;
-  /// Rows of each state.
+  /// Number of rows of each state.
   llvm::SmallVector<int64_t> stateSizes;
 
-  // Destinations, after those of the cotangents of initial states.
+  // Returns the destinations of the emitted sequences.
   mlir::ValueRange getEmitted() const;
   mlir::ValueRange getSums() const;
 
   size_t getNumStates() const { return stateSizes.size(); }
   int64_t getStateSize(size_t i) const { return stateSizes[i]; }
-  /// That of cotangents.
+  /// Returns the element type of the cotangents.
   mlir::Type getElementType() const;
-  /// Rows of all states together.
+  /// Returns the number of rows of all states together.
   int64_t getTotalSize() const;
 };
 
 CotangentLoop getCotangentLoop(ChainOp op);
 CotangentLoop getCotangentLoop(TransitionOp op);
 
-/// What a loop over a chain computes beside the cotangents of the states.
+/// Optional parts of a link.
 struct LinkOptions {
-  /// Adds the injected sequences: without them the loop is linear in its start.
+  /// Adds the injected cotangents. Without them, the loop is linear in its seed.
   bool inject = true;
-  /// Writes the emitted sequences, and adds up the sums.
+  /// Writes the emitted sequences and accumulates the sums.
   bool emit = true;
 };
 
-/// The link of `loop` as a loop with `options` evaluates it: its arguments are the
-/// saved values, the cotangents of the states, the injected values where they are
-/// added, and the captures.
+/// Clones the link of `loop` with the parts that `options` selects. The arguments of the clone are
+/// the saved values, the cotangents of the states, the injected values if `options.inject` is set,
+/// and the captures.
 std::unique_ptr<mlir::Region> cloneLink(const CotangentLoop &loop, LinkOptions options);
 
-/// What the affine maps g -> A g + s of runs of links of one loop have in common.
+/// The layout of the affine maps g -> A g + s of runs of links of one loop.
 struct AffineMapLayout {
-  /// Rows of A.
+  /// Number of rows of A.
   int64_t size;
-  /// Whether cotangents are injected.
+  /// True if cotangents are injected, so that the map has an offset s.
   bool hasOffset;
-  /// Whether A is a diagonal, which is one column.
+  /// True if A is diagonal. A diagonal is stored as one column.
   bool isDiagonal;
-  /// Whether rows of A lie one after the other, not columns; there is no offset then.
+  /// True if A is stored by rows instead of columns. Maps stored by rows have no offset.
   bool byRows = false;
 
-  /// By the structure that `bppsa-infer-structure` gave the chain: any matrix without one.
+  /// Derives the layout from the structure that `bppsa-infer-structure` attached to the chain.
+  /// Without a structure, A is a dense matrix.
   static AffineMapLayout get(const CotangentLoop &loop);
-  /// Of the transition that `op` applies.
+  /// Returns the layout of the transition that `op` applies.
   static AffineMapLayout get(ApplyTransitionOp op);
 
-  /// Columns of A that are stored.
+  /// Returns the number of stored columns of A.
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
-  /// All columns that are stored.
+  /// Returns the number of stored columns, including the offset.
   int64_t getNumColumns() const { return getNumMatrixColumns() + (hasOffset ? 1 : 0); }
 };
 

@@ -1,4 +1,4 @@
-//===- Dependences.h - what the values of a step depend on ------*- C++ -*-===//
+//===- Dependences.h - dependences of values in a step ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,28 +13,29 @@
 
 namespace bppsa {
 
-/// What a value depends on, besides sizes; each includes those before it.
+/// The inputs of a step that a value depends on, apart from sizes. Each level includes the levels
+/// before it.
 enum class Dependence { Constants, Parameters, Data, Targets };
 
-/// What `op` and its regions use of values around it.
+/// Returns the operands of `op` and the values from above that its regions use.
 llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 
-/// The operands of `op` in their order, and after them what else its regions capture of values that
-/// `isCounted` says.
+/// Returns the operands of `op` in order, followed by the other values from above that its regions
+/// use and `isCounted` accepts.
 llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op,
                                              llvm::function_ref<bool(mlir::Value)> isCounted);
 
-/// That of argument `number` of `function` where it is called. Targets and weights are of the loss;
-/// arguments that are neither these nor parameters are data, but memory for gradients is none.
+/// Returns the dependence of argument `number` of `function`. Arguments that are neither targets,
+/// weights of the loss nor parameters are data. Memory for gradients counts as constant.
 Dependence getArgumentDependence(mlir::FunctionOpInterface function, unsigned number);
 
-/// What the values of a function of one block depend on.
+/// The dependences of all values of a function with a single block.
 class Dependences {
 public:
   explicit Dependences(mlir::FunctionOpInterface function);
 
   Dependence get(mlir::Value value) const { return dependences.lookup(value); }
-  /// That of the results of `op`.
+  /// Returns the dependence of the results of `op`.
   Dependence get(mlir::Operation *op) const {
     return op->getNumResults() == 0 ? Dependence::Constants : get(op->getResult(0));
   }

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The link of a chain is linear in its cotangents. Where every path from a cotangent
-// to what the link yields passes at most one product with a captured matrix, its
-// transposed Jacobian is a sum of terms `diag(left) M diag(right)`: that of an RNN is
-// W^T diag(d), that of a GRU with a linear reset a diagonal and three such terms. Its
-// entries are then products of a few numbers, and no link has to be applied to columns.
+// The link of a chain is linear in its cotangents. If every path from a cotangent to a yielded
+// cotangent contains at most one product with a captured matrix, the transposed Jacobian is a sum
+// of terms `diag(left) M diag(right)`. For an RNN it is W^T diag(d); for a GRU with a linear reset
+// it is a diagonal plus three such terms. The entries of the Jacobian are then short products that
+// can be computed directly, without applying the link to columns of a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,20 @@ namespace bppsa {
 
 /// The link of a chain as a sum of terms.
 struct LinearForm {
-  /// The form of the link of `chain`; nothing where a value of it is no such sum
-  /// and where the link is a graph.
+  /// Returns the linear form of the link of `chain`. Returns nullopt if a yielded cotangent is not
+  /// such a sum or if the link is a graph.
   static std::optional<LinearForm> get(ChainOp chain);
 
-  /// The scales of terms, yielded by a block whose arguments are those of the link without its
-  /// cotangents: saved vectors, then captures. It has no other values that nothing needs.
+  /// Computes the scales of the terms. The region has one block, which yields the scales. The
+  /// arguments of the block are the saved vectors and the captures of the link. The block contains
+  /// no dead operations.
   std::unique_ptr<mlir::Region> scales;
-  /// Each has numbers of `scales` and of captures.
+  /// The terms, as indices of values that `scales` yields and of captures.
   llvm::SmallVector<TermAttr> terms;
 
-  /// FLOPs of the entries of the Jacobian, given the scales: a multiplication for each scale of a
-  /// term at each entry of its matrix, and an addition for each term but the first.
+  /// Returns the FLOPs to compute the entries of the Jacobian from the scales: one multiplication
+  /// for each scale of a term and entry of its matrix, and one addition for each term but the
+  /// first.
   int64_t countEntryFlops(llvm::ArrayRef<int64_t> stateSizes) const;
 };
 

@@ -1,4 +1,4 @@
-//===- MemoryAccesses.h - what calls of kernels use of memory ----*- C++ -*-===//
+//===- MemoryAccesses.h - memory accesses of kernel calls -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,28 +13,29 @@
 
 namespace bppsa {
 
-/// An array, an allocation or an argument of its function, that an operation uses, and whether it
-/// may write it. Different arrays do not overlap.
+/// An array that an operation uses, and whether the operation may write it. The array is an
+/// allocation or an argument of the function. Different arrays do not overlap.
 struct MemoryAccess {
   mlir::Value array;
   bool isWrite;
 };
 
-/// The arrays that `op`, with all that is in it, may write.
+/// Returns the arrays that `op` and its regions may write.
 llvm::SmallDenseSet<mlir::Value> getWrittenArrays(mlir::Operation *op);
 
-/// The number of the argument of `function` that `value` is a view of.
+/// Returns the index of the argument of `function` that `value` is a view of, or nullopt.
 std::optional<unsigned> getViewedArgument(mlir::func::FuncOp function, mlir::Value value);
 
-/// The arguments whose memory `function` may write; all where it is not defined here.
+/// Returns the arguments whose memory `function` may write; all of them if `function` is external.
 llvm::BitVector getWrittenArguments(mlir::func::FuncOp function);
 
-/// The arrays that `operands` are views of, each once, written where `isWritten(i)` for one of its
-/// operands i; nothing where one is a view of what is not known.
+/// Returns the arrays that `operands` are views of, without duplicates. An array is written if
+/// `isWritten(i)` holds for an operand i that views it. Returns nullopt if an operand is a view of
+/// an unknown array.
 std::optional<llvm::SmallVector<MemoryAccess>>
 getArrayAccesses(mlir::ValueRange operands, llvm::function_ref<bool(unsigned)> isWritten);
 
-/// Whether two operations with these accesses must keep their order.
+/// Returns true if two operations with these accesses must keep their order.
 bool conflict(llvm::ArrayRef<MemoryAccess> a, llvm::ArrayRef<MemoryAccess> b);
 
 } // namespace bppsa

@@ -1,13 +1,14 @@
-//===- ParameterSide.h - cotangents and gradients of parameters -*- C++ -*-===//
+//===- ParameterSide.h - operations of parameter gradients ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A value is a parameter's if only gradients of parameters need it and nothing on the way to them
-// reads anything that depends on the data: after it, no layer is left to go through. The operation
-// that makes it out of cotangents and activations is the W of a layer. That is a greatest fixpoint:
-// the sum of two contributions to one gradient is a parameter's if both are.
+// A value is on the parameter side if only parameter gradients use it and no operation between it
+// and these gradients reads other values that depend on the data. The operation that computes such
+// a value from cotangents and activations is the weight-gradient operation (W) of a layer. The
+// parameter side is a greatest fixpoint: the sum of two contributions to a gradient belongs to it
+// if both contributions do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +20,31 @@
 
 namespace bppsa {
 
-/// Tells the operations of a backward pass that are W from the others. Values and operations are
-/// numbers, in the order in which they are added: results of operations on tensors, or contents of
-/// arrays in memory.
+/// Separates the W operations of a backward pass from the others. Values are results of tensor
+/// operations or contents of arrays in memory. Values and operations are numbered in the order in
+/// which they are added.
 class ParameterSide {
 public:
   unsigned addValue(Dependence dependence);
-  /// Notes a use of `value`, as the gradient of a parameter or as something else.
+  /// Records a use of `value`, either as a parameter gradient or in another operation or result.
   void addUse(unsigned value, bool isGradient);
-  /// An operation of the backward pass that depends on more than constants and makes `made` out of
-  /// `read`. `isMovable`: it has no other effect.
+  /// Adds an operation of the backward pass that reads the values `read` and computes the values
+  /// `made`. The operation must depend on more than constants. `isMovable` states that it has no
+  /// other effects.
   unsigned addOp(llvm::ArrayRef<unsigned> read, llvm::ArrayRef<unsigned> made, bool isMovable);
 
-  /// After all are there.
+  /// Computes the parameter side. Call this after all values, uses and operations have been added.
   void run();
   bool isParameter(unsigned op) const { return ops[op].isParameter; }
-  /// Whether the value is a parameter's.
+  /// Returns true if the value is on the parameter side.
   bool isParameterValue(unsigned value) const;
-  /// The operations that read `value`.
+  /// Returns the operations that read `value`.
   llvm::ArrayRef<unsigned> getReaders(unsigned value) const { return values[value].readers; }
 
 private:
   struct ValueUses {
     Dependence dependence = Dependence::Constants;
-    /// Whether an operation of the backward pass makes it.
+    /// True if an operation of the backward pass computes the value.
     bool isMade = false;
     bool isGradient = false, isUsedElsewhere = false;
     llvm::SmallVector<unsigned, 2> readers;
@@ -50,7 +52,8 @@ private:
   struct Op {
     llvm::SmallVector<unsigned, 4> read, made;
     bool isMovable = false;
-    /// Whether it works on values of parameters alone, to make such values.
+    /// True if the operation computes values of the parameter side from values of the parameter
+    /// side.
     bool isParameterSide = true;
     bool isParameter = false;
   };

@@ -1,4 +1,4 @@
-//===- RunningSums.h - what sums take while they are made -------*- C++ -*-===//
+//===- RunningSums.h - memory of sums over time steps -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,37 +11,39 @@
 
 namespace bppsa {
 
-/// The most running sums of one chain and the samples of one vector, in bytes, that are added to
-/// slab by slab while the chain goes on: more of them would leave the second-level cache each time.
+/// Maximum bytes of running sums, for one chain and the samples of one vector, that are updated
+/// slab by slab while the chain runs. Larger sums would be evicted from the L2 cache between slabs.
 inline constexpr int64_t kMaxRunningSumBytes = 512 * 1024;
 
-/// The running sums from which on a sum behind its chain is a matrix product.
+/// Minimum bytes of running sums for which a sum after its chain is lowered to a matrix product.
 inline constexpr int64_t kMinLargeSumBytes = 256 * 1024;
 
-/// The running sums of `sum`, an `outer_sum`, `step_sum` or `add_to_sums` with lanes, for the
-/// samples of one vector, in bytes.
+/// Returns the bytes of the running sums of `sum` for the samples of one vector. `sum` is an
+/// `outer_sum`, `step_sum` or `add_to_sums` with lanes.
 int64_t getRunningSumBytes(mlir::Operation *sum);
 
-/// Whether `op`, a chain or a sum, is in a scope of `bppsa-block-time`: the chain makes the sums on
-/// its way.
+/// Returns true if `op`, a chain or a sum, is inside a scope that `bppsa-block-time` created. The
+/// chain then accumulates the sums while it runs.
 bool isInTimeBlocks(mlir::Operation *op);
 
-/// The packed sequences that such a sum reads.
+/// Returns the packed sequences that `sum` reads.
 mlir::OperandRange getSummed(mlir::Operation *sum);
 
-/// Whether `op` is such a sum on memory of a sequence that `chain` emits, or of one that it reads:
-/// then it has as many steps.
+/// Returns true if `op` is a sum over memory that `chain` emits or reads. Both then have the same
+/// number of steps.
 bool sumsSequenceOf(mlir::Operation *op, ChainOp chain);
-/// The same of one that it emits.
+/// Returns true if `op` is a sum over memory that `chain` emits.
 bool sumsEmittedOf(mlir::Operation *op, ChainOp chain);
 
-/// Those of `sums` that one chain makes block by block: all that `isEmitted` says to read what it
-/// emits, if their running sums take up to `maxBytes`, and the others as they fit beside these.
+/// Returns the subset of `sums` that one chain accumulates block by block. All sums accepted by
+/// `isEmitted` are chosen if their running sums together fit in `maxBytes`. The other sums are
+/// added in order as long as they fit in the remaining bytes.
 llvm::SmallVector<mlir::Operation *>
 chooseSums(llvm::ArrayRef<mlir::Operation *> sums,
            llvm::function_ref<bool(mlir::Operation *)> isEmitted, int64_t maxBytes);
 
-/// The number of samples that an `outer_sum` or `step_sum` adds up; null where every lane has one.
+/// Returns the number of samples that an `outer_sum` or `step_sum` adds up; null if every lane
+/// holds a sample.
 mlir::Value getSummedBatch(mlir::Operation *sum);
 
 } // namespace bppsa

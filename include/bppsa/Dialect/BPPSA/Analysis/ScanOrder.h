@@ -1,31 +1,25 @@
-//===- ScanOrder.h - the order of the operations of scans -------*- C++ -*-===//
+//===- ScanOrder.h - order of the operations of scans -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The order of the operations of a scan plan is written here and nowhere else, for
-// any number n of links. An emitter decides what numbers, loops and operations are:
-// `ScanSchedule` lists them for a known n, and `bppsa-expand-scan` makes loops.
+// This file is the only definition of the order of operations in a scan plan, for any number n of
+// links. An emitter decides how indices, loops and operations are represented: `ScanSchedule` lists
+// the operations for a known n, and `bppsa-expand-scan` emits loops.
 //
-// A scan has the elements 0 to n. Element 0 is the seed, a vector; the matrix of
-// element k is that of link k. At the end the vector of element k is what enters link
-// k, for k >= 1.
+// A scan has the elements 0 to n. Element 0 is the seed, a vector. Element k is the matrix of link
+// k. After the scan, the vector of element k is the cotangent that enters link k, for k >= 1.
 //
 // An emitter has a type `Index` with
-//
 //   constant(c)  add(a, b)  sub(a, b)  mul(a, b)  div(a, b)  shl(a, b)  min(a, b)
-//
-// and loops, whose bodies take the Index that runs from `lower` to `upper`, exclusive:
-//
-//   inParallel(lower, upper, body)      iterations do not depend on each other; there are
-//                                       none where upper is less than lower
-//   inOrder(lower, upper, step, body)   each iteration after the one before it
-//   inPairs(count, pair, first, others) `others(pair(i))` for the pairs 1 to count - 1 of a level,
-//   and
-//                                       `first(pair(0))`; none depends on another one. There is at
-//                                       least one pair
-//   beginSweep(sweep)                   names the part that follows
+// and loops, whose bodies take an Index that runs from `lower` (inclusive) to `upper` (exclusive):
+//   inParallel(lower, upper, body)      independent iterations; none if upper < lower
+//   inOrder(lower, upper, step, body)   sequential iterations
+//   inPairs(count, pair, first, others) calls `first(pair(0))` and `others(pair(i))` for the pairs
+//                                       1 to count - 1 of a level; the pairs are independent, and
+//                                       count is at least one
+//   beginSweep(sweep)                   begins the next sweep
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,31 +30,32 @@ namespace bppsa {
 
 enum class Sweep { Up, Middle, Down };
 
-/// Two neighbouring blocks of a level, by their last elements, and the last one of the two blocks
-/// after them, or the last of all.
+/// Two adjacent blocks of a level, given by their last elements, and the last element of the
+/// following pair of blocks (or the last of all elements).
 template <typename Index> struct ScanPair {
   Index left, right, next;
 };
 
-/// The scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2) on an array of any
-/// length: at most floor(log2 n) `levels` up, a linear scan over the roots of the blocks of
-/// 2^levels elements, and as many levels down. With floor(log2 n) levels it is the modified
-/// Blelloch scan; fewer make the hybrid one.
+/// Emits the scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2) for any
+/// number of links: up to floor(log2 n) levels of the up-sweep (`levels`), a linear scan over the
+/// roots of the blocks of 2^levels elements, and as many levels of the down-sweep. With floor(log2
+/// n) levels this is the modified Blelloch scan, with fewer the hybrid scan.
 ///
-/// Not among the operations are products with the identity, which are copies, those that
-/// end in element n on the way up, which nothing reads, and the matrix of link n.
+/// The scan omits products with the identity, which are copies. It also omits up-sweep products
+/// that end in element n, which are never read, and the matrix of link n.
 ///
-/// The blocks that begin at the seed have vectors in place of matrices, prefixes: that of the block
-/// up to element l enters link k, the last one of the next block or of all.
+/// Blocks that begin at the seed hold vectors (prefixes) instead of matrices. The prefix of the
+/// block that ends at element l enters link k, where k is the last link of the next block or of the
+/// chain.
 ///
 /// Operations of the emitter:
 ///
-///   linearize(k)             the matrix of link k
-///   compose(l, r)            matrix r becomes the product of first l, then r
-///   extend(l, r, k)          prefix r, which enters link k, is matrix r applied to prefix l
+///   linearize(k)             creates the matrix of link k
+///   compose(l, r)            matrix r becomes the product that applies l, then r
+///   extend(l, r, k)          prefix r, which enters link k, becomes matrix r applied to prefix l
 ///   enter(l, k)              vector k becomes prefix l
 ///   apply(m, to)             vector `to` becomes matrix m applied to vector m
-///   pushDown(l, r)           vector l becomes vector r, and vector r matrix l applied to it
+///   pushDown(l, r)           vector l becomes vector r; vector r becomes matrix l applied to it
 template <typename Emitter>
 void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index levels) {
   using Index = typename Emitter::Index;
@@ -102,19 +97,20 @@ void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index
   });
 }
 
-/// How a chunked scan takes its first chunk, which begins at the seed: at once, as one vector,
-/// which is less work; or aggregated to a matrix like the others, so that every sweep is one loop.
+/// How a chunked scan computes its first chunk, which begins at the seed. `Vector` runs the chunk
+/// directly, which is less work. `Matrix` aggregates it like the other chunks, so that every sweep
+/// is one loop.
 enum class FirstChunk { Vector, Matrix };
 
-/// Chunks of links. Every chunk but the last, and the first one where it is a vector, is aggregated
-/// to one matrix, the cotangent is carried across chunks by a product with each, and the chunks run
-/// from what enters them.
+/// Emits a chunked scan. Each chunk is aggregated into one matrix, except the last chunk and, with
+/// `FirstChunk::Vector`, the first. The cotangent is carried across chunks by one product per
+/// chunk. All chunks then run from the cotangent that enters them.
 ///
-/// Operations of the emitter, on chunks from 0 on:
+/// Operations of the emitter, for chunks numbered from 0:
 ///
-///   run(c)          what enters each link of chunk c, and leaves it
-///   aggregate(c)    the product of the matrices of the links of chunk c
-///   carry(c)        what enters chunk c + 1, from what enters chunk c
+///   run(c)          computes the cotangents that enter each link of chunk c and leave the chunk
+///   aggregate(c)    computes the product of the matrices of the links of chunk c
+///   carry(c)        computes the cotangent that enters chunk c + 1 from that of chunk c
 template <typename Emitter>
 void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks, FirstChunk first) {
   using Index = typename Emitter::Index;

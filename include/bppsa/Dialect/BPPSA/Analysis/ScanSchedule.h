@@ -1,17 +1,14 @@
-//===- ScanSchedule.h - the operations of a scan plan -----------*- C++ -*-===//
+//===- ScanSchedule.h - operations of a scan plan ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // A cotangent chain of n links is the exclusive scan of the n + 1 elements
-//
 //   a[0] = the seed, a vector;   a[k] = the matrix of the k-th link, 1 <= k <= n
-//
-// with the operator `left <> right = right * left`: the left operand is applied
-// first. This file lists, for a plan and a known n, the products that compute it, in
-// the order of ScanOrder.h. It knows nothing of IR: remarks, tests and cost models all
-// read the same list.
+// with the operator `left <> right = right * left`: the left operand is applied first. This file
+// lists the products of a plan for a known n, in the order of ScanOrder.h. It does not depend on
+// IR, so remarks, tests and cost models all use the same list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +26,8 @@ namespace bppsa {
 
 class PlanAttr;
 
-/// One operation. Values are numbered: 0 is the seed, k the matrix of the k-th
-/// link, and larger numbers are results of operations; each is written once.
+/// One operation. Values are numbered: 0 is the seed, k is the matrix of the k-th link, and larger
+/// numbers are results of operations. Each value is written once.
 struct ScanOperation {
   enum class Kind {
     Compose, ///< out = right * left, two matrices
@@ -50,37 +47,38 @@ struct ScanLevel {
   std::vector<ScanOperation> operations;
 };
 
-/// The operations of one plan for one number of links; nothing in it is dead.
+/// The operations of a plan for a known number of links. Every result is used.
 class ScanSchedule {
 public:
-  /// The linear scan.
+  /// Returns the linear scan.
   static ScanSchedule getLinear(int64_t numLinks, bool withInitial);
-  /// The modified Blelloch scan of the BPPSA paper.
+  /// Returns the modified Blelloch scan of the BPPSA paper.
   static ScanSchedule getBlelloch(int64_t numLinks, bool withInitial);
-  /// At most `numLevels` levels of the up-sweep, a linear scan over the roots
-  /// of the surviving blocks, and as many levels of the down-sweep.
+  /// Returns the hybrid scan: up to `numLevels` levels of the up-sweep, a linear scan over the
+  /// roots of the remaining blocks, and as many levels of the down-sweep.
   static ScanSchedule getHybrid(int64_t numLinks, int64_t numLevels, bool withInitial);
-  /// Chunks of `chunkSize` links: aggregate each, carry across, re-run each.
+  /// Returns the chunked scan with chunks of `chunkSize` links: aggregates each chunk, carries the
+  /// cotangent across chunks, and reruns each chunk.
   static ScanSchedule getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial,
                                  FirstChunk first = FirstChunk::Vector);
-  /// The schedule of `plan`, whose chunks begin with `first`; nothing where the plan leaves a
-  /// choice to the run time (`chunked` without a size).
+  /// Returns the schedule of `plan`. Chunked plans handle their first chunk as `first` says.
+  /// Returns nullopt if the plan leaves the chunk size to the run time.
   static std::optional<ScanSchedule> get(PlanAttr plan, int64_t numLinks, bool withInitial,
                                          FirstChunk first = FirstChunk::Vector);
 
   llvm::ArrayRef<ScanLevel> getLevels() const { return levels; }
   int64_t getNumLinks() const { return numLinks; }
-  /// Upper bound of the numbers of values, exclusive.
+  /// Returns one more than the largest value number.
   int64_t getNumValues() const { return numValues; }
-  /// The number of the value that enters the `link`-th link, 1 <= link <= n.
+  /// Returns the value that enters the `link`-th link, 1 <= link <= n.
   int64_t getEntering(int64_t link) const { return entering[link]; }
-  /// The value that leaves the last link, the cotangent of the initial state;
-  /// only for schedules made `withInitial`.
+  /// Returns the value that leaves the last link, the cotangent of the initial state. Requires a
+  /// schedule created with `withInitial`.
   int64_t getInitial() const { return initial; }
 
   int64_t count(ScanOperation::Kind kind) const;
   int64_t count(Sweep sweep, ScanOperation::Kind kind) const;
-  /// Number of products on the longest path; copies are free.
+  /// Returns the number of products on the longest path. Copies are free.
   int64_t getDepth() const;
 
 private:
@@ -89,9 +87,9 @@ private:
 
   explicit ScanSchedule(int64_t numLinks);
 
-  /// Appends an operation to level number `level`, which is of `sweep`, and gives its result.
+  /// Appends an operation to level `level`, which belongs to `sweep`, and returns its result.
   int64_t emit(ScanOperation::Kind kind, int64_t left, int64_t right, size_t level, Sweep sweep);
-  /// Adds the last link where it is asked for.
+  /// Adds the application of the last link if `withInitial` is set.
   void finish(bool withInitial);
 
   int64_t numLinks;

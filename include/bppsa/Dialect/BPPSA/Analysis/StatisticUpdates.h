@@ -1,4 +1,4 @@
-//===- StatisticUpdates.h - what computes running statistics ----*- C++ -*-===//
+//===- StatisticUpdates.h - updates of running statistics -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// The operations of the one block of `function` that only new running statistics need, the last
-/// one first. A microbatch reads the statistics that the one before it has left there, and may do
-/// so when all else is done.
+/// Returns the operations of the single block of `function` that are only needed for new running
+/// statistics, last operation first. A microbatch reads the statistics that the previous microbatch
+/// wrote, so these operations may run after all others.
 llvm::SetVector<mlir::Operation *> findStatisticUpdates(mlir::func::FuncOp function);
 
 } // namespace bppsa

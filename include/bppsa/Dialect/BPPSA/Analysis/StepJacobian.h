@@ -11,13 +11,13 @@
 
 namespace bppsa {
 
-/// The transposed Jacobian of one step of `loop`, a `bppsa.recurrence` or `bppsa.chain`, with
-/// respect to its states, which are laid one after the other. Null where the loop has no states
-/// and where its body is a graph.
+/// Returns the transposed Jacobian of one step of `loop`, a `bppsa.recurrence` or `bppsa.chain`,
+/// with respect to its concatenated states. Returns null if the loop has no states or its body is a
+/// graph.
 jacobian::MatrixType inferStepJacobian(mlir::Operation *loop);
 
-/// Fails, after a diagnostic, where `chain`, which is over vectors, does not have the structure
-/// of its link, or has terms of another one.
+/// Fails with a diagnostic if the structure or the terms attached to `chain`, a chain over vectors,
+/// differ from those inferred from its link.
 llvm::LogicalResult verifyInferredStructure(ChainOp chain);
 
 } // namespace bppsa

@@ -13,18 +13,17 @@
 
 namespace bppsa {
 
-/// Writes index values as affine expressions, to see that two of them are
-/// equal whatever the shapes at run time. Symbols are those of the module (see
-/// the argument attribute `bppsa.shape`); a value that is not understood is a
-/// dimension of its own.
+/// Converts index values to affine expressions, to prove that two sizes are equal for all shapes at
+/// run time. The symbols are those of the module (see the argument attribute `bppsa.shape`). Each
+/// value that cannot be analyzed becomes a separate dimension.
 class SymbolicSizes {
 public:
   mlir::AffineExpr get(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
-  /// The size of dimension `dim` of `tensor`.
+  /// Returns the size of dimension `dim` of `tensor`.
   mlir::AffineExpr getSize(mlir::Value tensor, int64_t dim);
 
-  /// Whether `lhs` and `rhs` are known to be equal.
+  /// Returns true if `lhs` and `rhs` are known to be equal.
   bool areEqual(mlir::AffineExpr lhs, mlir::AffineExpr rhs) const;
   bool areEqual(mlir::OpFoldResult lhs, mlir::OpFoldResult rhs, mlir::MLIRContext *context);
 
@@ -32,11 +31,12 @@ private:
   mlir::AffineExpr getOpaque(mlir::Value value, int64_t dim);
   mlir::AffineExpr getReified(mlir::OpResult tensor, int64_t dim);
 
-  /// The unknowns by value, and by tensor and dimension; -1 for the value itself.
+  /// Dimensions of unknown values, keyed by tensor and dimension. Index values have the dimension
+  /// -1.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> unknowns;
 };
 
-/// Whether `op` reads nothing of an array but a size of a known dimension.
+/// Returns true if `op` reads only a size of an array, in a constant dimension.
 bool readsSizeOnly(mlir::Operation *op);
 
 } // namespace bppsa

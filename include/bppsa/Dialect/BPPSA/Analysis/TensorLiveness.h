@@ -1,4 +1,4 @@
-//===- TensorLiveness.h - memory of tensors in an order ---------*- C++ -*-===//
+//===- TensorLiveness.h - peak memory of tensors ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,34 +14,35 @@ namespace bppsa {
 
 class SymbolicSizes;
 
-/// What sizes that only the run time knows count as.
+/// Values assumed for sizes that are only known at run time.
 struct AssumedSizes {
   int64_t batch, length;
 };
 
-/// The tensors that a function of one block makes, and the bytes that they take. Results have
-/// the memory of their destinations and views that of their sources. What the caller has the memory
-/// of, arguments and results of the function, does not count.
+/// The memory of the tensors that a function with a single block computes. A result shares the
+/// memory of its destination, and a view shares the memory of its source. Arguments and results of
+/// the function belong to the caller and do not count.
 class TensorLiveness {
 public:
   TensorLiveness(mlir::FunctionOpInterface function, AssumedSizes sizes);
 
-  /// The most bytes that are alive at a time where the operations run in `order`, all of the block.
+  /// Returns the peak number of live bytes if the operations run in `order`, which contains the
+  /// whole block.
   int64_t getPeak(llvm::ArrayRef<mlir::Operation *> order) const;
-  /// The same where the operations from number `carried` on run in the next step, at the end of the
-  /// first `forward` operations of that at the latest.
+  /// Returns the peak if the operations from index `carried` on are deferred to the next step and
+  /// finish within the first `forward` operations of that step.
   int64_t getPeak(llvm::ArrayRef<mlir::Operation *> order, size_t carried, size_t forward) const;
 
 private:
-  /// The bytes that are alive at each operation.
+  /// Returns the live bytes at each operation.
   llvm::SmallVector<int64_t> getProfile(llvm::ArrayRef<mlir::Operation *> order) const;
   int64_t getBytes(mlir::Value tensor, AssumedSizes sizes, SymbolicSizes &symbolic) const;
 
-  /// Sizes of the symbols of the module.
+  /// Assumed sizes of the symbols of the module.
   llvm::SmallVector<mlir::AffineExpr> symbols;
-  /// The number of the memory of each tensor; none for what does not count.
+  /// Index of the memory of each tensor. Tensors that do not count have no entry.
   llvm::DenseMap<mlir::Value, unsigned> storages;
-  /// By that number; 0 for memory of the caller.
+  /// Bytes by memory index; 0 for memory of the caller.
   llvm::SmallVector<int64_t> bytes;
 };
 

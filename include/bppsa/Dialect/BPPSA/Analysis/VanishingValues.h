@@ -1,11 +1,11 @@
-//===- VanishingValues.h - what is zero where cotangents are ----*- C++ -*-===//
+//===- VanishingValues.h - values that vanish with cotangents ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A link is a linear map, so a cotangent of zero stays zero for the rest of a chain to which
-// nothing is added on the way, and what is computed of it adds nothing to a sum.
+// A link is a linear map, so a zero cotangent stays zero until another cotangent is injected.
+// Values computed from it then contribute nothing to a sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@
 
 namespace bppsa {
 
-/// Which emitted values of `loop` are zero where the cotangents of all states and what is injected
-/// are, and all other arguments of the link are finite. Nothing where the cotangents that such a
-/// link yields need not be zero.
+/// Returns, for each emitted value of `loop`, whether it is zero if the cotangents of all states
+/// and the injected cotangents are zero and all other arguments are finite. Returns nullopt if the
+/// yielded cotangents may be nonzero in this case.
 std::optional<llvm::SmallVector<bool>> findVanishingEmitted(const CotangentLoop &loop);
 
 } // namespace bppsa

@@ -30,38 +30,39 @@
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.h.inc"
 
-// After the attributes: the dialect has typed access to those of operations.
+// Included after the attributes because the dialect has typed accessors for attributes of
+// operations.
 #include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"
 
 namespace bppsa {
-/// Whether `body`, that of a time loop, computes tensors of one sample (the graph form) rather
-/// than vectors: whether a tensor enters it or is yielded.
+/// Returns true if `body`, the body of a time loop, is in graph form: it takes or yields tensors of
+/// one sample instead of vectors.
 bool isGraphBody(mlir::Block &body);
 } // namespace bppsa
 
 namespace bppsa {
 
-/// The rarely used operands and attributes of a time loop.
+/// Optional operands and attributes of a time loop.
 struct LoopOptions {
   LoopOptions(bool reverse = false, mlir::Value steps = {}) : reverse(reverse), steps(steps) {}
 
   bool reverse;
-  /// The number of steps of a loop in graph form without sequences.
+  /// Number of steps of a loop in graph form without sequences.
   mlir::Value steps;
-  /// Lanes of packed arrays; null if they are not packed.
+  /// Number of lanes of packed arrays; null if the arrays are not packed.
   mlir::IntegerAttr lanes;
-  /// One for each result, in order, or none.
+  /// Either one destination for each result, in order, or none.
   llvm::SmallVector<mlir::Value> destinations;
 };
 
-/// The rarely used operands and attributes of a chain.
+/// Optional operands and attributes of a chain.
 struct ChainOptions : LoopOptions {
   /// Null for a linear chain.
   PlanAttr plan;
-  /// Of the links; null if they are not known.
+  /// Structure of the links; null if unknown.
   jacobian::StructureAttr structure;
   mlir::ArrayAttr terms;
-  /// The sums over steps and samples: their types, and the factor of each or `kNoFactor`.
+  /// Sums over steps and samples: the type of each sum, and the index of its factor or `kNoFactor`.
   llvm::SmallVector<mlir::Type> sums;
   llvm::SmallVector<int64_t> sumWith;
   llvm::SmallVector<mlir::Value> factors;
@@ -75,21 +76,21 @@ struct ChainOptions : LoopOptions {
 
 namespace bppsa {
 
-/// The options that `loop` was built with.
+/// Returns the options that `loop` was built with.
 LoopOptions getOptions(RecurrenceOp loop);
 ChainOptions getOptions(ChainOp loop);
 
-/// Of a sum without a factor, in `sum_with` of chains.
+/// Marks a sum without a factor in `sum_with` of chains.
 inline constexpr int64_t kNoFactor = -1;
 
-/// Fails, after a diagnostic, where `op` is a chain that sums what it yields:
-/// for lowerings that keep such sums apart.
+/// Fails with a diagnostic if `op` is a chain that sums yielded values. Lowerings without support
+/// for such sums call this.
 llvm::LogicalResult verifyNoSums(mlir::Operation *op);
 
-/// The time loops under `root` that have a direction.
+/// Returns the time loops nested in `root` that have a direction.
 llvm::SmallVector<mlir::Operation *> findDirectedLoops(mlir::Operation *root);
 
-/// Whether `loop`, one of these, has the attribute `reverse`.
+/// Returns true if `loop`, a result of `findDirectedLoops`, runs in reverse.
 bool isReverse(mlir::Operation *loop);
 void setReverse(mlir::Operation *loop, bool reverse);
 

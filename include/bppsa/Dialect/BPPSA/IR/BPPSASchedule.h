@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The attributes by which passes decide what of a training step is differentiated and in which
-// order its backward pass runs. docs/Attributes.md says what each of them means.
+// Attributes that select the differentiated parts of a training step and the order of its backward
+// pass. docs/Attributes.md documents each of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace bppsa {
 
-/// A helper as the dialect's generated ones.
+/// Defines a helper like those that the dialect generates.
 #define BPPSA_ATTRIBUTE_HELPER(NAME, TYPE, TEXT)                                                   \
   struct NAME##AttrHelper {                                                                        \
     static constexpr llvm::StringLiteral getNameStr() { return TEXT; }                             \
@@ -36,18 +36,18 @@ BPPSA_ATTRIBUTE_HELPER(StageWork, mlir::DenseF64ArrayAttr, "bppsa.stage_work")
 #undef BPPSA_ATTRIBUTE_HELPER
 
 namespace attrs {
-/// Of a result that is differentiated in place of the loss.
+/// On a result: this result is differentiated instead of the loss.
 using Objective = DiscardableAttribute<ObjectiveAttrHelper>;
-/// Of an argument: the output whose cotangent it is.
+/// On an argument: the name of the output whose cotangent this is.
 using Cotangent = DiscardableAttribute<CotangentAttrHelper>;
-/// Of an operation of a backward pass.
+/// On an operation of a backward pass.
 using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
-/// Of a function with a backward pass.
+/// On a function with a backward pass.
 using BackwardOrder = DiscardableAttribute<BackwardOrderAttrHelper>;
-/// Of an operation of a training step: the stage of a pipeline that runs it, from 0.
+/// On an operation of a training step: the pipeline stage that runs it, from 0.
 using Stage = DiscardableAttribute<StageAttrHelper>;
-/// Of the function of a stage: the FLOPs of its forward operations, of those that cotangents come
-/// out of, and of gradients of parameters.
+/// On the function of a stage: FLOPs of the forward operations, of the operations that compute
+/// cotangents, and of parameter gradients.
 using StageWork = DiscardableAttribute<StageWorkAttrHelper>;
 } // namespace attrs
 

@@ -1,10 +1,10 @@
-//===- CellOps.h - what ops of a cell are -----------------------*- C++ -*-===//
+//===- CellOps.h - properties of operations in cells ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The vocabulary of `CellOpInterface`, and what follows from it for every op.
+// Types used by `CellOpInterface`, and helpers derived from the interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,28 +16,28 @@
 
 namespace bppsa {
 
-/// The work of one row of a result, cheapest first.
+/// The work to compute one row of a result, cheapest first.
 enum class CellWork {
-  /// Moves data, or is a constant.
+  /// Moves data or is a constant.
   Move,
   /// One instruction.
   Simple,
   Division,
-  /// A transcendental function, or another one that takes many instructions.
+  /// A transcendental function or another operation of many instructions.
   Special,
-  /// A product with a matrix: as many multiply-adds as the operand has rows.
+  /// A product with a matrix: one multiply-add for each row of the operand.
   Product,
 };
 
-/// The rows of an operand that row n of a result needs.
+/// The rows of an operand that row n of a result reads.
 enum class RowAccess {
   /// Row n.
   Same,
-  /// At most one row, which may be another one.
+  /// A single row, possibly another than n.
   Other,
   /// All rows.
   All,
-  /// The operand is a matrix that samples share; it has no rows of a sample.
+  /// The operand is a matrix shared by all samples, without rows per sample.
   Matrix,
 };
 
@@ -46,41 +46,44 @@ enum class CellSlope {
   Zero,
   One,
   MinusOne,
-  /// A number that no operand changes.
+  /// A constant that does not depend on any operand.
   Constant,
-  /// A function of the other operands, which `scaleBySlope` builds.
+  /// A function of the other operands, built by `scaleBySlope`.
   ByOthers,
-  /// One or zero, as operand 0 says, which `scaleBySlope` builds.
+  /// One or zero depending on operand 0, built by `scaleBySlope`.
   ByCondition,
-  /// Anything else: the result is not linear in the operand.
+  /// Any other derivative. The result is not linear in the operand.
   Opaque,
 };
 
-/// How a lowering reads operands while it emits one row of a result.
+/// Reads operands while a lowering emits one row of a result.
 struct RowReader {
-  /// The number of the row, an index.
+  /// Index of the row.
   mlir::Value row;
-  /// Whether vectors hold elements of consecutive rows, `row` the first, rather than one row of
+  /// True if vectors hold consecutive rows beginning at `row`. Otherwise they hold one row of
   /// several samples.
   bool spansRows = false;
-  /// The same row of an operand.
+  /// Returns the same row of an operand.
   llvm::function_ref<mlir::Value(mlir::Value operand)> same;
-  /// Row `row` of an operand that has `RowAccess::Other`.
+  /// Returns row `row` of an operand with `RowAccess::Other`.
   llvm::function_ref<mlir::Value(mlir::Value operand, mlir::Value row)> other;
 };
 
-/// Clones elementwise `op` on rows of `type`.
+/// Clones the elementwise operation `op` for rows of type `type`.
 mlir::Value cloneForRow(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Type type,
                         const RowReader &rows);
 
-/// Instructions of a row of work that is no product, for models of costs.
+/// Returns the estimated number of instructions for one row of work other than products. Used by
+/// cost models.
 int64_t getRowInstructions(CellWork work);
 
-/// What the methods of `CellOpInterface` of the same names say of `op`, which has that interface.
+/// Implement the `CellOpInterface` methods of the same name for `op`, which must have the
+/// interface.
 bool isRowWise(mlir::Operation *op);
 int64_t countFlops(mlir::Operation *op);
 
-/// Attaches the models of ops of arith, math and vector, which must be loaded.
+/// Attaches interface models to operations of arith, math and vector. These dialects must be
+/// loaded.
 void attachCellOpModels(mlir::MLIRContext *context);
 
 } // namespace bppsa

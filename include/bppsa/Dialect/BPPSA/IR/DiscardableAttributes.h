@@ -1,12 +1,12 @@
-//===- DiscardableAttributes.h - typed access to annotations ----*- C++ -*-===//
+//===- DiscardableAttributes.h - typed attribute access ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The attributes that BPPSADialect.td declares, of arguments and results of functions, of
-// functions, modules and operations of other dialects: names and types come from there alone.
-// docs/Attributes.md says what each of them means.
+// Typed access to the discardable attributes declared in BPPSADialect.td. They annotate arguments
+// and results of functions, functions, modules and operations of other dialects. docs/Attributes.md
+// documents each of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@
 
 namespace bppsa {
 
-/// Access to the attribute of one of the dialect's generated helpers. What reads gives null where
-/// the attribute is not there.
+/// Accessors for the attribute of a generated helper of the dialect. Getters return null if the
+/// attribute is absent.
 template <typename Helper> struct DiscardableAttribute {
   using Type = decltype(std::declval<Helper &>().getAttr(std::declval<mlir::Operation *>()));
 
-  /// With the name of the dialect: `bppsa.shape`.
+  /// Returns the name with the dialect prefix: `bppsa.shape`.
   static constexpr llvm::StringLiteral getName() { return Helper::getNameStr(); }
 
   static Type of(mlir::Operation *op) { return op->getAttrOfType<Type>(getName()); }
@@ -42,7 +42,7 @@ template <typename Helper> struct DiscardableAttribute {
   }
 
   static mlir::NamedAttribute make(Type value) { return {getName(), value}; }
-  /// A unit attribute.
+  /// Creates a unit attribute.
   static mlir::NamedAttribute make(mlir::MLIRContext *context) { return make(Type::get(context)); }
   static void set(mlir::Operation *op, Type value) { op->setDiscardableAttr(getName(), value); }
   static void set(mlir::NamedAttrList &attributes, Type value) { attributes.set(getName(), value); }
@@ -54,7 +54,7 @@ template <typename Helper> struct DiscardableAttribute {
 
 namespace attrs {
 
-// What an argument or a result is; the first five hold its name.
+// Roles of an argument or a result. The first five hold its name.
 using Input = DiscardableAttribute<BPPSADialect::InputAttrHelper>;
 using Output = DiscardableAttribute<BPPSADialect::OutputAttrHelper>;
 using Parameter = DiscardableAttribute<BPPSADialect::ParameterAttrHelper>;
@@ -67,10 +67,10 @@ using Weight = DiscardableAttribute<BPPSADialect::WeightAttrHelper>;
 using Correct = DiscardableAttribute<BPPSADialect::CorrectAttrHelper>;
 using Seed = DiscardableAttribute<BPPSADialect::SeedAttrHelper>;
 
-// What else is known of it.
+// Further properties of an argument or a result.
 using Carried = DiscardableAttribute<BPPSADialect::CarriedAttrHelper>;
 using Frozen = DiscardableAttribute<BPPSADialect::FrozenAttrHelper>;
-/// Of a parameter that is a running statistic: steps update it.
+/// Marks a parameter as a running statistic, which training steps update.
 using Statistic = DiscardableAttribute<BPPSADialect::StatisticAttrHelper>;
 using BatchAxis = DiscardableAttribute<BPPSADialect::BatchAxisAttrHelper>;
 using BatchAxes = DiscardableAttribute<BPPSADialect::BatchAxesAttrHelper>;
@@ -80,7 +80,7 @@ using IndexBounds = DiscardableAttribute<BPPSADialect::IndexBoundsAttrHelper>;
 using LengthBounds = DiscardableAttribute<BPPSADialect::LengthBoundsAttrHelper>;
 using Nonzeros = DiscardableAttribute<BPPSADialect::NonzerosAttrHelper>;
 
-// Of modules, functions and operations.
+// Attributes of modules, functions and operations.
 using Symbols = DiscardableAttribute<BPPSADialect::SymbolsAttrHelper>;
 using MixingLayouts = DiscardableAttribute<BPPSADialect::MixingLayoutsAttrHelper>;
 using Lanes = DiscardableAttribute<BPPSADialect::LanesAttrHelper>;

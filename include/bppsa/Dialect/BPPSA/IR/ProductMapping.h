@@ -1,4 +1,4 @@
-//===- ProductMapping.h - how products on memory run ------------*- C++ -*-===//
+//===- ProductMapping.h - mapping of products on memory ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,11 +17,11 @@
 
 namespace bppsa {
 
-/// The form in `bppsa.mapping` of `op`; nothing where it is no product, or not mapped.
+/// Returns the form given by the `bppsa.mapping` of `op`; nullopt if `op` is not a mapped product.
 std::optional<ProductForm> getProductForm(mlir::Operation *op);
 void setProductForm(mlir::Operation *op, ProductForm form);
 
-/// Whether the body of `op` adds the product of its two inputs to its only result.
+/// Returns true if the body of `op` adds the product of its two inputs to its only output.
 bool addsProducts(mlir::linalg::GenericOp op);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- TaskMapping.h - what one thread takes of a time loop -----*- C++ -*-===//
+//===- TaskMapping.h - work of one CPU thread in a time loop ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 
 namespace bppsa {
 
-/// Steps that one thread of a CPU takes at a time of a loop without states.
+/// Number of time steps per CPU task in a loop without states.
 inline constexpr int64_t kStepsPerTask = 32;
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- BodyRewrites.h - bodies made ready for emission ----------*- C++ -*-===//
+//===- BodyRewrites.h - rewrites of bodies before lowering ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,16 +11,15 @@
 
 namespace bppsa {
 
-/// Turns sums of products into products with an addend, which accumulate in
-/// registers, and erases what nothing uses.
+/// Fuses sums of products into products with an addend, which accumulate in registers. Erases dead
+/// operations.
 void fuseProductSums(mlir::Block &body);
 
-/// Yields only `count` values from `first` on, and erases what that leaves unused.
+/// Keeps only the `count` yielded values from index `first` on. Erases dead operations.
 void yieldOnly(mlir::Block &body, unsigned first, unsigned count);
 
-/// Adds an argument for each injected sequence, at `position`, and adds it to
-/// the cotangent of state `injectInto[k]`; the cotangents are the arguments from
-/// `firstState` on.
+/// For each injected sequence k, inserts an argument at `position` + k and adds it to the cotangent
+/// of state `injectInto[k]`. The cotangents are the arguments from `firstState` on.
 void addInjection(mlir::Block &body, llvm::ArrayRef<int64_t> injectInto, unsigned firstState,
                   unsigned position);
 

@@ -11,7 +11,8 @@
 
 namespace bppsa {
 
-/// Multiply-adds of the products in `body`, of vectors, for one step of one sample.
+/// Returns the number of multiply-adds of the matrix-vector products in `body`, for one step of one
+/// sample.
 inline int64_t countMultiplyAdds(mlir::Block &body) {
   int64_t count = 0;
   for (auto product : body.getOps<MatVecOp>())

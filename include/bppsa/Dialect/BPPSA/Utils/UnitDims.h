@@ -1,4 +1,4 @@
-//===- UnitDims.h - dimensions of size 1 of results -------------*- C++ -*-===//
+//===- UnitDims.h - removal of unit dimensions ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,8 +17,8 @@ namespace bppsa {
 /// operation to its operands and users. Returns false if an indexing map does not allow it.
 bool dropUnitDim(mlir::IRRewriter &rewriter, mlir::linalg::GenericOp generic, unsigned dim);
 
-/// Folds reshapes, casts, and slices of concatenations in `function`. Sizes resolve to those of
-/// function arguments, so that equal numbers of samples become one value.
+/// Folds reshapes, casts, and slices of concatenations in `function`. Resolves sizes to those of
+/// function arguments, so that equal batch sizes become one value.
 void foldReshapes(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- ViewRoot.h - the array that a view is a part of --------------------===//
+//===- ViewRoot.h - root array of a view ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// The array that `view` is a part of, or `view` itself.
+/// Returns the array that `view` is a part of, or `view` itself.
 inline mlir::Value getViewRoot(mlir::Value view) {
   while (auto op = view.getDefiningOp<mlir::ViewLikeOpInterface>())
     view = op.getViewSource();

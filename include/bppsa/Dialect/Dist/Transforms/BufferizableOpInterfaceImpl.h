@@ -11,7 +11,7 @@
 
 namespace bppsa::dist {
 
-/// Attaches models that allocate the results of dist operations in one-shot bufferization.
+/// Registers the models that let one-shot bufferization allocate the results of dist operations.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa::dist

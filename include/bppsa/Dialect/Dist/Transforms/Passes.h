@@ -1,4 +1,4 @@
-//===- Passes.h - passes of steps on several ranks --------------*- C++ -*-===//
+//===- Passes.h - passes for training on several ranks ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

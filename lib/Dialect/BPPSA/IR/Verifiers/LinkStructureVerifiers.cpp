@@ -1,4 +1,4 @@
-//===- LinkStructureVerifiers.cpp - what is known of links ----------------===//
+//===- LinkStructureVerifiers.cpp - structure of links --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

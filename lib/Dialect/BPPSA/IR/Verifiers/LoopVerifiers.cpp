@@ -15,24 +15,24 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One array of a time loop, with the words that name it in a diagnostic.
+/// An array of a time loop, with its name in diagnostics.
 struct LoopArray {
   Type type;
   const char *role;
-  /// Whether the array has a time axis, and how many slots beyond T it has.
+  /// Whether the array has a time axis, and how many slots more than T.
   bool hasTime;
   int64_t extraSlots;
 };
 
-/// The static numbers of steps and of samples (blocks of samples, once packed)
-/// that the arrays of one loop have shown so far.
+/// The static number of steps and of samples (of blocks of samples in packed arrays) seen so far in
+/// the arrays of a loop.
 struct LoopExtent {
   int64_t steps = ShapedType::kDynamic, samples = ShapedType::kDynamic;
 };
 } // namespace
 
-/// Checks that `found`, the size of `array` in a dimension that counts `what`,
-/// agrees with `known`, or makes it known.
+/// Checks that `found`, the size of `array` in the dimension for `what`, agrees with `known`. Sets
+/// `known` if it is dynamic.
 static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t found,
                                   int64_t &known, const char *what) {
   if (ShapedType::isDynamic(known))
@@ -43,7 +43,7 @@ static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t
                            << " as the arrays before it, found " << found << " in " << array.type;
 }
 
-/// Checks that `array`, of a loop in graph form, gives the body tensor `bodyType` and agrees with
+/// Checks that `array`, of a loop in graph form, matches the body tensor `bodyType` and agrees with
 /// `extent`.
 static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Type bodyType,
                                       LoopExtent &extent) {
@@ -72,8 +72,8 @@ static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Typ
   return verifyExtent(op, array, steps, extent.steps, "steps");
 }
 
-/// Checks that `array` has the rank of its role, gives the body value
-/// `bodyType` and agrees with `extent`; `lanes` is that of the loop.
+/// Checks that `array` has the rank required by its role, matches the body value `bodyType` and
+/// agrees with `extent`. `lanes` is the lane count of the loop.
 static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bodyType,
                                  std::optional<int64_t> lanes, LoopExtent &extent) {
   if (isGraphBody(op->getRegion(0).front()))
@@ -117,7 +117,7 @@ LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
   return jacobian::verifyVectorCapture(op, cast<ShapedType>(type), bodyType);
 }
 
-/// Results of a loop on tensors, which are those of its destinations where it has any, or its
+/// Returns the types that the loop writes: the types of its results on tensors, or of its
 /// destinations once bufferized.
 static FailureOr<SmallVector<Type>> getWrittenTypes(Operation *op, ValueRange destinations,
                                                     unsigned expected) {
@@ -208,7 +208,7 @@ LogicalResult RecurrenceOp::verify() {
   return success();
 }
 
-/// Checks the sequences that sums multiply with.
+/// Checks the factors of sums.
 static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   if (!op.getSumWith().empty() && op.getLanes())
     return op.emitOpError("sums over samples one by one and must have no lanes");
@@ -223,8 +223,8 @@ static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   return success();
 }
 
-/// The shape of the sum of values `summed`, multiplied with the vectors of factor `with` where that
-/// is not kNoFactor; fails after a diagnostic where they cannot be summed.
+/// Returns the shape of the sum of values of type `summed`, each multiplied with the vectors of
+/// factor `with` unless it is kNoFactor. Fails with a diagnostic if they cannot be summed.
 static FailureOr<SmallVector<int64_t>> getSumShape(ChainOp op, Type summed, int64_t with) {
   int64_t numFactors = op.getFactors().size();
   if (with < kNoFactor || with >= numFactors)
@@ -244,7 +244,7 @@ static FailureOr<SmallVector<int64_t>> getSumShape(ChainOp op, Type summed, int6
   return shape;
 }
 
-/// Checks that `sum` is the type of a sum of the shape `shape` of values `summed`.
+/// Checks that `sum` is the type of a sum of values of type `summed` with shape `shape`.
 static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape, Type summed) {
   Type element = getElementTypeOrSelf(summed);
   auto found = cast<ShapedType>(sum);
@@ -254,7 +254,7 @@ static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape
   return success();
 }
 
-/// Checks that `sums` are the types of the sums of the values `summed`, which may be flat.
+/// Checks that `sums` are the types of the sums, possibly flat, of the values `summed`.
 static LogicalResult verifySums(ChainOp op, ArrayRef<Type> sums, ValueRange summed) {
   int64_t numElements = 0;
   for (auto [i, value, with] : llvm::enumerate(summed, op.getSumWith())) {

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The written array of an op with an optional destination: exactly one of
-/// result and destination must be there.
+/// Returns the type of the array written by an operation with an optional destination. Exactly one
+/// of result and destination must be present.
 static FailureOr<ShapedType> getWrittenType(Operation *op, Value destination) {
   if ((op->getNumResults() == 1) == static_cast<bool>(destination)) {
     op->emitOpError("must have either a result or a destination");
@@ -19,8 +19,7 @@ static FailureOr<ShapedType> getWrittenType(Operation *op, Value destination) {
   return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
 }
 
-/// The features N of a sequence `[T, B, N]` or `[NB, T, N, L]`; fails after a
-/// diagnostic.
+/// Returns N of a sequence `[T, B, N]` or `[NB, T, N, L]`. Fails with a diagnostic otherwise.
 static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
                                               std::optional<int64_t> lanes) {
   auto shaped = cast<ShapedType>(type);
@@ -35,7 +34,7 @@ static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
   return shaped.getShape()[2];
 }
 
-/// Checks that the number of samples is given to packed sequences only.
+/// Checks that only packed sequences are given their number of samples.
 template <typename SumOp> static LogicalResult verifyBatch(SumOp op) {
   if (op.getBatch() && !op.getLanes())
     return op.emitOpError("has a batch but no lanes; a plain sequence has its number of samples "
@@ -87,7 +86,7 @@ LogicalResult ReduceSumsOp::verify() {
   return success();
 }
 
-/// Checks that `packed` is `plain` packed into `lanes`.
+/// Checks that `packed` is the type of `plain` packed into `lanes` lanes.
 static LogicalResult verifyPacking(Operation *op, ShapedType plain, ShapedType packed,
                                    int64_t lanes) {
   if (lanes <= 0)

@@ -15,7 +15,8 @@ using namespace bppsa;
 // Arrays
 //===----------------------------------------------------------------------===//
 
-/// Checks that on tensors the result is the destination, and on memrefs there is none.
+/// Checks that an operation on tensors has the destination as its result, and an operation on
+/// memrefs has none.
 static LogicalResult verifyDestination(Operation *op, Type destination) {
   bool isTensor = isa<RankedTensorType>(destination);
   if (op->getNumResults() == (isTensor ? 1 : 0) &&
@@ -27,7 +28,8 @@ static LogicalResult verifyDestination(Operation *op, Type destination) {
   return error << "no results";
 }
 
-/// Checks that `array`, of rank `rank` without lanes, ends in `lanes`.
+/// Checks that `array` has rank `rank`, not counting lanes, and that its last dimension is `lanes`
+/// if given.
 static LogicalResult verifyArrayRank(Operation *op, Type array, const char *what, int64_t rank,
                                      std::optional<int64_t> lanes) {
   auto shaped = cast<ShapedType>(array);
@@ -40,12 +42,12 @@ static LogicalResult verifyArrayRank(Operation *op, Type array, const char *what
   return success();
 }
 
-/// The shape of `array` without its lanes.
+/// Returns the shape of `array` without its lanes.
 static ArrayRef<int64_t> getUnpackedShape(Type array, std::optional<int64_t> lanes) {
   return cast<ShapedType>(array).getShape().drop_back(lanes ? 1 : 0);
 }
 
-/// Checks that transitions `array` of `size` values may lie by rows.
+/// Checks that `array`, transitions of `size` values, may be stored by rows.
 static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
                                     std::optional<int64_t> lanes) {
   if (!lanes && getUnpackedShape(array, lanes)[1] == size)
@@ -54,7 +56,7 @@ static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
                            << "offset and lanes, found " << array << "; leave it out";
 }
 
-/// Checks that `array` holds transitions of `size` values, with a column for s or not.
+/// Checks that `array` holds transitions of `size` values, with or without an offset column.
 static LogicalResult verifyTransition(Operation *op, Type array, int64_t size, bool diagonal,
                                       std::optional<int64_t> lanes) {
   if (failed(verifyArrayRank(op, array, "a transition", 3, lanes)))
@@ -76,7 +78,7 @@ int64_t TransitionOp::getNumValues() {
   return std::accumulate(getStates().begin(), getStates().end(), int64_t(0));
 }
 
-/// Checks that `sequence` is one of vectors of the type of `argument`.
+/// Checks that `sequence` holds vectors of the type of `argument`.
 static LogicalResult verifySequence(TransitionOp op, Type sequence, Type argument) {
   if (failed(verifyArrayRank(op, sequence, "a sequence", 3, op.getLanes())))
     return failure();
@@ -159,7 +161,7 @@ int64_t FactoredTransitionOp::getStateOffset(int64_t state) {
   return std::accumulate(getStates().begin(), getStates().begin() + state, int64_t(0));
 }
 
-/// Checks that the scale number `number` has `size` values.
+/// Checks that scale `number` has `size` values.
 static LogicalResult verifyScale(FactoredTransitionOp op, int64_t number, int64_t size) {
   if (failed(verifyFactorNumber(op, "scales", number, op.getScales())))
     return failure();

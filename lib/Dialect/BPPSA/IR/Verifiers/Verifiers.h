@@ -1,4 +1,4 @@
-//===- Verifiers.h - what verifiers share -----------------------*- C++ -*-===//
+//===- Verifiers.h - shared verifiers ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,36 +11,37 @@
 
 namespace bppsa {
 
-/// Checks that `op` can have the mapping that `attribute` is.
+/// Checks that `op` may have the mapping `attribute`.
 llvm::LogicalResult verifyMapping(mlir::Operation *op, mlir::NamedAttribute attribute);
 
-/// Checks that a capture of type `type` enters the body as a vector, or tensor in
-/// graph form, of its own static shape.
+/// Checks that a capture of type `type` enters the body as a vector, or tensor in graph form, of
+/// the same static shape.
 llvm::LogicalResult verifyCapture(mlir::Operation *op, mlir::Type type, mlir::Type bodyType);
 
 /// Checks that `body` has one argument for each sequence, state and capture.
 llvm::LogicalResult verifyArgumentCount(mlir::Operation *op, mlir::Block &body, size_t expected);
 
-/// Checks what only loops in graph form must keep to: tensors on all borders of `body`, no
-/// destinations and lanes yet, no side effects.
+/// Checks the requirements of graph form: all arguments and results of `body` are tensors, there
+/// are no destinations or lanes, and `body` has no side effects.
 llvm::LogicalResult verifyGraphForm(mlir::Operation *op, mlir::Block &body,
                                     mlir::ValueRange destinations, std::optional<int64_t> lanes);
 
-/// Checks that the numbers of steps and samples are known: from `sequences`, called `what`, or from
-/// `states` and, in graph form only, `steps`.
+/// Checks that the number of steps and samples can be derived from `sequences` (called `what` in
+/// diagnostics), `states` and, in graph form, `steps`.
 llvm::LogicalResult verifySteps(mlir::Operation *op, mlir::Block &body, mlir::ValueRange sequences,
                                 const char *what, mlir::ValueRange states, mlir::Value steps);
 
-/// Checks that `number`, of a term, is -1 or that of one of `operands`, called `what`.
+/// Checks that `number`, the index in a term, is -1 or selects one of `operands`, which are called
+/// `what` in diagnostics.
 llvm::LogicalResult verifyFactorNumber(mlir::Operation *op, llvm::StringRef what, int64_t number,
                                        mlir::ValueRange operands);
 
-/// Checks the states and the matrix of `term`, a part of a Jacobian with respect to states of
-/// sizes `states`; `matrices` are called `what`.
+/// Checks the states and the matrix of `term` in a Jacobian with respect to states of sizes
+/// `states`. `matrices` are called `what` in diagnostics.
 llvm::LogicalResult verifyTerm(mlir::Operation *op, TermAttr term, llvm::ArrayRef<int64_t> states,
                                llvm::StringRef what, mlir::ValueRange matrices);
 
-/// Checks the structure and the terms that `chain` has of its link.
+/// Checks the structure and terms attached to `chain`.
 llvm::LogicalResult verifyLinkStructure(ChainOp chain);
 
 } // namespace bppsa

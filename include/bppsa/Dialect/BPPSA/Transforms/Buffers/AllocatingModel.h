@@ -1,11 +1,12 @@
-//===- AllocatingModel.h - bufferization of ops with results ----*- C++ -*-===//
+//===- AllocatingModel.h - bufferizes ops with destinations -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// An op reads its operands and writes each result to its destination, or to newly allocated memory
-// if it has none. Destinations are its last operands. All dialects of the project use this model.
+// Bufferization model for operations that read their operands and write each result to its
+// destination, or to newly allocated memory without destinations. Destinations are the last
+// operands. All dialects of the project use this model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +18,17 @@
 
 namespace bppsa {
 
-/// The destinations of the results of `op`, a tensor operation; none if it allocates.
+/// Returns the destinations of the results of `op`, a tensor operation; empty if `op` allocates.
 mlir::ValueRange getTensorDestinations(mlir::Operation *op);
-/// Bufferizes the operands of `op` and allocates a buffer for each result without a destination:
-/// `operands` are the operands that are no destinations.
+/// Bufferizes the operands of `op` and allocates a buffer for each result without a destination.
+/// `operands` receives the buffers of all operands that are not destinations.
 llvm::LogicalResult bufferizeOperands(mlir::Operation *op, mlir::RewriterBase &rewriter,
                                       const mlir::bufferization::BufferizationOptions &options,
                                       mlir::bufferization::BufferizationState &state,
                                       llvm::SmallVectorImpl<mlir::Value> &operands,
                                       llvm::SmallVectorImpl<mlir::Value> &destinations);
 
-/// The result that is written to `operand`, null if it is no destination.
+/// Returns the result that is written to `operand`; null if `operand` is not a destination.
 mlir::OpResult getTiedTensorResult(mlir::OpOperand &operand);
 
 template <typename OpTy>
@@ -68,7 +69,7 @@ struct AllocatingModel
   }
 
 private:
-  /// Creates `op` with `buffers` as operands, destinations added.
+  /// Creates a bufferized `op` with the operands `buffers` and `destinations`.
   static void createOnBuffers(OpTy op, mlir::RewriterBase &rewriter,
                               llvm::ArrayRef<mlir::Value> buffers,
                               llvm::ArrayRef<mlir::Value> destinations) {

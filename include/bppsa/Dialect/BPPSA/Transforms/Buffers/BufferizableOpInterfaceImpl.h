@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Lets one-shot bufferization allocate the results of bppsa operations.
+/// Registers the models that let one-shot bufferization allocate the results of bppsa operations.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa

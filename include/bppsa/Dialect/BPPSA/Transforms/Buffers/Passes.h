@@ -17,13 +17,13 @@ namespace bppsa {
 #define GEN_PASS_REGISTRATION
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
 
-/// The function in which `bppsa-plan-arena` puts the plan of `function`.
+/// Returns the name of the function in which `bppsa-plan-arena` stores the plan of `function`.
 inline std::string getArenaPlanName(llvm::StringRef function) {
   return (function + "_arena").str();
 }
 
-/// What `bppsa-separate-backward` makes of `function`: its parts, and the function that gives the
-/// bytes of what goes from one to the other.
+/// Names of the functions that `bppsa-separate-backward` creates from `function`: its two parts,
+/// and the function that computes the bytes passed from one part to the other.
 inline std::string getForwardName(llvm::StringRef function) {
   return (function + "_forward").str();
 }

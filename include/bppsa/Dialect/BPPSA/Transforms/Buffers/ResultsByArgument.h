@@ -11,10 +11,10 @@
 
 namespace bppsa {
 
-/// Turns the tensor results of `function` into memref arguments, behind the others, that are
-/// written before it returns; their attributes become those of the arguments. Does nothing to a
-/// function without results or body. Fails, after an error, where it has several blocks or a
-/// result is no ranked tensor.
+/// Converts the tensor results of `function` to trailing memref arguments, which are written before
+/// the function returns. The result attributes become argument attributes. Does nothing to a
+/// function without results or body. Fails with a diagnostic if the function has several blocks or
+/// a result is not a ranked tensor.
 llvm::LogicalResult passResultsByArgument(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- RollUpSteps.h - what became of equal steps ---------------*- C++ -*-===//
+//===- RollUpSteps.h - loops rolled up from equal steps ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,8 @@
 
 namespace bppsa {
 
-/// `bppsa-roll-up-steps` for one function: adds what it makes to `loops`, which outlives the pass.
+/// Creates `bppsa-roll-up-steps` for a single function. The pass appends the loops that it creates
+/// to `loops`, which must outlive the pass.
 std::unique_ptr<mlir::Pass> createRollUpSteps(const RollUpStepsOptions &options,
                                               std::vector<RolledUpLoop> &loops);
 

@@ -1,4 +1,4 @@
-//===- ScanSizes.h - sizes of scans that the run time computes --*- C++ -*-===//
+//===- ScanSizes.h - sizes of scans at run time -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,18 @@
 
 namespace bppsa {
 
-/// Steps of a chunk for `numSteps` steps of `numSamples` samples: `rule`, at run time. A rule that
-/// does not look at samples needs none.
+/// Emits the number of steps per chunk that `rule` gives for `numSteps` steps and `numSamples`
+/// samples. `numSamples` may be null if the rule does not depend on it.
 mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::ChunkRule rule,
                            mlir::Value numSteps, mlir::Value numSamples = {});
 
-/// Chunks that a run of a chain has where each run of each sample makes parts of sums of
-/// `numElements` elements: as few as keep those parts in cost::kMaxSumElements.
+/// Emits the number of chunks per run if each run of each sample has partial sums of `numElements`
+/// elements. It is the smallest number that keeps the partial sums within cost::kMaxSumElements.
 mlir::Value emitChunksOfRun(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numChunks,
                             mlir::Value numSamples, int64_t numElements);
 
-/// Levels of a tree over `numSteps` elements: min(mostLevels, floor(log2 numSteps)),
-/// without the first bound where it is negative.
+/// Emits the number of levels of a tree over `numSteps` elements: min(maxLevels, floor(log2
+/// numSteps)). A negative `maxLevels` is no limit.
 mlir::Value emitNumLevels(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps,
                           int64_t maxLevels);
 
