@@ -1,11 +1,11 @@
-//===- DeferWeights.cpp - gradients of parameters behind all cotangents ---===//
+//===- DeferWeights.cpp - defers parameter gradients ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Nobody waits for the gradient of a parameter, so that a stage of a pipeline can form it where it
-// would wait itself (Qi et al.: "Zero Bubble Pipeline Parallelism", ICLR 2024).
+// Parameter gradients are not needed by other operations, so a pipeline stage can compute them
+// while it would otherwise wait (Qi et al.: "Zero Bubble Pipeline Parallelism", ICLR 2024).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Moves the operations of `function` that only gradients of parameters and running statistics need
-/// behind all others.
+/// Moves operations that are only needed for parameter gradients and running statistics to the end
+/// of `function`.
 static void deferWeights(func::FuncOp function) {
   Block &block = function.front();
   Operation *returned = block.getTerminator();

@@ -1,4 +1,4 @@
-//===- ScheduleBackward.cpp - when to form gradients of parameters --------===//
+//===- ScheduleBackward.cpp - schedules parameter gradients ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Null where `op` has no part.
+/// Returns null if `op` has no backward part.
 static BackwardPartAttr getPart(Operation *op) { return attrs::BackwardPart::of(op); }
 
 static bool isParameter(Operation *op) {
@@ -30,10 +30,10 @@ static bool isParameter(Operation *op) {
 }
 
 namespace {
-/// All operations of a block in an order.
+/// All operations of a block in a new order.
 struct Arranged {
   SmallVector<Operation *> ops;
-  /// The first one that runs in the next step; the terminator where none does.
+  /// Index of the first operation that runs in the next step; the terminator if there is none.
   size_t carried = 0;
 };
 
@@ -43,19 +43,20 @@ public:
   explicit BackwardPass(func::FuncOp function);
 
   int64_t getNumStages() const { return stages.size(); }
-  /// All operations of the block in `order`, which names no stage that there is not.
+  /// Arranges all operations of the block in `order`, whose stages must exist.
   Arranged arrange(const BackwardOrder &order) const;
-  /// How many operations come before.
+  /// Returns the number of operations before the backward pass.
   size_t getForwardSize() const { return forward.size(); }
 
 private:
   friend class Arrangement;
 
-  /// The operations before.
+  /// Operations before the backward pass.
   SmallVector<Operation *> forward;
-  /// The others, as they stand.
+  /// Operations of the backward pass in their original order.
   SmallVector<Operation *> backward;
-  /// By stage - 1: its Ws as they stand, and the last T that they depend on, null for none.
+  /// A stage: its parameter operations in their original order, and the last cotangent operation
+  /// that they depend on (null if none). Stored at index stage - 1.
   struct Stage {
     SmallVector<Operation *> ops;
     Operation *last = nullptr;
@@ -63,7 +64,7 @@ private:
   SmallVector<Stage> stages;
 };
 
-/// An order in the making.
+/// Builds an arrangement.
 class Arrangement {
 public:
   Arrangement(const BackwardPass &pass, const BackwardOrder &order)
@@ -73,13 +74,13 @@ public:
   Arranged run();
 
 private:
-  /// Whether the order leaves `op` to the next step.
+  /// Returns true if the order defers `op` to the next step.
   bool isCarried(Operation *op) const {
     return isParameter(op) && order.isCarried(getPart(op).getStage());
   }
-  /// Adds `op` after what it depends on, unless it has been added.
+  /// Adds `op` after the operations that it depends on, unless it has already been added.
   void add(Operation *op);
-  /// Adds the Ws of `stage`, and of those that wait for it.
+  /// Adds the operations of `stage` and of the stages deferred to it.
   void addStage(int64_t stage);
   void addStagesAfter(Operation *last);
 
@@ -92,7 +93,8 @@ private:
 
 BackwardPass::BackwardPass(func::FuncOp function) {
   bool isBackward = false;
-  // The last T that a W depends on, through other Ws.
+  // The last cotangent operation that each parameter operation depends on, directly or through
+  // other parameter operations.
   DenseMap<Operation *, Operation *> last;
   for (Operation &op : function.front()) {
     if (auto phase = dyn_cast<MarkPhaseOp>(op))
@@ -139,7 +141,7 @@ void Arrangement::addStage(int64_t stage) {
       addStage(from);
 }
 
-/// Adds what becomes possible with `last`, or is from the start where that is null.
+/// Adds the stages that become ready with `last`; those ready from the start if `last` is null.
 void Arrangement::addStagesAfter(Operation *last) {
   for (int64_t stage = pass.stages.size(); stage > *order.reversed; --stage)
     if (pass.stages[stage - 1].last == last && !order.deferred.count(stage))
@@ -150,7 +152,7 @@ Arranged Arrangement::run() {
   add(pass.backward.front());
   addStagesAfter(nullptr);
   for (Operation *op : ArrayRef(pass.backward).drop_back())
-    // What has no part is added where something needs it.
+    // Operations without a part are added when an operation needs them.
     if (!isParameter(op) && (getPart(op) || !isMemoryEffectFree(op))) {
       add(op);
       addStagesAfter(op);
@@ -161,7 +163,7 @@ Arranged Arrangement::run() {
     if (!isCarried(op) && (getPart(op) || !isMemoryEffectFree(op)))
       add(op);
   size_t carried = ops.size();
-  // Parameters of the first stage are read first.
+  // The next step reads parameters of the first stage first.
   for (auto [stage, target] : order.deferred)
     if (target == BackwardOrder::kNextStep)
       addStage(stage);
@@ -169,7 +171,7 @@ Arranged Arrangement::run() {
   return {std::move(ops), carried};
 }
 
-/// Memory is taken for each stage: IR that is written by hand must not ask for a huge one.
+/// Rejects large stage numbers in handwritten IR: memory is allocated for each stage.
 static LogicalResult verifyStages(func::FuncOp function) {
   auto most = static_cast<int64_t>(function.front().getOperations().size());
   for (Operation &op : function.front())
@@ -180,7 +182,7 @@ static LogicalResult verifyStages(func::FuncOp function) {
   return success();
 }
 
-/// Reports the order of `function`, of `stages` stages, and what it takes.
+/// Reports the order of `function`, which has `stages` stages, and its peak memory.
 static void emitRemark(func::FuncOp function, BackwardOrderAttr order, int64_t stages) {
   auto options = remark::RemarkOpts::name("ScheduleBackward")
                      .category("schedule")

@@ -1,4 +1,4 @@
-//===- SplitBackward.cpp - cotangents and gradients of parameters ---------===//
+//===- SplitBackward.cpp - splits the backward pass by role ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,13 +20,14 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An operation of the backward pass that does not depend on constants alone.
+/// An operation of the backward pass that depends on more than constants.
 struct BackwardOp {
   Operation *op;
-  /// What it and its regions read.
+  /// Operands of the operation and values that its regions use.
   SetVector<Value> operands;
   bool isParameter = false;
-  /// The W that needs it where it is the only one, the terminator where something else does.
+  /// The single parameter operation that uses the results, or the terminator if there are other
+  /// users.
   Operation *reached = nullptr;
   int64_t stage = 0;
 };
@@ -37,7 +38,7 @@ public:
       : function(function), block(function.front()), terminator(block.getTerminator()),
         dependences(function) {}
 
-  /// Annotates the operations. Returns whether there is a backward pass.
+  /// Annotates the operations. Returns false if there is no backward pass.
   bool run();
   int64_t count(bool isParameter) const {
     return llvm::count_if(
@@ -67,7 +68,7 @@ private:
   Block &block;
   Operation *terminator;
   Dependences dependences;
-  /// In the order of the block.
+  /// Operations of the backward pass, in block order.
   llvm::MapVector<Operation *, BackwardOp> backward;
   ParameterSide side;
   DenseMap<Value, unsigned> numbers;
@@ -85,7 +86,7 @@ void BackwardSplitter::findOperations() {
   }
 }
 
-/// Whether `use` returns the gradient of a parameter.
+/// Returns true if `use` returns a parameter gradient.
 bool BackwardSplitter::isParameterGradient(OpOperand &use) const {
   auto name = attrs::Gradient::ofResult(function, use.getOperandNumber());
   return name && llvm::any_of(block.getArguments(), [&](BlockArgument argument) {
@@ -105,7 +106,7 @@ unsigned BackwardSplitter::number(Value value) {
   return found->second;
 }
 
-/// Adds the uses of `value` by what is no operation of the backward pass.
+/// Records the uses of `value` outside the operations of the backward pass.
 void BackwardSplitter::addUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = block.findAncestorOpInBlock(*use.getOwner());
@@ -130,7 +131,8 @@ void BackwardSplitter::findParameterSide() {
     entry.second.isParameter = side.isParameter(i);
 }
 
-/// The only W that needs the results of `op`, the terminator where there are others.
+/// Returns the single parameter operation that uses the results of `op`, possibly through other
+/// operations; the terminator if there are other users.
 Operation *BackwardSplitter::findReached(Operation *op) const {
   Operation *reached = nullptr;
   for (Operation *user : op->getUsers()) {
@@ -142,8 +144,8 @@ Operation *BackwardSplitter::findReached(Operation *op) const {
   return reached;
 }
 
-/// Whether `entry` depends on no operation of the backward pass but `candidates`, and only they and
-/// Ws depend on it.
+/// Returns true if `entry` depends on no operations of the backward pass other than `candidates`,
+/// and all its users are candidates or parameter operations.
 bool BackwardSplitter::isPreparation(const BackwardOp &entry,
                                      const DenseSet<Operation *> &candidates) const {
   return llvm::all_of(entry.operands,
@@ -158,7 +160,8 @@ bool BackwardSplitter::isPreparation(const BackwardOp &entry,
          });
 }
 
-/// Operations that only make an operand of one W of activations: they can wait with it.
+/// Finds operations that only prepare an operand of one parameter operation from activations. They
+/// can be deferred together with it.
 void BackwardSplitter::findPreparations() {
   DenseSet<Operation *> candidates;
   for (auto &[op, entry] : llvm::reverse(backward)) {
@@ -184,7 +187,8 @@ void BackwardSplitter::findPreparations() {
 }
 
 void BackwardSplitter::findStages() {
-  // By W: the position of the last T that it depends on, -1 for none.
+  // For each parameter operation, the position of the last cotangent operation that it depends on;
+  // -1 if there is none.
   DenseMap<Operation *, int64_t> last;
   SetVector<int64_t> distinct;
   for (auto [position, item] : llvm::enumerate(backward)) {

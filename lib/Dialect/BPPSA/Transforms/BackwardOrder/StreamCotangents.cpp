@@ -1,12 +1,13 @@
-//===- StreamCotangents.cpp - cotangents before what waits for others -----===//
+//===- StreamCotangents.cpp - orders cotangents for pipelining ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage that sends the cotangent of its own loss only after it has waited for those of later
-// stages makes its neighbour wait for all of them, and that one the next: a chain through all
-// stages. In the order of what they depend on, cotangents pass one by one instead.
+// Suppose that a stage waits for the cotangents of later stages before it sends the cotangent of
+// its own loss. Its neighbor then waits for all of them as well, and so on through all stages. This
+// pass orders cotangents by the stages that they depend on, so that each one is sent as soon as it
+// is ready.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +32,13 @@ static std::optional<int64_t> getStage(Operation *op) {
 }
 
 namespace {
-/// The backward pass of a step, and what its operations wait for.
+/// Orders the backward pass of a step by the stages that its operations wait for.
 class CotangentOrder {
 public:
   explicit CotangentOrder(Block &block);
 
   bool hasStages() const { return isStaged; }
-  /// The first operation that cannot be moved; null where all can.
+  /// Returns the first operation that cannot be moved, or null.
   Operation *findFixed() const;
   void apply();
 
@@ -48,9 +49,9 @@ private:
   Block &block;
   bool isStaged = false;
   SmallVector<Operation *> backward;
-  /// The last stage that an operation, of either pass, needs something of.
+  /// The last stage that an operation of either pass depends on.
   DenseMap<Operation *, int64_t> reach;
-  /// What another stage needs, or what no stage has.
+  /// Operations that another stage uses or that have no stage.
   DenseSet<Operation *> needed;
 };
 } // namespace
@@ -91,7 +92,8 @@ Operation *CotangentOrder::findFixed() const {
   return found == backward.end() ? nullptr : *found;
 }
 
-/// What an operation needs reaches no further than it does, and is needed where it is.
+/// Sorting by these keys keeps dependences: an operand never depends on a later stage than its
+/// user, and it is needed if its user is.
 void CotangentOrder::apply() {
   std::map<std::pair<int64_t, bool>, SmallVector<Operation *>> groups;
   for (Operation *op : backward)

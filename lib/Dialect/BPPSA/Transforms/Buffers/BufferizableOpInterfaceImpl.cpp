@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A bppsa operation reads its operands and writes each result to its destination,
-// or to memory of its own where it has none. Its body holds vectors only and is moved
-// as it is.
+// A bppsa operation reads its operands and writes each result to its destination, or to newly
+// allocated memory if it has none. Its body contains only vectors and is moved unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +79,8 @@ LogicalResult bppsa::bufferizeOperands(Operation *op, RewriterBase &rewriter,
 }
 
 namespace {
-/// Transitions, and the chunks of time that are unpacked, are written to their destination; running
-/// sums are read there, too.
+/// Model for transitions, for unpacking of chunks, and for running sums. They write to their
+/// destination; running sums also read it.
 template <typename OpTy>
 struct TransitionModel
     : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
@@ -90,8 +89,8 @@ struct TransitionModel
   }
   bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *conflictingWrite,
                         const AnalysisState &) const {
-    // By the contract of products: the destination overlaps no operand that is read after it is
-    // written.
+    // The other operations guarantee that their destination overlaps no operand that they read
+    // after writing it.
     return !isa<TransitionOp, UnpackChunksOp, AddToSumsOp>(op) && read->getOwner() == op &&
            conflictingWrite->getOwner() == op;
   }

@@ -1,4 +1,4 @@
-//===- Bufferize.cpp - tensors to memory ----------------------------------===//
+//===- Bufferize.cpp - bufferizes a module --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,8 +27,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The last operation of the block of `allocation` that touches the memory or a view of it; null
-/// where the memory outlives the block, as what a branch yields does.
+/// Returns the last operation, in the block of `allocation`, that uses the memory or a view of it.
+/// Returns null if the memory outlives the block, for example because it is yielded.
 static Operation *getLastUser(memref::AllocOp allocation) {
   Operation *last = allocation;
   SmallVector<Value> worklist = {allocation.getMemref()};
@@ -46,7 +46,7 @@ static Operation *getLastUser(memref::AllocOp allocation) {
   return last;
 }
 
-/// Uses the memory that both branches of `op` yield in place of what they yield.
+/// Replaces the results of `op` for which both branches yield the same memory.
 static void forwardMemory(scf::IfOp op) {
   if (op.getNumResults() == 0)
     return;
@@ -56,7 +56,7 @@ static void forwardMemory(scf::IfOp op) {
       result.replaceAllUsesWith(first);
 }
 
-/// Erases what is left of values that were inserted where they had been made.
+/// Erases copies of memory to itself, which remain of values that were computed in place.
 static void eraseSelfCopies(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   DominanceInfo dominance(module);
@@ -68,11 +68,10 @@ static void eraseSelfCopies(ModuleOp module) {
   });
 }
 
-/// The most bytes of an allocation in a loop that are taken from the stack.
+/// Maximum bytes of an allocation in a loop that is moved to the stack.
 static constexpr int64_t kMaxStackBytes = 65536;
 
-/// The outermost loop around `op` whose iterations run one after the other on one thread; null
-/// where there is none.
+/// Returns the outermost loop around `op` if all loops around it are sequential; null otherwise.
 static scf::ForOp getSequentialLoop(Operation *op) {
   scf::ForOp outermost;
   for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
@@ -85,8 +84,8 @@ static scf::ForOp getSequentialLoop(Operation *op) {
   return outermost;
 }
 
-/// Takes small allocations of parallel loops from the stack of the thread that runs the iteration,
-/// and those of other loops out of them, for a stack would grow with each iteration.
+/// Moves small allocations in parallel loops to the stack of the executing thread. Hoists
+/// allocations out of sequential loops instead, in which the stack would grow with each iteration.
 static void moveToStack(ModuleOp module) {
   module.walk([](memref::AllocOp op) {
     MemRefType type = op.getType();
@@ -105,13 +104,14 @@ static void moveToStack(ModuleOp module) {
   });
 }
 
-/// Where tensors say that they are used no more is not where their memory is.
+/// Erases deallocations that come from tensors. Their positions do not match the lifetimes of the
+/// buffers.
 static void eraseDeallocations(ModuleOp module) {
   module.walk([](memref::DeallocOp op) { op.erase(); });
 }
 
-/// Frees every allocation after its last use; false, and nothing done, where one outlives its
-/// block.
+/// Frees every allocation after its last use. Returns false without changes if an allocation
+/// outlives its block.
 static bool freeAfterLastUses(ModuleOp module) {
   SmallVector<std::pair<memref::AllocOp, Operation *>> allocations;
   WalkResult outlived = module.walk([&](memref::AllocOp op) {
@@ -128,8 +128,8 @@ static bool freeAfterLastUses(ModuleOp module) {
   return true;
 }
 
-/// Loops whose body is a graph have to be lowered before: their bodies stay on tensors. Of a link
-/// one form has to be left.
+/// Checks that loops in graph form have been lowered, since their bodies are still on tensors, and
+/// that one of the two regions of each link has been selected.
 static LogicalResult verifyNoGraphRegions(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (isa<jacobian::LinkOp>(op)) {
@@ -160,7 +160,7 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
         return signalPassFailure();
       if (!function.isExternal())
         function->setAttr("llvm.emit_c_interface", UnitAttr::get(&getContext()));
-      // The caller keeps its arrays, parameters above all.
+      // Arguments belong to the caller and must not be overwritten, most importantly parameters.
       for (BlockArgument argument : function.getArguments())
         if (isa<RankedTensorType>(argument.getType()))
           function.setArgAttr(argument.getArgNumber(),
@@ -183,8 +183,8 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
       return signalPassFailure();
   }
 
-  /// Frees memory by upstream's passes, which follow at run time who owns it. They take several
-  /// percent of a compilation, so that only modules that need this have it.
+  /// Frees memory with the upstream passes, which track ownership at run time. These take several
+  /// percent of the compile time, so they only run if necessary.
   LogicalResult freeByOwnership() {
     OpPassManager pm(ModuleOp::getOperationName());
     bufferization::buildBufferDeallocationPipeline(pm);

@@ -1,4 +1,4 @@
-//===- FoldCoveredFills.cpp - leaves out fills that are written over ------===//
+//===- FoldCoveredFills.cpp - removes overwritten fills -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of entries that `slice` writes, where it is a static box.
+/// Returns the number of elements that `slice` writes if offsets and sizes are static and the
+/// strides are 1.
 static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
   auto isDynamic = [](int64_t value) { return ShapedType::isDynamic(value); };
   if (llvm::any_of(slice.getStaticOffsets(), isDynamic) ||
@@ -27,8 +28,7 @@ static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
   return ShapedType::getNumElements(slice.getStaticSizes());
 }
 
-/// Whether slices that are inserted into `filled`, one into the result of the other, write all of
-/// it before anything else reads it.
+/// Returns true if a chain of insertions into `filled` overwrites all of it before it is read.
 static bool isCovered(Value filled) {
   auto type = cast<RankedTensorType>(filled.getType());
   if (!type.hasStaticShape())

@@ -1,4 +1,4 @@
-//===- FoldResultCopies.cpp - results are made in the memory of the caller ===//
+//===- FoldResultCopies.cpp - writes results without copies ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,8 +16,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The reshapes from an allocation to `view`, the last first, and the allocation; null where `view`
-/// is of something else.
+/// Follows reshapes from `view` to its allocation and collects them, last first. Returns null if
+/// `view` is not based on an allocation.
 static memref::AllocOp findAllocation(Value view, SmallVectorImpl<Operation *> &reshapes) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(op))
@@ -28,7 +28,7 @@ static memref::AllocOp findAllocation(Value view, SmallVectorImpl<Operation *> &
   return {};
 }
 
-/// Whether nothing but the end of its life happens to `memory` behind `copy`.
+/// Returns true if `memory` and its views are only deallocated after `copy`.
 static bool isUnusedBehind(Value memory, Operation *copy) {
   return llvm::all_of(memory.getUsers(), [&](Operation *user) {
     Operation *inBlock = copy->getBlock()->findAncestorOpInBlock(*user);
@@ -40,7 +40,7 @@ static bool isUnusedBehind(Value memory, Operation *copy) {
   });
 }
 
-/// `array` in the shape that `reshape` was given.
+/// Undoes `reshape` on `array`.
 static Value undo(OpBuilder &builder, Operation *reshape, Value array) {
   auto type = cast<MemRefType>(reshape->getOperand(0).getType());
   if (auto expand = dyn_cast<memref::ExpandShapeOp>(reshape))
@@ -51,8 +51,8 @@ static Value undo(OpBuilder &builder, Operation *reshape, Value array) {
                                        collapse.getReassociationIndices());
 }
 
-/// Puts the memory that `copy` writes in the place of that which it reads; false where that cannot
-/// be.
+/// Replaces the source allocation of `copy` with the memory that it writes. Returns false if that
+/// is not possible.
 static bool fold(memref::CopyOp copy) {
   auto result = dyn_cast<BlockArgument>(copy.getTarget());
   SmallVector<Operation *> reshapes;

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// What the results of a function that stay depend on, of the operations of its block.
+/// The operations of a block and the arrays that the remaining results of a function depend on.
 class LiveArrays {
 public:
   explicit LiveArrays(Block &block) : block(block) {}
@@ -63,7 +63,7 @@ void LiveArrays::eraseOthers() {
   }
 }
 
-/// Whether argument `i` is for the gradient of an input; the number of that input.
+/// If argument `i` holds the gradient of an input, returns the index of that input.
 static std::optional<unsigned> findInput(func::FuncOp function, unsigned i) {
   auto name = attrs::Gradient::ofArgument(function, i);
   for (unsigned input = 0, e = function.getNumArguments(); name && input < e; ++input)
@@ -72,7 +72,7 @@ static std::optional<unsigned> findInput(func::FuncOp function, unsigned i) {
   return std::nullopt;
 }
 
-/// Gives what is still written to `argument`, which has the shape of `input`, other memory.
+/// Replaces `argument`, which is still written, with temporary memory of the shape of `input`.
 static void replaceByTemporary(func::FuncOp function, BlockArgument argument, Value input) {
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   auto type = cast<MemRefType>(argument.getType());

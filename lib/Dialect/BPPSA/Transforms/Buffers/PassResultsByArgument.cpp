@@ -1,4 +1,4 @@
-//===- PassResultsByArgument.cpp - results that the caller has memory for -===//
+//===- PassResultsByArgument.cpp - results in the caller's memory ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- PlanArena.cpp - one block of memory for the temporaries of a call --===//
+//===- PlanArena.cpp - one arena for all temporaries ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,9 +27,9 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Where slots begin: what every device gives for its memory.
+/// Alignment of slots in bytes; all devices guarantee it for their allocations.
 static constexpr int64_t kAlignment = 256;
-/// Sizes that the choice of a slot assumes. A plan is right for all sizes, and good for such ones.
+/// Sizes assumed for choosing slots. The plan is correct for all sizes and good for these.
 static constexpr int64_t kLikelySteps = 1000, kLikelySize = 16;
 static constexpr char kTake[] = "bppsa_rt_arena_take", kDrop[] = "bppsa_rt_arena_drop";
 
@@ -38,14 +38,13 @@ static Type getBytesType(Builder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Private functions
 //===----------------------------------------------------------------------===//
 
 static bool allocates(func::FuncOp function) {
   return function.walk([](memref::AllocOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Puts the bodies of private functions that allocate in the place of their calls.
+/// Inlines private functions that allocate memory.
 static void inlineAllocating(func::FuncOp function, SymbolTable &symbols) {
   SmallVector<func::CallOp> calls;
   function.walk([&](func::CallOp call) { calls.push_back(call); });
@@ -68,14 +67,16 @@ static void inlineAllocating(func::FuncOp function, SymbolTable &symbols) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An allocation and the operations of the function's block between which its memory is in use. The
-/// sub stream is behind: what it frees is in use until the main stream has waited for it.
+/// An allocation and the range of operations in the function's block during which its memory is in
+/// use. The sub stream runs behind, so memory that it frees stays in use until the main stream has
+/// waited for it.
 struct Temporary {
   memref::AllocOp allocation;
   unsigned first, last;
-  /// Where the sub stream frees what it has taken; its work is in order.
+  /// Position at which the sub stream frees memory that it allocated. Work within the sub stream is
+  /// in order.
   std::optional<unsigned> freedOnSubStream;
-  /// The size in bytes, as the plan computes it, and what it is for likely values of the symbols.
+  /// The size in bytes as a value in the plan function, and its value for the assumed sizes.
   Value bytes;
   int64_t likelyBytes = 0;
 
@@ -154,7 +155,7 @@ void ArenaPlan::findTemporaries() {
   });
 }
 
-/// Begins the function of the plan with the sizes of the temporaries. False where there is nothing
+/// Creates the plan function with the sizes of the temporaries. Returns false if there is nothing
 /// to plan.
 bool ArenaPlan::computeSizes() {
   OpBuilder builder(function);
@@ -182,7 +183,7 @@ bool ArenaPlan::computeSizes() {
     plan.erase();
     return false;
   }
-  // Equal formulas become one value.
+  // Merge equal formulas into one value.
   auto back = func::ReturnOp::create(builder, loc, sizes);
   IRRewriter rewriter(builder.getContext());
   DominanceInfo dominance(plan);
@@ -193,7 +194,7 @@ bool ArenaPlan::computeSizes() {
   return true;
 }
 
-/// Finds what the sizes are for likely values of the symbols.
+/// Computes the sizes of temporaries for the assumed sizes.
 void ArenaPlan::evaluateLikely() {
   Builder builder(function.getContext());
   DenseMap<Value, Attribute> known;
@@ -223,8 +224,8 @@ void ArenaPlan::evaluateLikely() {
       temporary.likelyBytes = bytes.getInt();
 }
 
-/// The largest temporaries choose first: a slot for the same size, else the smallest one that is
-/// free for all of their time, else a new one. Sharing never takes more than not sharing.
+/// Assigns the largest temporaries first. Each takes a free slot of the same size, else the
+/// smallest free slot, else a new one. Sharing never needs more memory than separate slots.
 SmallVector<Slot> ArenaPlan::assignSlots() {
   SmallVector<std::pair<int64_t, unsigned>> order;
   for (auto [number, temporary] : llvm::enumerate(temporaries))
@@ -244,7 +245,7 @@ SmallVector<Slot> ArenaPlan::assignSlots() {
   return slots;
 }
 
-/// The bytes of the largest temporary in `slot`, rounded up.
+/// Emits the size of `slot`: that of its largest temporary, rounded up.
 Value ArenaPlan::emitSize(OpBuilder &builder, const Slot &slot) {
   Location loc = plan.getLoc();
   SetVector<Value> sizes;
@@ -268,7 +269,7 @@ Value ArenaPlan::emitSize(OpBuilder &builder, const Slot &slot) {
   return largest;
 }
 
-/// Ends the function of the plan: the offsets of the slots, then the size of all.
+/// Completes the plan function, which returns the offsets of all slots and the total size.
 void ArenaPlan::emitOffsets(ArrayRef<Slot> slots) {
   OpBuilder builder(plan.front().getTerminator());
   SmallVector<Value> results = {getIndex(builder, plan.getLoc(), 0)};
@@ -280,7 +281,7 @@ void ArenaPlan::emitOffsets(ArrayRef<Slot> slots) {
                                                TypeRange(ValueRange(ArrayRef<Value>(results)))));
 }
 
-/// Takes the memory of `allocation` from the arena, at `offset`.
+/// Replaces `allocation` with memory of the arena at `offset`.
 static void takeFromArena(memref::AllocOp allocation, Value offset) {
   OpBuilder builder(allocation);
   Location loc = allocation.getLoc();
@@ -299,12 +300,12 @@ static void takeFromArena(memref::AllocOp allocation, Value offset) {
   allocation.erase();
 }
 
-/// Takes the temporaries from the arena.
+/// Replaces all temporaries with memory of the arena.
 void ArenaPlan::rewrite(ArrayRef<Slot> slots) {
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   SmallVector<Value> operands;
   for (Value symbol : symbols) {
-    // Symbols were read at the start, one after the other.
+    // Symbols were read in order at the start of the function, so this ends after the last of them.
     if (symbol)
       builder.setInsertionPointAfterValue(symbol);
     operands.push_back(symbol ? symbol : getIndex(builder, function.getLoc(), 0));
@@ -319,7 +320,7 @@ void ArenaPlan::rewrite(ArrayRef<Slot> slots) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Declares what the run time defines.
+/// Declares the functions of the run time that this pass calls.
 static void declareRuntime(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   Type index = builder.getIndexType();

@@ -1,4 +1,4 @@
-//===- ResidualBlock.cpp - memory for what a backward part reads ----------===//
+//===- ResidualBlock.cpp - memory block of residuals ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,18 +13,18 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// What a number takes in the block.
+/// Bytes of a scalar in the block.
 static constexpr int64_t kNumberBytes = 8;
 
-/// The entry point of the run time, ObjectInterface.h.
+/// Entry point of the run time, see ObjectInterface.h.
 static constexpr StringLiteral kReportSize = "bppsa_rt_residuals";
 
-/// The bytes that numbers take at the start of the block.
+/// Returns the bytes reserved for scalars at the start of the block.
 static int64_t getNumberArea(const ResidualCut &cut) {
   return llvm::alignTo(cut.numbers.size() * kNumberBytes, kResidualAlignment);
 }
 
-/// `bytes`, those of an array of `type`, rounded up to a place where the next one may begin.
+/// Rounds `bytes`, the size of an array of `type`, up to the alignment of the next array.
 static Value roundUp(OpBuilder &builder, Location loc, MemRefType type, Value bytes) {
   if (getFixedBytes(type) % kResidualAlignment == 0)
     return bytes;

@@ -1,4 +1,4 @@
-//===- ResidualBlock.h - memory for what a backward part reads --*- C++ -*-===//
+//===- ResidualBlock.h - memory block of residuals --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,32 +12,31 @@
 
 namespace bppsa {
 
-/// Writes the bytes of the block of `cut`, an upper bound where sizes depend on numbers. Fails
-/// after an error.
+/// Emits the size of the block for `cut` in bytes. This is an upper bound if sizes depend on
+/// scalars. Fails with a diagnostic if a size is unbounded.
 mlir::FailureOr<mlir::Value> emitBlockSize(mlir::OpBuilder &builder, mlir::Location loc,
                                            const ResidualCut &cut, SizeFormulas &formulas);
 
-/// Fills `array` with zeros.
 void fillWithZeros(mlir::OpBuilder &builder, mlir::Value array);
 
-/// A block of residuals: the numbers of a cut, then its arrays, each at a multiple of
+/// A block of residuals: the scalars of a cut, followed by its arrays, each aligned to
 /// kResidualAlignment.
 class ResidualBlock {
 public:
-  /// The block in `bytes`. `builder` stays the caller's to move.
+  /// Uses the memory `bytes` as the block. The caller may move `builder` between calls.
   ResidualBlock(mlir::OpBuilder &builder, mlir::Value bytes, const ResidualCut &cut);
 
-  /// The next array, of the type of `allocation` and of `sizes`.
+  /// Returns a view of the next array, with the type of `allocation` and the dynamic sizes `sizes`.
   mlir::Value takeArray(mlir::memref::AllocOp allocation, mlir::ValueRange sizes);
-  /// The place of number `i`, of `type`.
+  /// Returns a view of scalar `i`, of type `type`.
   mlir::Value getNumber(size_t i, mlir::Type type);
-  /// Fills with zeros what is between the numbers and arrays, all of which are taken.
+  /// Fills the padding between scalars and arrays with zeros. Call this after taking all arrays.
   void clearGaps();
-  /// Where sizes depend on numbers, tells the run time the bytes of those that are taken.
+  /// If sizes depend on scalars, reports the bytes of the arrays taken to the run time.
   void reportSize(mlir::ModuleOp module);
 
 private:
-  /// Bytes of the block that nothing is in.
+  /// A range of unused bytes in the block.
   struct Gap {
     mlir::Value start, end;
   };
@@ -46,7 +45,7 @@ private:
   mlir::Location loc;
   mlir::Value bytes, offset;
   llvm::SmallVector<Gap> gaps;
-  /// Whether arrays may be smaller than the block's size assumes.
+  /// True if arrays may be smaller than assumed for the size of the block.
   bool isBound;
 };
 

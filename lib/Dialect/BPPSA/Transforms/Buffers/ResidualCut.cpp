@@ -1,4 +1,4 @@
-//===- ResidualCut.cpp - what a backward part reads of a forward part -----===//
+//===- ResidualCut.cpp - values between forward and backward part ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What functions read and write
+// Memory effects
 //===----------------------------------------------------------------------===//
 
 static bool isOutput(func::FuncOp function, Value memory) {
@@ -25,7 +25,7 @@ static bool isOutput(func::FuncOp function, Value memory) {
          attrs::Output::ofArgument(function, argument.getArgNumber());
 }
 
-/// The array whose elements are those of `view`, all of them.
+/// Returns the array that `view` reshapes as a whole.
 static Value getReshapedArray(Value view) {
   while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(
       view.getDefiningOp()))
@@ -33,7 +33,7 @@ static Value getReshapedArray(Value view) {
   return view;
 }
 
-/// Erases from `arrays` those that `op` writes as a whole.
+/// Erases arrays that `op` overwrites completely from `arrays`.
 static void eraseWhollyWritten(Operation *op, llvm::SmallDenseSet<Value> &arrays) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -63,7 +63,7 @@ MarkPhaseOp bppsa::findBackwardMark(func::FuncOp function) {
 // The cut
 //===----------------------------------------------------------------------===//
 
-/// Computes sizes of memory from those of arguments, so that no array is kept for its size.
+/// Computes sizes of memory from sizes of arguments, so that no array is kept only for its size.
 static void resolveSizes(func::FuncOp function, SizeFormulas &formulas) {
   SmallVector<memref::DimOp> sizes;
   function.walk([&](memref::DimOp op) {
@@ -79,8 +79,8 @@ static void resolveSizes(func::FuncOp function, SizeFormulas &formulas) {
   }
 }
 
-/// Gives every output that the backward part reads memory of its own, which is copied to it: the
-/// caller may change it.
+/// Gives each output that the backward part reads separate memory, and copies it to the output. The
+/// caller may overwrite the output before the backward part runs.
 static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuilder &builder,
                                  SizeFormulas &formulas) {
   auto isRead = [&](BlockArgument output) {
@@ -114,7 +114,7 @@ static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuil
   return success();
 }
 namespace {
-/// Finds what goes from one part of a function to the other.
+/// Finds the values that the backward part uses from the forward part.
 class CutFinder {
 public:
   CutFinder(func::FuncOp function, MarkPhaseOp mark) : function(function), mark(mark) {}
@@ -132,7 +132,7 @@ private:
 };
 } // namespace
 
-/// Adds `op`, and what it needs of operations behind the mark.
+/// Adds `op` and the operations after the mark that it depends on to the forward part.
 void CutFinder::addForward(Operation *op) {
   if (!cut.forward.insert(op).second)
     return;
@@ -142,12 +142,12 @@ void CutFinder::addForward(Operation *op) {
       addForward(definition);
 }
 
-/// Notes what makes `value`, which the backward part uses.
+/// Records the memory or scalar that provides `value`, which the backward part uses.
 LogicalResult CutFinder::require(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !cut.forward.contains(op) || !required.insert(value).second)
     return success();
-  // Sizes of memory that the backward part may not have.
+  // Sizes of memory that may not exist in the backward part.
   auto isElsewhere = [&](Value memory) {
     return isOutput(function, memory) || memory.getDefiningOp<memref::AllocOp>();
   };
@@ -187,7 +187,7 @@ FailureOr<ResidualCut> CutFinder::run() {
       for (Value used : getUsedValues(op))
         if (failed(require(used)))
           return failure();
-  // What the forward part keeps to itself is freed there.
+  // Memory that only the forward part uses is also freed there.
   for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode())
     if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
       Operation *allocation = dealloc.getMemref().getDefiningOp();

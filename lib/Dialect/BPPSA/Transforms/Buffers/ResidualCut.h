@@ -1,4 +1,4 @@
-//===- ResidualCut.h - what a backward part reads ---------------*- C++ -*-===//
+//===- ResidualCut.h - cut between forward and backward part ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,34 +14,34 @@
 
 namespace bppsa {
 
-/// Where arrays begin in a block of residuals.
+/// Alignment of arrays in a block of residuals, in bytes.
 inline constexpr int64_t kResidualAlignment = 64;
 
-/// What the parts of a function are, and what goes from one to the other.
+/// The forward part of a function and the values that its backward part uses.
 struct ResidualCut {
-  /// The operations of the function's block that are for its outputs.
+  /// Operations of the function's block that outputs depend on.
   llvm::SmallDenseSet<mlir::Operation *> forward;
-  /// Memory that the forward part writes and the backward part reads, in order.
+  /// Memory that the forward part writes and the backward part reads, in block order.
   llvm::SmallVector<mlir::memref::AllocOp> arrays;
-  /// Numbers that the forward part reads from memory and the backward part uses.
+  /// Scalars that the forward part reads from memory and the backward part uses.
   llvm::SetVector<mlir::Value> numbers;
-  /// Of the arrays, those that the forward part may leave partly unwritten.
+  /// Elements of `arrays` that the forward part may not write completely.
   llvm::SmallDenseSet<mlir::Value> partial;
   /// Memory that the backward part writes.
   llvm::SmallDenseSet<mlir::Value> written;
 };
 
-/// The mark of the backward part, where `function` has outputs and gradients and no loss; else
-/// null.
+/// Returns the mark of the backward part if `function` has outputs and gradients but no loss; null
+/// otherwise.
 MarkPhaseOp findBackwardMark(mlir::func::FuncOp function);
 
-/// Finds where to cut `function`, which is on memory; its model has `numSymbols` symbols. Outputs
-/// that the backward part reads get memory of their own before. Fails after an error.
+/// Finds the cut of `function`, which is bufferized and whose model has `numSymbols` symbols. First
+/// gives outputs that the backward part reads separate memory. Fails with a diagnostic.
 mlir::FailureOr<ResidualCut> findResiduals(mlir::func::FuncOp function, MarkPhaseOp mark,
                                            unsigned numSymbols);
 
-/// Drops the arguments of `function`, which is on memory, for gradients of inputs, and what is
-/// computed for nothing else.
+/// Removes arguments for input gradients from `function`, which is bufferized, and operations that
+/// are only needed for them.
 llvm::LogicalResult dropInputGradients(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -1,11 +1,12 @@
-//===- SeparateBackward.cpp - forward and backward parts apart ------------===//
+//===- SeparateBackward.cpp - splits forward and backward parts -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// On memory, where all decisions are made: both parts run the kernels of the whole function, on
-// arrays of the same layout, in the same order, and so give the same bits.
+// This pass runs after bufferization, so all implementation choices are already made. Both parts
+// run the kernels of the whole function on arrays of the same layout in the same order and
+// therefore produce identical bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ using namespace bppsa;
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Adds the argument for the block of residuals behind the others.
+/// Adds a trailing argument for the block of residuals.
 static BlockArgument addBlock(func::FuncOp part) {
   auto bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(part.getContext(), 8));
   unsigned number = part.getNumArguments();
@@ -39,14 +40,15 @@ static BlockArgument addBlock(func::FuncOp part) {
   return part.getArgument(number);
 }
 
-/// Lets equal functions that are made for variants stay several: a program exports each.
+/// Prevents merging of identical functions created for different variants: a program exports each
+/// of them.
 static void keepApart(func::FuncOp made) {
   Builder builder(made.getContext());
   made->setAttr("passthrough",
                 builder.getArrayAttr(builder.getStrArrayAttr({"bppsa-part", made.getName()})));
 }
 
-/// Writes the function that gives the bytes of the block.
+/// Creates the function that returns the size of the block in bytes.
 static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut &cut,
                                        unsigned numSymbols) {
   OpBuilder builder(function);
@@ -68,7 +70,7 @@ static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut 
 // The parts
 //===----------------------------------------------------------------------===//
 
-/// A copy of `function`, under `name`, in front of it.
+/// Creates a copy of `function` named `name` before it.
 static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping &mapping) {
   OpBuilder builder(function);
   func::FuncOp part = function.clone(mapping);
@@ -78,7 +80,7 @@ static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping 
   return part;
 }
 
-/// Erases the copies of operations of `function` for which `isErased` holds, and the marks.
+/// Erases marks and the copies of operations of `function` for which `isErased` holds.
 static void eraseCopies(func::FuncOp function, IRMapping &mapping,
                         function_ref<bool(Operation *)> isErased) {
   for (Operation &op : llvm::reverse(function.front().without_terminator()))
@@ -87,7 +89,7 @@ static void eraseCopies(func::FuncOp function, IRMapping &mapping,
       copy->erase();
 }
 
-/// Erases the arguments of `part` for which `isErased` holds, which nothing uses.
+/// Erases the arguments of `part` for which `isErased` holds. Fails if one of them is used.
 static LogicalResult eraseArguments(func::FuncOp part, function_ref<bool(unsigned)> isErased) {
   llvm::BitVector erased(part.getNumArguments());
   for (BlockArgument argument : part.getArguments()) {
@@ -100,7 +102,7 @@ static LogicalResult eraseArguments(func::FuncOp part, function_ref<bool(unsigne
   return part.eraseArguments(erased);
 }
 
-/// Whether `op` frees an array of the block.
+/// Returns true if `op` frees an array of the block.
 static bool freesArray(Operation *op, const ResidualCut &cut) {
   auto dealloc = dyn_cast<memref::DeallocOp>(op);
   return dealloc && llvm::is_contained(cut.arrays, dealloc.getMemref().getDefiningOp());
@@ -129,7 +131,7 @@ static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut
     copy.replaceAllUsesWith(view);
     copy.erase();
   }
-  // Behind all kernels, which need not wait for it.
+  // At the end, so that kernels do not wait for the gaps to be cleared.
   builder.setInsertionPoint(part.front().getTerminator());
   if (clearUnwritten)
     block.clearGaps();
@@ -143,7 +145,7 @@ static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut
 }
 
 namespace {
-/// Writes what the backward part needs of the forward part at its start.
+/// Emits the values of the forward part that the backward part needs, at its start.
 class BackwardStart {
 public:
   BackwardStart(func::FuncOp function, func::FuncOp part, const ResidualCut &cut)
@@ -154,7 +156,7 @@ public:
   }
 
   void readBlock();
-  /// `value` of the whole function in the backward part.
+  /// Returns the value in the backward part for `value` of the whole function.
   Value get(Value value);
 
 private:
@@ -167,7 +169,7 @@ private:
 };
 } // namespace
 
-/// What the backward part changes has memory of its own: it may run again.
+/// Copies arrays that the backward part changes, since it may run again.
 Value BackwardStart::copyChanged(memref::AllocOp array, Value kept, ValueRange sizes) {
   auto own = memref::AllocOp::create(builder, array.getLoc(), array.getType(), sizes,
                                      array.getAlignmentAttr());

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elimination of common subexpressions leaves one empty tensor of each size, and one of zeros.
-// Operations that write into the same one are then possible conflicts of each other, and what
-// bufferization spends on them grows with the cube of their number; each but the last copies what
-// it could have filled.
+// CSE merges all empty tensors of the same size, and likewise tensors of zeros. Operations that
+// write into the same tensor then conflict with each other: bufferization time grows with the cube
+// of their number, and all but the last one copy memory that they could have filled directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +25,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Gives the operations beside `op` where `uses` are, themselves or in their regions, a copy of
-/// `op` each. `op` goes where nothing else uses it.
+/// Gives each operation in the block of `op` that contains one of `uses` a separate clone of `op`.
+/// Erases `op` if it has no other uses.
 static void separate(Operation *op, ArrayRef<OpOperand *> uses) {
   llvm::MapVector<Operation *, SmallVector<OpOperand *, 1>> users;
   for (OpOperand *use : uses)
@@ -53,13 +52,13 @@ static SmallVector<OpOperand *> getUses(Operation *op, function_ref<bool(OpOpera
   return uses;
 }
 
-/// Whether the owner of `use` writes into it.
+/// Returns true if the owner of `use` writes into it.
 static bool isDestination(OpOperand &use) {
   auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
   return op && op.isDpsInit(&use);
 }
 
-/// Whether slices of `empty` are destinations, which are then inserted where they lie.
+/// Returns true if slices of `empty` are destinations, which are later inserted at the same place.
 static bool isWrittenInSlices(tensor::EmptyOp empty) {
   return llvm::any_of(empty->getUsers(), llvm::IsaPred<tensor::ExtractSliceOp>);
 }
@@ -67,7 +66,7 @@ static bool isWrittenInSlices(tensor::EmptyOp empty) {
 namespace {
 struct SeparateDestinations : public bppsa::impl::SeparateDestinationsBase<SeparateDestinations> {
   void runOnOperation() override {
-    // What is filled needs an empty tensor of its own too.
+    // First clone fills, each of which then needs a separate empty tensor.
     SmallVector<linalg::FillOp> fills;
     getOperation().walk([&](linalg::FillOp fill) { fills.push_back(fill); });
     for (linalg::FillOp fill : fills)

@@ -1,4 +1,4 @@
-//===- SinkReads.cpp - reads of arguments where they are needed -----------===//
+//===- SinkReads.cpp - sinks reads of arguments to their uses -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `load` reads an argument of its function that is only read.
+/// Returns true if `load` reads a function argument that is never written.
 static bool isReadOfInput(memref::LoadOp load) {
   auto argument = dyn_cast<BlockArgument>(load.getMemRef());
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
@@ -29,9 +29,8 @@ static bool isReadOfInput(memref::LoadOp load) {
                       [](Operation *user) { return isa<memref::LoadOp>(user); });
 }
 
-/// The operations that `value` is computed by, in order, where they are reads of
-/// inputs and what follows from them; nothing where there is no read among them or
-/// something else.
+/// Returns the operations that compute `value`, in order, if they consist of reads of inputs and
+/// side-effect-free operations. Returns an empty set if there are other operations or no reads.
 static SetVector<Operation *> findReads(Value value) {
   SetVector<Operation *> slice;
   BackwardSliceOptions options;
@@ -49,8 +48,7 @@ static SetVector<Operation *> findReads(Value value) {
   return reads ? topologicalSort(slice) : SetVector<Operation *>();
 }
 
-/// Computes what the body of `op` takes from outside and is read of inputs inside of
-/// it.
+/// Recomputes captured values that derive from reads of inputs inside the body of `op`.
 static void sinkReads(linalg::LinalgOp op) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);

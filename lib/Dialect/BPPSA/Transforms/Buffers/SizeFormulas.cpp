@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The bytes of an element; none where it is no number.
+/// Returns the bytes of an element; nullopt if it is neither an integer, index nor float.
 static std::optional<int64_t> getElementBytes(MemRefType type) {
   Type element = type.getElementType();
   if (element.isIndex())
@@ -40,7 +40,7 @@ Value bppsa::emitByteCount(OpBuilder &builder, Location loc, MemRefType type, Va
   return bytes;
 }
 
-/// The size of dimension `dim` of `argument` in the symbols of the model, where it is recorded.
+/// Returns the size of dimension `dim` of `argument` in symbols of the model; null if unknown.
 static AffineExpr getSymbolicSize(func::FuncOp function, BlockArgument argument, int64_t dim) {
   auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
@@ -64,7 +64,7 @@ SmallVector<Value> SizeFormulas::readSymbols(func::FuncOp function, OpBuilder &b
 SizeFormulas::SizeFormulas(func::FuncOp function, OpBuilder &builder, ValueRange symbols)
     : function(function), builder(builder), loc(function.getLoc()), symbols(symbols) {}
 
-/// Null where one of `factors` is.
+/// Returns null if one of `factors` is null.
 Value SizeFormulas::emitProduct(ArrayRef<Value> factors) {
   if (llvm::is_contained(factors, Value()))
     return {};
@@ -79,7 +79,7 @@ Value SizeFormulas::emitBytes(memref::AllocOp allocation) {
   std::optional<int64_t> elementBytes = getElementBytes(type);
   if (!elementBytes || !type.getLayout().isIdentity())
     return {};
-  // Numbers come last, so that more of the formulas are equal.
+  // Constants come last, so that more formulas have common subexpressions.
   int64_t fixed = *elementBytes;
   SmallVector<Value> factors;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
@@ -108,7 +108,8 @@ Value SizeFormulas::emit(Value value) {
   return emitted[value] = op ? emitOperation(op) : Value();
 }
 
-/// Whether the result of `op` does not fall where one of its operands grows, all at least 0.
+/// Returns true if the result of `op` never decreases when an operand grows. Operands are
+/// non-negative.
 static bool isMonotone(Operation *op) {
   if (isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp,
           arith::MaxUIOp>(op))
@@ -117,7 +118,7 @@ static bool isMonotone(Operation *op) {
          matchPattern(op->getOperand(1), m_Constant());
 }
 
-/// The smaller of two numbers is at most the one that is known.
+/// Bounds the minimum of two values by the operand that is known.
 Value SizeFormulas::emitBound(Operation *op) {
   if (!isa<arith::MinSIOp, arith::MinUIOp>(op))
     return {};
@@ -129,8 +130,8 @@ Value SizeFormulas::emitBound(Operation *op) {
   return {};
 }
 
-/// A copy of `op`, which has one result; null where it computes anything else than a number from
-/// symbols, or might not be executed for a good reason.
+/// Clones `op`, which has one result. Returns null if it does not compute a scalar from symbols or
+/// must not be executed speculatively.
 Value SizeFormulas::emitOperation(Operation *op) {
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     std::optional<int64_t> index = dim.getConstantIndex();

@@ -12,28 +12,31 @@
 
 namespace bppsa {
 
-/// The bytes of an array of `type` whose dynamic sizes are one. Elements are numbers.
+/// Returns the bytes of an array of `type` whose dynamic sizes are 1.
 int64_t getFixedBytes(mlir::MemRefType type);
 
-/// Writes the bytes of an array of `type` with the dynamic `sizes`.
+/// Emits the bytes of an array of `type` with the dynamic sizes `sizes`.
 mlir::Value emitByteCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
                           mlir::ValueRange sizes);
 
-/// Writes the sizes of what a function allocates as computations on the symbols of the model.
+/// Emits the sizes of the memory that a function allocates, as expressions of the symbols of the
+/// model.
 class SizeFormulas {
 public:
-  /// Formulas of `function`, written by `builder`, which stands where all of `symbols` are known.
+  /// Creates formulas for `function` with `builder`, at a point where all of `symbols` are
+  /// available.
   SizeFormulas(mlir::func::FuncOp function, mlir::OpBuilder &builder, mlir::ValueRange symbols);
 
-  /// The bytes of `allocation`. Null where they depend on more than the symbols, and no smaller of
-  /// two numbers bounds them.
+  /// Emits the bytes of `allocation`. Returns null if they depend on more than the symbols and no
+  /// minimum bounds them.
   mlir::Value emitBytes(mlir::memref::AllocOp allocation);
-  /// The size of a dimension of a memref; null where that depends on more.
+  /// Emits the size of a dimension of a memref. Returns null if it depends on more than the
+  /// symbols.
   mlir::Value emitSize(mlir::Value array, int64_t dim);
-  /// Whether `size`, which this has written, may be more than what it stands for.
+  /// Returns true if `size`, which this object emitted, is only an upper bound.
   bool isBound(mlir::Value size) const { return bounds.contains(size); }
-  /// The values of the symbols, from the arguments of the function; null where none has it for its
-  /// size. `builder` stands in the function.
+  /// Reads the values of the symbols from the sizes of the arguments of `function`, which contains
+  /// the insertion point of `builder`. Symbols that are not the size of an argument are null.
   static llvm::SmallVector<mlir::Value> readSymbols(mlir::func::FuncOp function,
                                                     mlir::OpBuilder &builder, unsigned count);
 
@@ -51,7 +54,7 @@ private:
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> symbols;
   llvm::DenseMap<mlir::Value, mlir::Value> emitted;
-  /// Those that are no less than what they stand for.
+  /// Emitted values that are only upper bounds.
   llvm::DenseSet<mlir::Value> bounds;
 };
 

@@ -1,4 +1,4 @@
-//===- StreamJoins.cpp - when the main stream has waited ------------------===//
+//===- StreamJoins.cpp - joins of the GPU sub stream ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,8 @@ using namespace bppsa;
 
 StreamJoins::StreamJoins(Block &block) {
   bool isSub = false;
-  // What the sub stream was given, how much of it the main stream has waited for, and how much it
-  // was at each event.
+  // Operations given to the sub stream so far, how many of them the main stream has waited for, and
+  // how many precede each event.
   SmallVector<Operation *> given;
   size_t joined = 0;
   DenseMap<int64_t, size_t> events;

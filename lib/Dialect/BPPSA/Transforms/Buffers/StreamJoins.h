@@ -1,4 +1,4 @@
-//===- StreamJoins.h - when the main stream has waited ----------*- C++ -*-===//
+//===- StreamJoins.h - joins of the GPU sub stream --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,16 +11,16 @@
 
 namespace bppsa {
 
-/// The operations of a block that give work to the sub stream, and those behind which that is done
-/// for the main stream.
+/// The operations of a block that launch work on the sub stream, and the operations after which the
+/// main stream has waited for this work.
 class StreamJoins {
 public:
   explicit StreamJoins(mlir::Block &block);
 
-  /// Whether `op`, an operation of the block, gives its work to the sub stream.
+  /// Returns true if `op`, an operation of the block, launches its work on the sub stream.
   bool isOfSubStream(mlir::Operation *op) const { return joins.contains(op); }
-  /// Where the main stream has waited for what `op` gives the sub stream: the terminator where it
-  /// does not before; `op` itself where that is of the main stream.
+  /// Returns the operation after which the main stream has waited for the work of `op`. This is the
+  /// terminator if there is no earlier wait, and `op` itself if it runs on the main stream.
   mlir::Operation *getJoin(mlir::Operation *op) const {
     auto found = joins.find(op);
     return found == joins.end() ? op : found->second;

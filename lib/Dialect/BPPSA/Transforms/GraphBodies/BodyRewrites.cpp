@@ -1,4 +1,4 @@
-//===- BodyRewrites.cpp - bodies before and after they get rows -----------===//
+//===- BodyRewrites.cpp - rewrites of graph bodies ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,11 +17,11 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Bodies in the few ops that a mapper knows
+// Generalization of operations
 //===----------------------------------------------------------------------===//
 
-/// `sum` over steps and samples of what `compute` makes of elements of `inputs`, `[T, B, N]`. The
-/// result's dimensions are the last ones of `inputs`, in order.
+/// Sums the values that `compute` creates from elements of `inputs`, `[T, B, N]`, over steps and
+/// samples. The dimensions of the result are the last dimensions of `inputs`, in order.
 static Value createSampleSum(OpBuilder &builder, Location loc, RankedTensorType type,
                              ValueRange inputs,
                              function_ref<Value(OpBuilder &, ValueRange)> compute) {
@@ -47,7 +47,7 @@ static Value createSampleSum(OpBuilder &builder, Location loc, RankedTensorType 
       .getResult(0);
 }
 
-/// `op`, an elementwise op on tensors, on their elements.
+/// Converts the elementwise operation `op` on tensors to linalg.generic.
 static Value createElementwise(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   auto type = cast<RankedTensorType>(op->getResultTypes().front());
@@ -73,7 +73,7 @@ static Value createElementwise(OpBuilder &builder, Operation *op) {
       .getResult(0);
 }
 
-/// Whether `op` makes each element of a tensor of elements of tensors.
+/// Returns true if `op` maps elements of tensors to elements of one tensor.
 static bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResultTypes().front()) &&
          OpTrait::hasElementwiseMappableTraits(op);
@@ -116,16 +116,17 @@ LogicalResult bppsa::generalizeBody(Block &body) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is the same in all steps
+// Hoisting
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` is better made anew than kept: a destination, or a number.
+/// Returns true if `op` should be recomputed rather than kept: a destination, a constant or a
+/// scalar.
 static bool isCheap(Operation *op) {
   return isa<tensor::EmptyOp, linalg::FillOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
-/// Moves `op` out of `loop` where everything that it reads is known there.
+/// Hoists `op` out of `loop` if its operands are available or cheap to recompute outside.
 static void hoist(Operation *op, LoopLikeOpInterface loop) {
   SmallVector<Operation *> needed;
   for (Value input : getUsedValues(op)) {
@@ -137,7 +138,7 @@ static void hoist(Operation *op, LoopLikeOpInterface loop) {
     needed.push_back(definition);
   }
   OpBuilder builder(loop);
-  // What cheap ops read is cheap or known outside.
+  // Operands of cheap operations must be available outside or be cheap themselves.
   for (Operation *cheap : needed) {
     if (!llvm::all_of(cheap->getOperands(), [&](Value value) {
           Operation *definition = value.getDefiningOp();

@@ -1,4 +1,4 @@
-//===- BodyRewrites.h - bodies before and after they get rows ---*- C++ -*-===//
+//===- BodyRewrites.h - rewrites of graph bodies ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,12 +11,12 @@
 
 namespace bppsa {
 
-/// Writes sums over samples, elementwise and named ops of `body`, that of a loop in graph form, as
-/// linalg.generic. Fails, after an error, where an array has no static size.
+/// Converts sums over samples, elementwise operations and named operations in `body`, the body of a
+/// loop in graph form, to linalg.generic. Fails with a diagnostic if a tensor has a dynamic size.
 llvm::LogicalResult generalizeBody(mlir::Block &body);
 
-/// Moves those of `ops` out of `loop` that read nothing of it; destinations and numbers are made
-/// again where they are needed.
+/// Hoists those of `ops` that do not depend on `loop` out of it. Destinations and scalars that they
+/// use are recomputed outside.
 void hoistOps(llvm::ArrayRef<mlir::Operation *> ops, mlir::LoopLikeOpInterface loop);
 
 } // namespace bppsa

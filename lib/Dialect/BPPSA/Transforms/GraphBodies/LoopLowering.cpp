@@ -1,4 +1,4 @@
-//===- LoopLowering.cpp - one loop in graph form as scf.for ---------------===//
+//===- LoopLowering.cpp - lowers a loop in graph form to scf.for ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -159,7 +159,7 @@ void LoopLowering::replace(Operation *loop, ValueRange results) {
 // States without trajectories
 //===----------------------------------------------------------------------===//
 
-/// The tensor that `value` is a view of.
+/// Returns the tensor that `value` is a view of.
 static Value getViewed(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
@@ -172,7 +172,7 @@ static Value getViewed(Value value) {
 
 SmallVector<Value> LoopLowering::carryOn(ValueRange states, ValueRange arrays) {
   SmallVector<Value> values(states), results(arrays);
-  // Views of what is carried are copied before anything is overwritten.
+  // Copy views of carried arrays before any of these arrays is overwritten.
   for (auto [value, array] : llvm::zip_equal(values, arrays)) {
     if (value == array || !llvm::is_contained(arrays, getViewed(value)))
       continue;
@@ -322,7 +322,7 @@ SmallVector<Value> LoopLowering::emitLink(ChainOp chain, RowMapper &mapper, Valu
     else if (i >= numStates)
       results[i] = write(mapper.getRows(value), array, value.getType(), step);
   }
-  // New cotangents take the memory of the old ones, which nothing reads from here on.
+  // The new cotangents overwrite the old ones, which are not read from here on.
   auto states = llvm::map_to_vector(yielded.take_front(numStates),
                                     [&](Value value) { return mapper.getRows(value); });
   llvm::copy(carryOn(states, arrays.take_front(numStates)), results.begin());

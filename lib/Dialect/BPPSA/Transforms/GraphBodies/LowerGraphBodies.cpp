@@ -1,4 +1,4 @@
-//===- LowerGraphBodies.cpp - loops whose body is a graph to scf.for ------===//
+//===- LowerGraphBodies.cpp - lowers loops in graph form to scf.for -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Lowers the loops of `function`; those of `plans` keep at most `limit` bytes together.
+/// Lowers the loops of `function`. Loops in `plans` keep at most `limit` bytes of residuals in
+/// total.
 static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> plans, int64_t limit,
                                 bool rowBlocks) {
   MemoryShare share{/*totalStepBytes=*/0, limit};
@@ -33,7 +34,7 @@ static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> pla
     segmented.emplace_back(plan);
   }
   SteadyStates steady(function, [&](RecurrenceOp loop) { return !forward.contains(loop); });
-  // Inner loops come first: they are part of the graph of the outer ones then.
+  // Lower inner loops first: they then belong to the graph of the outer loops.
   SmallVector<Operation *> loops;
   function.walk([&](Operation *op) {
     auto recurrence = dyn_cast<RecurrenceOp>(op);

@@ -1,4 +1,4 @@
-//===- RowBlocks.cpp - blocks of rows that threads share ------------------===//
+//===- RowBlocks.cpp - parallel blocks of rows ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of a block, and of one that fills the lanes of vectors with samples.
+/// Rows of a block by default, and in a block whose samples fill the lanes of vectors.
 static constexpr int64_t kRowsOfBlock = 8, kLanes = 16;
 
 static int64_t countElements(ValueRange captures) {
@@ -47,7 +47,7 @@ struct Window {
 };
 } // namespace
 
-/// The rows of a block in an array.
+/// Returns the window of the rows of `block` in `array`.
 static Window getRowWindow(OpBuilder &builder, Location loc, Value array, int64_t rowAxis,
                            const RowBlock &block) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, array);
@@ -58,7 +58,7 @@ static Window getRowWindow(OpBuilder &builder, Location loc, Value array, int64_
   return {offsets, sizes, strides};
 }
 
-/// The sum of block `number` in an array of the sums of all.
+/// Returns the window of the sum of block `number` in an array of the sums of all blocks.
 static Window getSumWindow(OpBuilder &builder, RankedTensorType sum, OpFoldResult number) {
   SmallVector<OpFoldResult> sizes = {builder.getIndexAttr(1)};
   llvm::append_range(sizes, getAsIndexOpFoldResult(builder.getContext(), sum.getShape()));
@@ -80,7 +80,7 @@ Value bppsa::createZeros(OpBuilder &builder, Location loc, Type type) {
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
-/// The sum over the first dimension, in order.
+/// Sums over the first dimension, in order.
 static Value addBlocks(OpBuilder &builder, Location loc, Value sums) {
   auto type = cast<RankedTensorType>(sums.getType());
   Value zeros = createZeros(builder, loc, type.clone(type.getShape().drop_front()));
@@ -96,7 +96,7 @@ static Value addBlocks(OpBuilder &builder, Location loc, Value sums) {
       .getResult(0);
 }
 
-/// The first row of block `number` and how many it has.
+/// Returns the first row and the number of rows of block `number`.
 static RowBlock getBlock(OpBuilder &builder, Location loc, Value number, OpFoldResult rows,
                          int64_t rowsOfBlock) {
   AffineExpr d0 = builder.getAffineDimExpr(0), s0 = builder.getAffineSymbolExpr(0);

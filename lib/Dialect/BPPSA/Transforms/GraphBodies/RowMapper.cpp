@@ -1,4 +1,4 @@
-//===- RowMapper.cpp - graphs of one sample on all rows -------------------===//
+//===- RowMapper.cpp - batches a graph of one sample ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -51,10 +51,10 @@ Value RowMapper::createEmpty(Type one, int64_t axis) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where rows are
+// Row axes
 //===----------------------------------------------------------------------===//
 
-/// The value of all elements of `value`, null where that is not known.
+/// Returns the scalar that fills all elements of `value`; null if unknown.
 static Value getFilling(Value value, OpBuilder &builder) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return fill.getInputs().front();
@@ -78,7 +78,7 @@ Value RowMapper::repeat(Value value) {
       ->getResult(0);
 }
 
-/// One group of the dimensions `[first, first + count)` among others of one dimension each.
+/// Groups the dimensions `[first, first + count)`. All other dimensions form separate groups.
 static SmallVector<ReassociationIndices> groupDims(int64_t rank, int64_t first, int64_t count) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 0; dim < rank;) {
@@ -137,7 +137,8 @@ void RowMapper::convert(Operation *op) {
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return convertFill(fill);
-  // What loops that were lowered before carry must stay where it is.
+  // The arrays that previously lowered loops carry must keep their layout, so copies are not
+  // converted to other operations.
   if (auto copy = dyn_cast<linalg::CopyOp>(op)) {
     Value source = getRows(copy.getInputs()[0]), target = getRows(copy.getOutputs()[0]);
     return setRows(op->getResult(0),
@@ -198,7 +199,7 @@ void RowMapper::convertScalar(Operation *op) {
   setRows(op->getResult(0), generic.getResult(0));
 }
 
-/// Adds a row index `row` to the indices of extracts from `tensors`.
+/// Adds the row index `row` to extracts from `tensors`, at their row axes.
 static void addRowIndex(Block &body, ArrayRef<std::pair<Value, int64_t>> tensors, Value row) {
   for (auto [tensor, axis] : tensors)
     for (Operation *user : llvm::to_vector(tensor.getUsers()))

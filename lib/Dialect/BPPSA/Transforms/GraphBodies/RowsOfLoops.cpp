@@ -1,4 +1,4 @@
-//===- RowsOfLoops.cpp - nested loops over all rows, and sums of rows -----===//
+//===- RowsOfLoops.cpp - batches nested loops, sums rows ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -43,7 +43,8 @@ bool RowMapper::convertFor(scf::ForOp op) {
   return true;
 }
 
-/// Offsets, sizes and strides of row `row`, which is dimension `axis`, of values like `sample`.
+/// Returns offsets, sizes and strides of row `row` of an array with the row axis `axis`. The other
+/// dimensions are those of `sample`.
 static std::tuple<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
 getRowWindow(OpBuilder &builder, Type sample, Value row, int64_t axis) {
   SmallVector<OpFoldResult> sizes, offsets, strides;
@@ -102,7 +103,7 @@ void RowMapper::convertRowByRow(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops of vectors: a sample of each row is a sample of the loop
+// Loops over vectors: samples of all rows become samples of the loop
 //===----------------------------------------------------------------------===//
 
 Value RowMapper::mergeSamples(Value value, bool hasTime) {
@@ -165,7 +166,7 @@ bool RowMapper::convertLoopOfVectors(Operation *op) {
 // Sums over rows
 //===----------------------------------------------------------------------===//
 
-/// `sum` plus elements of `inputs`, which `maps` give, over the reduction loops.
+/// Adds elements of `inputs`, selected by `maps`, to `sum` over the reduction loops.
 static Value createSum(OpBuilder &builder, Location loc, Value sum, ValueRange inputs,
                        ArrayRef<AffineMap> maps, ArrayRef<utils::IteratorType> iterators) {
   return linalg::GenericOp::create(builder, loc, sum.getType(), inputs, sum, maps, iterators,
@@ -202,14 +203,14 @@ Value RowMapper::addRows(Value rowsOfValue, Value sum) {
   return createSum(builder, sum.getLoc(), sum, rowsOfValue, {all, all.dropResult(0)}, iterators);
 }
 
-/// Whether `value` is zero everywhere.
+/// Returns true if all elements of `value` are zero.
 static bool isZeros(Value value) {
   auto fill = value.getDefiningOp<linalg::FillOp>();
   return (fill && matchPattern(fill.getInputs().front(), m_AnyZeroFloat())) ||
          matchPattern(value, m_AnyZeroFloat());
 }
 
-/// Whether `op` adds terms to its destination.
+/// Returns true if `op` adds terms to its destination.
 static bool isSum(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
     return false;
@@ -219,7 +220,7 @@ static bool isSum(linalg::GenericOp op) {
          (add.getLhs() == accumulator || add.getRhs() == accumulator);
 }
 
-/// The terms of `op` where it is the sum of two arrays that nothing else uses.
+/// Returns the operands of `op` if it adds two arrays that have no other users.
 static std::optional<std::pair<Value, Value>> getTerms(linalg::GenericOp op) {
   auto isIdentity = [](AffineMap map) { return map.isIdentity(); };
   if (op.getNumDpsInputs() != 2 || !llvm::all_of(op.getIndexingMapsArray(), isIdentity) ||
@@ -233,7 +234,7 @@ static std::optional<std::pair<Value, Value>> getTerms(linalg::GenericOp op) {
   return std::pair(op.getInputs()[0], op.getInputs()[1]);
 }
 
-/// Whether `loop` does nothing to the tensor that it carries but to add to elements.
+/// Returns true if `loop` only adds to elements of the tensor that it carries.
 static bool isScatter(scf::ForOp loop) {
   if (loop.getNumResults() != 1 || !isa<RankedTensorType>(loop.getResult(0).getType()))
     return false;

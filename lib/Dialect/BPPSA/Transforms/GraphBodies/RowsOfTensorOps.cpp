@@ -1,4 +1,4 @@
-//===- RowsOfTensorOps.cpp - slices, reshapes and elements of all rows ----===//
+//===- RowsOfTensorOps.cpp - batches slices, reshapes, elements -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,7 +31,7 @@ bool RowMapper::convertTensorOp(Operation *op) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// `mixed`, offsets, sizes or strides of one sample, with `row` as entry `axis`.
+/// Inserts `row` at position `axis` into `mixed`, the offsets, sizes or strides of one sample.
 static SmallVector<OpFoldResult> withRow(ArrayRef<OpFoldResult> mixed, int64_t axis,
                                          OpFoldResult row,
                                          function_ref<Value(Value)> getCounterpart) {
@@ -85,8 +85,8 @@ void RowMapper::convertConcat(tensor::ConcatOp op) {
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// The groups of a reshape with rows in front; all of `rank` dimensions are one where a side of the
-/// reshape is a scalar.
+/// Adds the row axis to the groups of a reshape. If one side of the reshape is a scalar, all
+/// dimensions, `rank` and the row axis, form one group.
 static SmallVector<ReassociationIndices> withRows(ArrayRef<ReassociationIndices> groups,
                                                   int64_t rank) {
   if (groups.empty())
@@ -168,7 +168,7 @@ void RowMapper::convertExtract(tensor::ExtractOp op) {
                 withRow(ones, *axis, rows, shared), strides));
     return;
   }
-  // A place for each row.
+  // The index depends on the row.
   SmallVector<Value> places;
   for (Value index : op.getIndices())
     places.push_back(getRows(index));

@@ -1,4 +1,4 @@
-//===- SegmentPlan.cpp - residuals of a few steps at a time ---------------===//
+//===- SegmentPlan.cpp - plans segments of time steps ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Plans one loop.
 class Planner {
 public:
   explicit Planner(RecurrenceOp forward) : numStates(forward.getInitial().size()) {
@@ -22,7 +21,8 @@ public:
   std::optional<SegmentPlan> run();
 
 private:
-  /// Notes which arrays of the chain are `value`; false where anything else reads it.
+  /// Records the saved arrays of the chain that are `value`. Returns false if `value` has other
+  /// readers.
   bool addReads(Value value, SegmentPlan::Source source);
   bool addTrajectoryReads(unsigned state);
 
@@ -74,7 +74,7 @@ std::optional<SegmentPlan> Planner::run() {
     return std::nullopt;
   plan.sources.resize(plan.backward.getSaved().size());
   for (auto [i, result] : llvm::enumerate(loop->getResults())) {
-    // What is found of a result that has other readers, too, is forgotten.
+    // Drop the recorded sources if the result also has other readers.
     auto sources = plan.sources;
     size_t numFinal = plan.finalStates.size();
     bool isState = i < numStates;
@@ -93,7 +93,8 @@ std::optional<SegmentPlan> Planner::run() {
     plan.stepBytes += bytes;
     plan.stateBytes += isState ? bytes : 0;
   }
-  // States alone take as much memory at the starts of segments of one step.
+  // If only states are buffered, segments of one step would store them all at their starts, so
+  // segments save no memory.
   if (plan.stepBytes == plan.stateBytes)
     return std::nullopt;
   return plan;

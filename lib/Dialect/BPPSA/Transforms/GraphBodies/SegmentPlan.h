@@ -1,4 +1,4 @@
-//===- SegmentPlan.h - residuals of a few steps at a time -------*- C++ -*-===//
+//===- SegmentPlan.h - plans segments of time steps -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,10 +13,11 @@
 
 namespace bppsa {
 
-/// A loop in graph form and the chain that goes back through it, for which buffers of a segment of
-/// steps can take the place of arrays over all steps.
+/// A loop in graph form and its backward chain, with buffers for a segment of time steps instead of
+/// arrays over all steps.
 struct SegmentPlan {
-  /// A buffered result that the chain reads; of a state, what it is after the step or before it.
+  /// A buffered result that the chain reads. For a state, `afterStep` selects its value after the
+  /// step instead of before.
   struct Source {
     unsigned result;
     bool afterStep;
@@ -24,18 +25,17 @@ struct SegmentPlan {
 
   RecurrenceOp forward;
   ChainOp backward;
-  /// For each result of `forward`: whether nothing but `backward` reads it, apart from the state
-  /// after the last step.
+  /// For each result of `forward`, true if only `backward` reads it, apart from the final state.
   llvm::SmallVector<bool> isBuffered;
-  /// For each array that `backward` saved: the buffered result that it is.
+  /// For each saved array of `backward`, the buffered result that it reads.
   llvm::SmallVector<std::optional<Source>> sources;
-  /// Reads of final states that are buffered, and which state it is.
+  /// Reads of buffered final states, and the index of the state.
   llvm::SmallVector<std::pair<mlir::tensor::ExtractSliceOp, unsigned>> finalStates;
-  /// Bytes of the buffered results for one step of one sample, and of the buffered states alone.
+  /// Bytes of all buffered results, and of the buffered states, for one step of one sample.
   int64_t stepBytes = 0, stateBytes = 0;
 };
 
-/// The loops of `function` with results that can be buffered.
+/// Plans the loops of `function` whose results can be buffered.
 llvm::SmallVector<SegmentPlan> planSegments(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loop over segments is inside of that over blocks of rows, so that the sums of a block go on
-// from segment to segment: how many there are changes no bit of a gradient.
+// The loop over segments is inside the loop over blocks of rows, so the sums of a block continue
+// across segments. Gradients are therefore bitwise independent of the number of segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Writes one of both loops.
+/// Emits the forward loop or the chain.
 class SegmentedLoops::Writer : public LoopLowering {
 public:
   Writer(SegmentedLoops &loops, Operation *op, const SteadyStates &steady, ValueRange captures)
@@ -29,7 +29,7 @@ public:
   void writeBackward();
 
 private:
-  /// One segment while its code is written.
+  /// The segment for which code is being emitted.
   struct Segment {
     Value number, firstStep, numSteps;
     LoopLikeOpInterface outermost;
@@ -41,7 +41,7 @@ private:
   Type getType(unsigned result) {
     return forward.getBody().front().getTerminator()->getOperand(result).getType();
   }
-  /// The step `local` of a segment on `arrays`, those of `results`.
+  /// Emits step `local` of a segment on `arrays`, which hold `results`.
   SmallVector<Value> writeStep(const Segment &segment, RowMapper &mapper, Value local,
                                ArrayRef<unsigned> results, ValueRange arrays);
   SmallVector<Value> runSegment(const Segment &segment, ValueRange carried);
@@ -86,7 +86,7 @@ SegmentedLoops::Writer::Segment SegmentedLoops::Writer::getSegment(Value number,
   return {number, first, count, outermost};
 }
 
-/// The step of the sequences that step `local` of a segment is.
+/// Returns the step in the sequences for step `local` of a segment.
 Value SegmentedLoops::Writer::getStep(const Segment &segment, Value local) {
   Value step = add(segment.firstStep, local);
   return forward.getReverse() ? subtract(subtract(numSteps, one), step) : step;
@@ -127,7 +127,7 @@ SmallVector<Value> SegmentedLoops::Writer::writeStep(const Segment &segment, Row
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Carries all arrays, then the states at the starts of segments.
+/// Carries the arrays of all results, followed by the states at the starts of segments.
 SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, ValueRange carried) {
   size_t numResults = forward->getNumResults();
   SmallVector<Value> arrays(carried.take_front(numResults)), starts(carried.drop_front(numResults));
@@ -153,7 +153,7 @@ SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, Va
 
 void SegmentedLoops::Writer::writeForward(MemoryShare share) {
   chooseSegments(share);
-  // Bounds that follow from the number of steps, for callers that have the memory.
+  // Bound the sizes by the number of steps, because callers provide memory for that many.
   auto atMostAllSteps = [&](Value count) {
     return arith::MinSIOp::create(builder, loc, count, numSteps).getResult();
   };
@@ -198,7 +198,8 @@ void SegmentedLoops::Writer::writeForward(MemoryShare share) {
 // Backward
 //===----------------------------------------------------------------------===//
 
-/// The last segment has been run by the forward part: the loop over its steps is empty.
+/// Recomputes a segment. The forward part already computed the last segment, for which the loop
+/// over steps is empty.
 SmallVector<Value> SegmentedLoops::Writer::runSegmentAgain(const Segment &segment,
                                                            ValueRange buffers) {
   SmallVector<unsigned> results = getBuffered();
@@ -261,7 +262,7 @@ void SegmentedLoops::Writer::writeBackward() {
                            return emitSegment(iteration, now, block ? block : loop);
                          });
       });
-  // Parallel loops write in place what has users behind them.
+  // Parallel loops write arrays in place only if they have uses after the loop.
   for (Value buffer : ArrayRef(written).slice(numArrays, numBuffers))
     bufferization::DeallocTensorOp::create(builder, loc, buffer);
   written.erase(written.begin() + numArrays, written.begin() + numArrays + numBuffers);
@@ -302,7 +303,8 @@ void SegmentedLoops::lowerBackward(const SteadyStates &steady) {
   eraseForward();
 }
 
-/// What is left of the reads of buffered results are sizes, and slices of trajectories.
+/// Erases the forward loop. The remaining readers of buffered results are sizes and slices of
+/// trajectories.
 void SegmentedLoops::eraseForward() {
   SmallVector<Value> unread(plan.forward->getResults());
   SmallVector<Operation *> dead;

@@ -1,4 +1,4 @@
-//===- SegmentedLoops.h - loops that keep residuals of a segment -*- C++ -*-===//
+//===- SegmentedLoops.h - loops that keep one segment -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,25 +12,26 @@
 
 namespace bppsa {
 
-/// The function of the run time that says how many steps a segment has.
+/// The run-time function that returns the number of steps of a segment.
 inline constexpr llvm::StringLiteral kSegmentSteps = "bppsa_rt_segment_steps";
 
-/// The most memory for what all loops of a function keep, in bytes, and what they keep of a step of
-/// a sample together: each has its share.
+/// The memory limit, in bytes, for the residuals of all loops of a function, and the bytes that
+/// these loops keep for one step of one sample. The limit is divided in proportion.
 struct MemoryShare {
   int64_t totalStepBytes, limit;
 };
 
-/// Writes a loop and its chain so that what the chain reads of each step is kept for one segment of
-/// steps at a time. The last segment's is what the loop leaves; before an earlier one, its steps
-/// are run again from the states at its start. With one segment nothing is run again.
+/// Lowers a loop and its chain so that residuals are stored for one segment of steps only. The
+/// forward loop leaves the residuals of the last segment. Before the chain processes an earlier
+/// segment, it recomputes the steps of the segment from the states at its start. With a single
+/// segment, nothing is recomputed.
 class SegmentedLoops {
 public:
   explicit SegmentedLoops(SegmentPlan plan) : plan(std::move(plan)) {}
 
-  /// Replaces what else reads of the loop, which stays until its chain is lowered.
+  /// Replaces the other uses of the loop, which is kept until its chain is lowered.
   void lowerForward(MemoryShare share, const SteadyStates &steady);
-  /// Replaces the chain, and erases the loop.
+  /// Replaces the chain and erases the loop.
   void lowerBackward(const SteadyStates &steady);
 
 private:
@@ -38,12 +39,13 @@ private:
   void eraseForward();
 
   SegmentPlan plan;
-  /// Steps of a segment, segments, steps and samples.
+  /// Number of steps of a segment, of segments, of all steps, and of samples.
   mlir::Value segmentSteps, numSegments, numSteps;
   mlir::OpFoldResult rows;
-  /// For each result of the loop: its buffer, or the whole array.
+  /// For each result of the loop, its buffer or, if it is not buffered, its array.
   llvm::SmallVector<mlir::Value> arrays;
-  /// The states at the starts of segments, and the final ones; null for states that are whole.
+  /// The states at the starts of segments, followed by the final states; null for states that are
+  /// not buffered.
   llvm::SmallVector<mlir::Value> starts;
 };
 

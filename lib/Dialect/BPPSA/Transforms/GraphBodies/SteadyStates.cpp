@@ -1,4 +1,4 @@
-//===- SteadyStates.cpp - states that no step changes ---------------------===//
+//===- SteadyStates.cpp - states that are the same in all steps -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether each use of `array`, a slice of a trajectory, is one of the arrays that a chain saved,
-/// or asks for its size; `found` gets the values that chains read.
+/// Returns true if all uses of `array`, a slice of a trajectory, are saved arrays of chains or
+/// sizes. Adds the values that chains read to `found`.
 static bool isSavedOnly(Value array, SmallVectorImpl<Value> &found) {
   for (OpOperand &use : array.getUses()) {
     auto chain = dyn_cast<ChainOp>(use.getOwner());
@@ -30,7 +30,7 @@ static bool isSavedOnly(Value array, SmallVectorImpl<Value> &found) {
   return true;
 }
 
-/// Whether `slice` holds whole slots.
+/// Returns true if `slice` selects complete slots.
 static bool isOfSlots(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   return slice.hasUnitStride() && slice.getType().getRank() == type.getRank() &&

@@ -1,4 +1,4 @@
-//===- SteadyStates.h - states that no step changes -------------*- C++ -*-===//
+//===- SteadyStates.h - states that never change ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,17 +12,18 @@
 
 namespace bppsa {
 
-/// States of loops in graph form that each step passes on as they are, such as what a decoder
-/// attends to. Where nothing but chains reads all slots of their trajectories, the initial values
-/// take the place of arrays over time.
+/// States of loops in graph form that every step yields unchanged, such as the sequence that a
+/// decoder attends to. If only chains read all slots of their trajectories, the initial values
+/// replace the arrays over time.
 class SteadyStates {
 public:
-  /// Finds those of the loops of `function` that `isIncluded`, and replaces reads of single slots.
+  /// Analyzes the loops of `function` for which `isIncluded` holds, and replaces reads of single
+  /// slots.
   SteadyStates(mlir::func::FuncOp function, llvm::function_ref<bool(RecurrenceOp)> isIncluded);
 
   bool contains(mlir::Value trajectory) const { return trajectories.contains(trajectory); }
-  /// The values `[B, d...]` of which an array over time that a chain saved is copies; null where it
-  /// is an array of its own.
+  /// Returns the values `[B, d...]` that every slot of `saved`, a saved array of a chain, holds;
+  /// null if its slots differ.
   mlir::Value lookup(mlir::Value saved) const { return arrays.lookup(saved); }
 
 private:

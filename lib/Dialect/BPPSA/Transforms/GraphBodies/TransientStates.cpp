@@ -1,4 +1,4 @@
-//===- TransientStates.cpp - states of which the last is read -------------===//
+//===- TransientStates.cpp - states whose final value is read -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Follows reshapes of `array` that keep its first dimension back to the array they reshape.
+/// Follows reshapes of `array` that keep its first dimension.
 static Value getOrigin(Value array) {
   auto keepsFirst = [](ArrayRef<ReassociationIndices> groups) {
     return !groups.empty() && groups.front().size() == 1;
@@ -29,7 +29,7 @@ static Value getOrigin(Value array) {
   return array;
 }
 
-/// Whether `size` is known to be the number of steps of `loop`.
+/// Returns true if `size` is known to be the number of steps of `loop`.
 static bool isNumberOfSteps(OpFoldResult size, RecurrenceOp loop) {
   if (loop.getSequences().empty())
     return getAsOpFoldResult(loop.getSteps()) == size;

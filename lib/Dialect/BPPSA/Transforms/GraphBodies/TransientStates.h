@@ -1,12 +1,12 @@
-//===- TransientStates.h - states of which the last is read -----*- C++ -*-===//
+//===- TransientStates.h - states whose final value is read -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over a graph leaves the trajectory of each state. If only its last slot is read, one slot
-// is enough: a buffer that a loop fills row by row, read at computed places, takes memory for one
-// step instead of all.
+// A loop in graph form returns the trajectory of each state. If only the last slot is read, storing
+// one slot is enough. For example, a buffer that a loop fills row by row then takes memory for one
+// step instead of all steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,14 @@
 
 namespace bppsa {
 
-/// Whether `slice`, which reads a trajectory of `loop`, reads the slot after the last step.
+/// Returns true if `slice`, a slice of a trajectory of `loop`, reads the slot after the last step.
 bool readsFinalState(mlir::tensor::ExtractSliceOp slice, RecurrenceOp loop);
 
-/// Whether only sizes and the slot after the last step are read from the trajectory of `state`.
+/// Returns true if only sizes and the slot after the last step of the trajectory of `state` are
+/// read.
 bool isTransient(RecurrenceOp loop, unsigned state);
 
-/// Makes the reads of the last slot of `trajectory` read `state`, `[B, d...]`, instead.
+/// Replaces reads of the last slot of `trajectory` with reads of `state`, `[B, d...]`.
 void replaceFinalReads(mlir::Value trajectory, mlir::Value state);
 
 } // namespace bppsa

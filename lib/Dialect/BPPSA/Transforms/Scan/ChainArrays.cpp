@@ -65,7 +65,7 @@ Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamicSizes;
   dispatchIndexOpFoldResults(getArraySizes(outer, inner), dynamicSizes, shape);
-  // Unlike empty tensors, equal ones are never made one: each is written in place.
+  // Unlike empty tensors, allocations are never merged, so each array can be written in place.
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(chain.getSeeds().front()));
   return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }

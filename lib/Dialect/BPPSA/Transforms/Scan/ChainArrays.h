@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of an expanded scan work on windows of the arrays of a chain: some steps
-// of some rows, where a row is a sample or, once packed, a block of samples. What they
-// keep between loops lies in arrays of the same form, with slots in place of steps.
+// The loops of an expanded scan work on windows of the arrays of a chain: some steps of some rows.
+// A row is a sample or, in packed arrays, a block of samples. Values kept between loops are stored
+// in arrays of the same form, with slots instead of steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +24,19 @@ struct IndexRange {
   mlir::OpFoldResult first, count;
 };
 
-/// A part of an array `[slots, rows, ...]`; packed, `[rows, slots, ..., lanes]`.
+/// A part of an array `[slots, rows, ...]` or, if packed, `[rows, slots, ..., lanes]`.
 struct ArrayWindow {
   IndexRange slots, rows;
-  /// Of the innermost dimension but lanes; all of it where nothing is given.
+  /// Range in the innermost dimension (not counting lanes); nullopt selects all of it.
   std::optional<IndexRange> elements = std::nullopt;
-  /// Without the dimension of slots, which has to be one slot, and of rows, which has to be one
-  /// row.
+  /// Drop the slot or the row dimension, which must have one slot or one row.
   bool dropsSlots = false, dropsRows = false;
 };
 
-/// The number of steps of `chain`, kDynamic where the run time knows it.
+/// Returns the number of steps of `chain`, or kDynamic.
 int64_t getNumSteps(ChainOp chain);
 
-/// The sizes of a chain and the layout of its arrays, on tensors.
+/// The sizes of a chain and the layout of its arrays.
 class ChainArrays {
 public:
   ChainArrays(mlir::OpBuilder &builder, ChainOp chain);
@@ -45,40 +44,38 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mutable ChainOp chain;
-  /// Steps and rows.
   mlir::Value numSteps, numRows;
-  /// Values of each state, and of all states, which are laid one after the other.
+  /// Number of values of each state, and of all states, which are concatenated.
   llvm::SmallVector<int64_t> stateSizes;
   int64_t size;
-  /// Of affine transitions: whether A is a diagonal, and how many columns they have.
+  /// Whether A of the affine transitions is diagonal, and the number of columns of a transition.
   bool isDiagonal;
   int64_t numColumns;
 
   bool isPacked() const { return chain.getLanes().has_value(); }
-  /// The first value of state `state` among all.
+  /// Returns the index of the first value of `state` among the values of all states.
   int64_t getStateOffset(size_t state) const;
   IndexRange getStateRange(size_t state) const;
   IndexRange getAllRows() const;
   mlir::OpFoldResult getAttr(int64_t value) const { return builder.getIndexAttr(value); }
   mlir::Value getIndex(int64_t value) const;
 
-  /// An array for `slots` slots of `rows` rows, of `inner` values each.
+  /// Allocates an array of `slots` slots of `rows` rows, with `inner` values each.
   mlir::Value createEmpty(mlir::OpFoldResult slots, mlir::OpFoldResult rows,
                           llvm::ArrayRef<int64_t> inner) const;
-  /// An empty tensor with these sizes and those of `inner` values: for rows of one slot, or for a
-  /// result that is written whole.
+  /// Creates an empty tensor of `outer` x `inner` values, for the rows of one slot or for a result
+  /// that is written completely.
   mlir::Value createEmpty(llvm::ArrayRef<mlir::OpFoldResult> outer,
                           llvm::ArrayRef<int64_t> inner) const;
   mlir::Value extract(mlir::Value array, const ArrayWindow &window) const;
   mlir::Value insert(mlir::Value value, mlir::Value array, const ArrayWindow &window) const;
-  /// The same at the end of an iteration of `loop`, with `array` one of its outputs.
+  /// Like `insert`, but at the end of an iteration of `loop`, which has `array` as a shared output.
   void insertInParallel(mlir::scf::ForallOp loop, mlir::Value value, mlir::Value array,
                         const ArrayWindow &window) const;
-  /// Rows of an array that has no slots.
+  /// Rows of an array without slots.
   mlir::Value extractRows(mlir::Value array, IndexRange rows) const;
   mlir::Value insertRows(mlir::Value value, mlir::Value array, IndexRange rows) const;
 
-  /// Windows of all `sequences`.
   llvm::SmallVector<mlir::Value> extractAll(mlir::ValueRange sequences,
                                             const ArrayWindow &window) const;
   mlir::Value cast(mlir::Value value, mlir::Type type) const;
@@ -87,7 +84,7 @@ private:
   struct Slice {
     llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
   };
-  /// Those of an array whose vectors have `inner` values each.
+  /// Returns the sizes of an array with `inner` values in each vector.
   llvm::SmallVector<mlir::OpFoldResult> getArraySizes(llvm::ArrayRef<mlir::OpFoldResult> outer,
                                                       llvm::ArrayRef<int64_t> inner) const;
   Slice getSlice(mlir::Value array, const ArrayWindow &window) const;

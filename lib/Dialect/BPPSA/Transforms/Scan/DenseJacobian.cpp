@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The slow way to the Jacobian of a link, which knows nothing of its structure: its
-// rule is applied to every unit vector. It is there to check the fast one.
+// Computes the Jacobian of a link by applying its rule to every unit vector. This is slow but does
+// not depend on the inferred structure, so it serves to check the fast path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// `[B, cols]`, one at column `column` and zero elsewhere.
+/// Creates cotangents `[B, cols]` that are one in column `column` and zero elsewhere.
 static Value createUnitCotangents(OpBuilder &builder, Location loc, OpFoldResult batch,
                                   int64_t cols, Type type, Value column) {
   Value empty = tensor::EmptyOp::create(builder, loc, {batch, builder.getIndexAttr(cols)}, type);

@@ -1,11 +1,11 @@
-//===- ExpandScan.cpp - scan plans to the operations that run -------------===//
+//===- ExpandScan.cpp - expands scan plans --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass writes the operations of a scan plan: loops over levels and chunks in the
-// order of ScanOrder.h, or straight-line code of explicit Jacobians on request.
+// Expands scan plans to operations: to loops over levels and chunks in the order of ScanOrder.h or,
+// on request, to straight-line code on explicit Jacobians.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
   yieldOnly(body, numStates, body.getTerminator()->getNumOperands() - numStates);
 }
 
-/// The lanes of `array`, null where it is not packed.
+/// Returns the lanes of `array`; null if it is not packed.
 static IntegerAttr getLanesOf(const ChainArrays &arrays, Value array) {
   if (!arrays.isPacked())
     return {};
@@ -104,20 +104,21 @@ ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// How many chunks of `chain` are in one vector; 0 where its lanes hold something else.
+/// Returns the number of chunks per vector; 0 if lanes do not hold chunks.
 static int64_t getChunksInLanes(ChainOp chain) {
   auto mapping = dyn_cast_if_present<CPUMappingAttr>(attrs::Mapping::of(chain));
   return mapping && mapping.holds(LaneContents::Chunks) ? mapping.getWidth() : 0;
 }
 
-/// Whether the steps of `chain` are known to be one chunk at most, of which lanes hold none.
+/// Returns true if `chain` is known to have at most one chunk. Lanes hold all chunks but the last,
+/// so they would be empty.
 static bool isOneChunk(ChainOp chain) {
   int64_t steps = getNumSteps(chain), size = chain.getPlan().getSize();
   return !ShapedType::isDynamic(steps) &&
          steps <= (size > 0 ? size : cost::kCpuChunkRule.apply(steps, /*samples=*/1));
 }
 
-/// Why `chain` cannot be expanded; empty where it can.
+/// Returns the reason why `chain` cannot be expanded; empty if it can.
 static std::string getObstacle(ChainOp chain, LoopForm form) {
   if (!chain.getDestinations().empty())
     return "it has destinations; expand it before bufferization";
@@ -127,7 +128,7 @@ static std::string getObstacle(ChainOp chain, LoopForm form) {
   return {};
 }
 
-/// Makes `chain` one that runs link by link.
+/// Makes `chain` sequential.
 static void removePlan(ChainOp chain) {
   chain.removePlanAttr();
   chain.removeStructureAttr();
@@ -135,7 +136,6 @@ static void removePlan(ChainOp chain) {
   attrs::Mapping::remove(chain);
 }
 
-/// Expands `chain` into loops.
 static void expandToLoops(ChainOp chain, LoopForm form) {
   int64_t chunksInLanes = getChunksInLanes(chain);
   if (chain.getPlan().isSequential() || (chunksInLanes && isOneChunk(chain)))
@@ -147,8 +147,7 @@ static void expandToLoops(ChainOp chain, LoopForm form) {
   expandToTree(chain, form);
 }
 
-/// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
-/// straight-line code.
+/// Expands `chain` and emits a remark. Scans of up to `unrollUpTo` steps become straight-line code.
 static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
@@ -194,7 +193,7 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
   void runOnOperation() override {
     SmallVector<ChainOp> chains;
     getOperation()->walk([&](ChainOp chain) {
-      // Without levels a tree is a chain link by link.
+      // A tree without levels is a sequential chain.
       bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
       if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
         removePlan(chain);

@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Emits the three phases. Packed rows are taken in parallel with chunks, and with whole levels so
-/// are rows of carries and runs; otherwise rows are taken by the operations themselves. A run is a
-/// chunk, or several where the chain makes sums and each run has parts of them.
+/// Emits the three sweeps. Packed rows are processed in parallel with chunks. With whole levels,
+/// carries and runs also have parallel loops over rows; otherwise the operations process all rows.
+/// A run is a chunk, or several chunks if the chain has sums: each run computes partial sums.
 class ChunkLoops : public IndexEmitter {
 public:
   ChunkLoops(const ChainArrays &arrays, LoopForm form);
@@ -32,7 +32,7 @@ public:
   void run(Value run);
 
 private:
-  /// What an operation writes to output number `output`, or nobody reads where there is no window.
+  /// The output and window that an operation writes. Without a window, the value is not used.
   struct Write {
     size_t output = 0;
     std::optional<ArrayWindow> window;
@@ -40,28 +40,28 @@ private:
 
   size_t getNumStates() { return arrays.stateSizes.size(); }
   bool isFirstVector() const { return form.getFirstChunk() == FirstChunk::Vector; }
-  /// Whether loops of this sweep have an iteration for each row.
+  /// Returns true if the loops of this sweep have an iteration for each row.
   bool takesRows() const { return arrays.isPacked() || (form.wholeLevels && sweep != Sweep::Up); }
   std::optional<ArrayAttr> getMapping(size_t rank) const {
     return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
   }
   int64_t countSumElements();
   void createOutputs();
-  /// The `count` steps from position `first` on.
+  /// Returns the `count` steps from position `first` on, in the direction of the chain.
   IndexRange getSteps(Value first, Value count);
-  /// A slot of `rows`, without its dimension.
+  /// Returns slot `index` of the current rows.
   ArrayWindow getSlot(Value index, std::optional<IndexRange> elements = std::nullopt) {
     return {getOne(index), rows, elements, /*dropsSlots=*/true};
   }
-  /// The slot of the transition of `chunk`.
   ArrayWindow getTransitionSlot(Value chunk) {
     return getSlot(isFirstVector() ? sub(chunk, constant(1)) : chunk);
   }
   void insertFirstCarries();
   SmallVector<Value> getSeeds(Value run);
-  /// What run `run`, which has `steps`, writes: cotangents of states, emitted sequences, sums.
+  /// Returns the writes of `run`, which has the steps `steps`: cotangents of states, emitted
+  /// sequences, sums.
   SmallVector<Write> getWrites(Value run, const ArrayWindow &steps);
-  /// What results with these `writes` are written to.
+  /// Returns the arrays that `writes` refer to.
   SmallVector<Value> getDestinations(ArrayRef<Write> writes);
   void write(Value value, const Write &write);
   void replaceResults();
@@ -70,21 +70,22 @@ private:
   Value chunkSize, numChunks;
   Value chunksOfRun, numRuns;
   Sweep sweep = Sweep::Up;
-  /// The rows that the operations of one iteration work on.
+  /// The rows that the current iteration works on.
   IndexRange rows;
-  /// Whether transitions lie by rows.
+  /// True if transitions are stored by rows.
   bool byRows;
-  /// The transition of each aggregated chunk, and what enters chunk c in slot c.
+  /// The transitions of the aggregated chunks, and the cotangents that enter each chunk, by chunk.
   Value transitions, carries;
-  /// For each state whose cotangent somebody reads those that leave each run; the emitted
-  /// sequences; the parts of sums, slot by run.
+  /// The cotangents that leave each run, for each state with uses; then the emitted sequences; then
+  /// the partial sums, by run.
   SmallVector<Value> outputs;
-  /// What an iteration of a parallel loop writes; nothing outside of one.
+  /// The writes of the current iteration of a parallel loop; nullopt outside such a loop.
   std::optional<SmallVector<std::pair<Value, Write>>> written;
 };
 } // namespace
 
-/// Whether the transitions of `chain` are made by threads which have neighbouring columns.
+/// Returns true if the threads that compute the transitions of `chain` have neighboring columns.
+/// Transitions are then stored by rows.
 static bool liesByRows(const ChainArrays &arrays) {
   ChainOp chain = arrays.chain;
   if (arrays.isDiagonal || !chain.getInjected().empty())
@@ -107,7 +108,7 @@ ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
     chunksOfRun = emitChunksOfRun(builder, arrays.loc, numChunks, arrays.numRows, numElements);
     numRuns = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, numChunks, chunksOfRun);
   }
-  // The last chunk has no transition, and neither has the first where it is a vector.
+  // The last chunk has no transition. Neither does the first chunk if it is run as a vector.
   Value without = constant(isFirstVector() ? 2 : 1);
   OpFoldResult all = rows.count;
   transitions = arrays.createEmpty(getAsOpFoldResult(sub(max(numChunks, without), without)), all,
@@ -156,7 +157,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
   SmallVector<Value> shared = sweep == Sweep::Up ? SmallVector<Value>{transitions} : outputs;
   if (sweep == Sweep::Down)
     upper = numRuns;
-  // A loop that ends before it begins would not be one of no iterations to all targets.
+  // Not all targets treat a loop with upper < lower as empty.
   SmallVector<OpFoldResult> lowers = {getAsOpFoldResult(lower)};
   SmallVector<OpFoldResult> uppers = {getAsOpFoldResult(max(upper, lower))};
   if (takesRows()) {
@@ -189,7 +190,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
   assign(loop.getResults());
 }
 
-/// The carry of each row is independent of the others.
+/// Rows are independent of each other, so they can be carried in parallel.
 void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void(Value)> body) {
   auto emitLoop = [&] {
     insertFirstCarries();
@@ -241,8 +242,8 @@ void ChunkLoops::aggregate(Value chunk) {
   written->emplace_back(made, Write{0, slot});
 }
 
-/// The seeds enter the first chunk; where that was a vector, what leaves it enters the second.
-/// `carries` holds the rows of this iteration alone.
+/// Stores the cotangents that enter the first aggregated chunk: the seeds, or the cotangents that
+/// leave the first chunk if it ran as a vector. `carries` holds only the rows of this iteration.
 void ChunkLoops::insertFirstCarries() {
   IndexRange own = {arrays.getAttr(0), rows.count};
   for (size_t state = 0; state < getNumStates(); ++state) {
@@ -267,7 +268,7 @@ void ChunkLoops::carry(Value chunk) {
 
 SmallVector<Value> ChunkLoops::getSeeds(Value run) {
   SmallVector<Value> seeds(arrays.chain.getSeeds());
-  // Outside of a parallel loop runs the first chunk, as a vector.
+  // Outside a parallel loop, this is the first chunk, which begins at the seeds.
   for (size_t state = 0; state < getNumStates() && written; ++state)
     seeds[state] =
         arrays.extract(carries, getSlot(mul(run, chunksOfRun), arrays.getStateRange(state)));

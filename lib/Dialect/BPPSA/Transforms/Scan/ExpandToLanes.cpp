@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where samples do not fill vectors, chunks of time do: all chunks but the last, which may be
-// shorter, are rows of one transition and of one chain. The order is that of `emitChunkedScan`
-// with a first chunk that is aggregated too; what is a parallel loop there is one operation here.
+// Fills vectors with chunks of time when there are too few samples. All chunks but the last, which
+// may be shorter, are rows of one transition and of one chain. The sweeps follow `emitChunkedScan`
+// with an aggregated first chunk; each parallel loop is a single operation here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The arrays of the chain have one lane: `[B, T, N, 1]`.
+/// Expands one chain, whose arrays have one lane: `[B, T, N, 1]`.
 class ChunkLanes : public IndexEmitter {
 public:
   ChunkLanes(const ChainArrays &arrays, int64_t lanes);
@@ -29,7 +29,8 @@ public:
 private:
   Value pack(Value source, Value steps);
   SmallVector<Value> packAll(ValueRange sequences);
-  /// An array for the `inner` values of each row, in lanes; with `steps` where these are given.
+  /// Creates an array of `inner` values for each row, in lanes, with a dimension for `steps` if
+  /// given.
   Value createRows(std::optional<OpFoldResult> steps, ArrayRef<int64_t> inner);
   ArrayWindow getSlot(Value slot, std::optional<IndexRange> elements = std::nullopt) {
     return {getOne(slot), arrays.getAllRows(), elements, /*dropsSlots=*/true};
@@ -43,11 +44,11 @@ private:
 
   int64_t lanes;
   Value chunkSize;
-  /// Chunks of each sample that are in lanes, and how many blocks those of all samples fill.
+  /// Number of chunks of each sample in lanes, and number of vectors (blocks) for all samples.
   Value numChunks, numBlocks;
-  /// The steps of these chunks, and those of the last one.
+  /// Windows of the steps of these chunks and of the last chunk.
   ArrayWindow inLanes, last;
-  /// What the link reads of these chunks, packed, and the emitted sequences.
+  /// The packed sequences that the link reads, and the emitted sequences.
   SmallVector<Value> saved, injected, emitted;
 };
 } // namespace
@@ -85,12 +86,12 @@ void ChunkLanes::expand() {
 // Layouts
 //===----------------------------------------------------------------------===//
 
-/// The size that `value` is known to be, or kDynamic.
+/// Returns the constant size `value`, or kDynamic.
 static int64_t getStatic(Value value) {
   return getConstantIntValue(value).value_or(ShapedType::kDynamic);
 }
 
-/// Chunks of `steps` steps of `source` in lanes.
+/// Packs chunks of `steps` steps of `source` into lanes.
 Value ChunkLanes::pack(Value source, Value steps) {
   auto type = cast<RankedTensorType>(source.getType());
   auto packed = RankedTensorType::get(
@@ -116,8 +117,7 @@ Value ChunkLanes::createRows(std::optional<OpFoldResult> steps, ArrayRef<int64_t
                                  getElementTypeOrSelf(arrays.chain.getSeeds().front()));
 }
 
-/// `value` with the dimensions `shape`, of which some are one dimension there or the other way
-/// round.
+/// Expands or collapses dimensions of `value` so that it has the shape `shape`.
 static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape,
                      ArrayRef<ReassociationIndices> groups) {
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(value));
@@ -130,7 +130,7 @@ static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// The transitions of all chunks in lanes: `[B, chunks, columns, values, 1]`.
+/// Computes the transitions of all chunks in lanes: `[B, chunks, columns, values, 1]`.
 Value ChunkLanes::aggregate() {
   int64_t blocks = getStatic(numBlocks);
   int64_t columns = arrays.numColumns, entries = columns * arrays.size;
@@ -148,8 +148,8 @@ Value ChunkLanes::aggregate() {
                  {{0}, {1}, {2, 3}, {4}});
 }
 
-/// Slots are in the order of time: chunk k is entered by slot k + 1 and left to slot k, or the
-/// other way round in a chain that is `reverse`.
+/// Slots are ordered by time. In a chain without `reverse`, slot k + 1 enters chunk k, which leaves
+/// to slot k. With `reverse`, slot k enters chunk k, which leaves to slot k + 1.
 Value ChunkLanes::insertSeeds(Value carries) {
   Value first = arrays.chain.getReverse() ? constant(0) : numChunks;
   for (auto [state, seed] : llvm::enumerate(arrays.chain.getSeeds()))
@@ -157,7 +157,7 @@ Value ChunkLanes::insertSeeds(Value carries) {
   return carries;
 }
 
-/// What enters each chunk: `[B, chunks + 1, values, 1]`.
+/// Computes the cotangents that enter each chunk: `[B, chunks + 1, values, 1]`.
 Value ChunkLanes::carry(Value transitions) {
   ChainOp chain = arrays.chain;
   Value one = constant(1), count = add(numChunks, one);
@@ -196,7 +196,7 @@ SmallVector<Value> ChunkLanes::getSeedsOfRows(Value carries) {
   return seeds;
 }
 
-/// The chunks in lanes, from what enters them.
+/// Runs the chunks in lanes from the cotangents that enter them.
 void ChunkLanes::runRows(Value carries) {
   ChainRun run = {saved, getSeedsOfRows(carries), injected};
   for (int64_t size : arrays.stateSizes)
@@ -213,7 +213,7 @@ void ChunkLanes::runRows(Value carries) {
   }
 }
 
-/// The last chunk, which has one step at least: what leaves it leaves the chain.
+/// Runs the last chunk, which has at least one step. Its cotangents leave the chain.
 void ChunkLanes::runLast(Value carries) {
   ChainOp chain = arrays.chain;
   Value slot = chain.getReverse() ? numChunks : constant(0);

@@ -17,7 +17,7 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Emits trees of all rows, and what the links make of what enters them.
+/// Emits a tree for all rows, and the values that the links emit.
 class TreeExpansion {
 public:
   TreeExpansion(ChainOp chain, LoopForm form)
@@ -27,16 +27,16 @@ public:
 
 private:
   size_t getNumStates() { return arrays.stateSizes.size(); }
-  /// The results for `rows`, put into `results`.
+  /// Expands the chain for `rows` and writes `results`.
   void expandRows(IndexRange rows, SmallVectorImpl<Value> &results);
-  /// What all links emit, at once.
+  /// Computes the emitted values of all links at once.
   void emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<Value> &results);
-  /// The cotangents that leave the last link.
+  /// Computes the cotangents that leave the last link.
   void applyLastLink(TreeLoops &tree, IndexRange rows, SmallVectorImpl<Value> &results);
   ArrayWindow getAllSteps(IndexRange rows) {
     return {{arrays.getAttr(0), getAsOpFoldResult(arrays.numSteps)}, rows};
   }
-  /// Those of `sequences`; unpacked rows are all that there are.
+  /// Returns all steps of `rows`. If unpacked, `rows` are all rows.
   SmallVector<Value> getAllSteps(ValueRange sequences, IndexRange rows) {
     if (arrays.isPacked())
       return arrays.extractAll(sequences, getAllSteps(rows));
@@ -66,7 +66,7 @@ void TreeExpansion::run() {
   if (!arrays.isPacked()) {
     expandRows(arrays.getAllRows(), results);
   } else {
-    // One block after the other: the matrices of one are memory enough.
+    // Blocks are processed sequentially, so that only the matrices of one block are in memory.
     auto loop = scf::ForOp::create(builder, chain.getLoc(), arrays.getIndex(0), arrays.numRows,
                                    arrays.getIndex(1), results);
     OpBuilder::InsertionGuard guard(builder);

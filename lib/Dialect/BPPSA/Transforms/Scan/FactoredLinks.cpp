@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, IndexRange rows) {
-  // A diagonal is made by one column already.
+  // A diagonal takes only one column to compute.
   if (arrays.isDiagonal || !arrays.chain.getTerms())
     return std::nullopt;
   FactoredLinks links(arrays, rows);
@@ -21,7 +21,7 @@ std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, In
   return links;
 }
 
-/// The matrices of the transitions are the captures that terms name.
+/// Collects the captures that terms refer to and renumbers the terms accordingly.
 void FactoredLinks::numberMatrices() {
   llvm::SetVector<int64_t> captures;
   for (TermAttr term : arrays->chain.getTermsAttr().getAsRange<TermAttr>()) {

@@ -11,18 +11,18 @@
 
 namespace bppsa {
 
-/// The affine transitions of the links of some rows of a chain, made of their terms.
+/// Builds the affine transitions of the links from their terms, for some rows of a chain.
 class FactoredLinks {
 public:
-  /// Computes the scales of all steps, at the insertion point. Nothing where the chain has no
-  /// terms, or is a diagonal.
+  /// Computes the scales of all steps at the insertion point. Returns nullopt if the chain has no
+  /// terms or is diagonal.
   static std::optional<FactoredLinks> create(const ChainArrays &arrays, IndexRange rows);
 
-  /// The transition of the link at `step`, written into `into`.
+  /// Creates the transition of the link at `step` in `into`.
   mlir::Value createTransition(mlir::Value step, mlir::Value into) const;
 
 private:
-  /// A sequence of scales, of which the transitions read some rows.
+  /// A sequence of scales. The transitions read the rows `rows`.
   struct Scale {
     mlir::Value sequence;
     IndexRange rows;
@@ -34,7 +34,7 @@ private:
 
   const ChainArrays *arrays;
   IndexRange rows;
-  /// Those of the chain, with numbers of `scales` and `matrices`.
+  /// The terms of the chain, with indices into `scales` and `matrices`.
   llvm::SmallVector<mlir::Attribute> terms;
   llvm::SmallVector<mlir::Value> matrices;
   llvm::SmallVector<Scale> scales;

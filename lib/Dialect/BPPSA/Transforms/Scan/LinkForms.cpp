@@ -20,8 +20,8 @@ void bppsa::inlineRule(jacobian::LinkOp link) {
   rewriter.eraseOp(yield);
 }
 
-/// Where what `region` reads is defined: `front`, before which it is moved where that is possible,
-/// or else `link` itself.
+/// Moves the definitions of values that `region` reads before `front` if possible. Returns the
+/// operation before which all of them are available: `front`, or else `link`.
 static Operation *makeAvailable(Region &region, jacobian::LinkOp link, Operation *front) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(region, captured);
@@ -30,8 +30,8 @@ static Operation *makeAvailable(Region &region, jacobian::LinkOp link, Operation
   return isMoved ? front : link.getOperation();
 }
 
-/// Moves the operations of the region `jacobian` out of `link`: those that the Jacobian is made by
-/// before `point`. Gives what the region yields.
+/// Moves the operations of the region `jacobian` out of `link`. Operations that compute the
+/// Jacobian move before `point`, the others before `link`. Returns the yielded values.
 static SmallVector<Value> inlineJacobian(jacobian::LinkOp link, Operation *point) {
   Block &block = link.getJacobian().front();
   llvm::SetVector<Operation *> needed = link.getJacobianOps();
@@ -47,7 +47,7 @@ SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> 
   OpBuilder builder(front);
   Value seed = jacobian::LinkOp(list.front()).getCotangent();
   Value cotangent = flattenSamples(builder, seed);
-  // Jacobians first: a plan may read any of them before the first product.
+  // Create all Jacobians first because a plan may read any of them before the first product.
   SmallVector<Value> jacobians;
   for (jacobian::LinkOp link : list) {
     if (isDense) {

@@ -11,17 +11,16 @@
 
 namespace bppsa {
 
-/// Puts the rule of `link` in its place.
+/// Replaces `link` with its rule.
 void inlineRule(jacobian::LinkOp link);
 
-/// Makes the Jacobians of `list` before its first link, where what they are made of is there, and
-/// puts a `jacobian.apply` in the place of each link. With `isDense` the Jacobians are those of
-/// `createDenseJacobian`.
+/// Replaces each link of `list` with a `jacobian.apply`. Creates the Jacobians before the first
+/// link if their operands are available there. With `isDense`, `createDenseJacobian` computes them.
 llvm::SmallVector<jacobian::ApplyOp> applyJacobians(llvm::ArrayRef<jacobian::LinkOp> list,
                                                     bool isDense);
 
-/// All elements of the transposed Jacobian of `link` for each sample of `cotangent`: column j is
-/// what its rule makes of a cotangent that is one at element j of a sample.
+/// Creates a dense transposed Jacobian of `link` for each sample of `cotangent`. Column j is the
+/// rule applied to a cotangent that is one at element j of each sample.
 mlir::Value createDenseJacobian(mlir::OpBuilder &builder, jacobian::LinkOp link,
                                 mlir::Value cotangent);
 

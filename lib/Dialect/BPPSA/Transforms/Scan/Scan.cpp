@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass decides the plan of each chain, which everything after it follows, and
-// tells the user in a remark what the plan costs.
+// Assigns a plan to each chain and reports its cost in a remark.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// "2 states of 40 values", for remarks and errors.
+/// Returns text such as "2 states of 40 values" for remarks and errors.
 static std::string describeStates(ChainOp chain) {
   size_t count = chain.getSeeds().size();
   int64_t values = 0;
@@ -38,7 +37,7 @@ static std::string describeStates(ChainOp chain) {
          std::to_string(values) + " values";
 }
 
-/// Reports the products and the depth of `plan` on `chain`.
+/// Reports the products and the depth of `plan` for `chain`.
 static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
   auto options = remark::RemarkOpts::name("Scan").category("scan").function(function);
   std::string states = describeStates(chain);
@@ -70,16 +69,16 @@ static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
                      schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
 }
 
-/// The plan that `algorithm` names, null where it is none. `auto` is chunks of a length chosen
-/// at run time: what costs least of all scans on both targets.
+/// Returns the plan named `algorithm`, or null. `auto` is a chunked scan with a chunk size chosen
+/// at run time, which is the cheapest scan on both targets.
 static PlanAttr resolvePlan(MLIRContext *context, StringRef algorithm) {
   return PlanAttr::fromString(context, algorithm == "auto" ? "chunked" : algorithm);
 }
 
-/// Fails, after an error, where `chain` cannot have the plan that `algorithm` names; `isScanned`
-/// says whether it gets that plan. Links that are graphs have no transitions: `auto` leaves them.
+/// Fails with a diagnostic if `chain` cannot have `plan`. Sets `isScanned` if the chain gets the
+/// plan. Links in graph form have no transitions, so `auto` skips them.
 static LogicalResult checkPlan(ChainOp chain, PlanAttr plan, StringRef algorithm, bool &isScanned) {
-  // A chain in the body of a loop has many rows; it is not what the plan is about.
+  // A chain in the body of a loop already has many parallel rows, so it is not scanned.
   bool isNested = chain->getParentOfType<RecurrenceOp>() || chain->getParentOfType<ChainOp>();
   isScanned = !chain.isGraphForm() && !isNested;
   if (!chain.isGraphForm() || plan.isSequential() || algorithm == "auto")

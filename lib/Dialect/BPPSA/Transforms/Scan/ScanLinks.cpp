@@ -23,8 +23,7 @@ using namespace bppsa;
 // Trees
 //===----------------------------------------------------------------------===//
 
-/// Writes the products of `schedule` before the first op of `list` and replaces the
-/// list by them.
+/// Replaces `list` with the products of `schedule`, created before its first operation.
 static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &schedule) {
   jacobian::ApplyOp front = list.front();
   OpBuilder builder(front);
@@ -62,7 +61,8 @@ static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &sch
     apply.erase();
 }
 
-/// Cuts `list` where a Jacobian is not defined before the first op of its part.
+/// Splits `list` so that all Jacobians of a part are defined before the first operation of the
+/// part.
 static SmallVector<ArrayRef<jacobian::ApplyOp>> cutWhereReady(ArrayRef<jacobian::ApplyOp> list) {
   SmallVector<ArrayRef<jacobian::ApplyOp>> parts;
   while (!list.empty()) {
@@ -79,7 +79,8 @@ static SmallVector<ArrayRef<jacobian::ApplyOp>> cutWhereReady(ArrayRef<jacobian:
   return parts;
 }
 
-/// `chunked` without a size: as many links in a chunk as there are chunks.
+/// Chooses the size for `chunked` without a size: about the square root of `numLinks`, so that
+/// there are as many chunks as links in a chunk.
 static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
   if (plan.getAlgorithm() != ScanAlgorithm::Chunked || plan.getSize() > 0)
     return plan;
@@ -90,11 +91,11 @@ static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
 }
 
 //===----------------------------------------------------------------------===//
-// The choice of a plan
+// Choice of a plan
 //===----------------------------------------------------------------------===//
 
-/// The plan of `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians
-/// take at most `limit` bytes, 0 meaning any number.
+/// Returns the plan among `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians take
+/// at most `limit` bytes; 0 is no limit.
 static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain,
                            const EvaluationOptions &options, int64_t limit) {
   PlanAttr best = PlanAttr::get(context, ScanAlgorithm::Linear, 0);
@@ -102,7 +103,7 @@ static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain,
   for (int64_t levels = 0; (int64_t(1) << levels) <= int64_t(chain.links.size()); ++levels) {
     PlanAttr plan = PlanAttr::get(context, ScanAlgorithm::Hybrid, levels);
     std::optional<PlanEvaluation> costs = evaluatePlan(chain, plan, options);
-    // Products of more levels only grow.
+    // More levels only need more memory.
     if (!costs || (levels > 0 && limit > 0 && costs->linkBytes + costs->peakBytes > limit))
       break;
     int64_t time = costs->makespans.front().flops;
@@ -145,7 +146,7 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
   }
 
 private:
-  /// Without a plan one is chosen.
+  /// Scans `list`; chooses a plan if `plan` is null.
   void scan(ArrayRef<jacobian::ApplyOp> list, PlanAttr plan);
 };
 } // namespace

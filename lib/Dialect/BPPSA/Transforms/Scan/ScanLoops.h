@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The forms in which `bppsa-expand-scan` writes a chain with a plan. Each replaces
-// the chain.
+// Expansions of a chain with a plan. Each of them replaces the chain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@
 
 namespace bppsa {
 
-/// The numbers of emitters of ScanOrder.h, as values of type `index`.
+/// Base of emitters for ScanOrder.h whose indices are values of type `index`.
 class IndexEmitter {
 public:
   using Index = mlir::Value;
@@ -35,7 +34,6 @@ public:
   Index max(Index a, Index b) { return make<mlir::arith::MaxUIOp>(a, b); }
 
 protected:
-  /// One slot, or a run of steps.
   static IndexRange getRange(mlir::Value first, mlir::Value count) {
     return {mlir::getAsOpFoldResult(first), mlir::getAsOpFoldResult(count)};
   }
@@ -44,8 +42,8 @@ protected:
   }
 
   const ChainArrays &arrays;
-  /// The mapping of a parallel loop of `rank` dimensions each of whose iterations is a block of
-  /// threads. Such loops stay loops, however few their iterations are.
+  /// Returns the mapping of a parallel loop of rank `rank` that runs each iteration as a thread
+  /// block. Loops with this mapping are kept even if they have few iterations.
   mlir::ArrayAttr getBlockMapping(size_t rank) const;
 
   mlir::OpBuilder &builder;
@@ -56,46 +54,46 @@ private:
   }
 };
 
-/// What a copy of a link yields: the cotangents of the states, or the emitted values.
+/// The values that a copy of a link yields: the cotangents of the states, or the emitted values.
 enum class LinkValues { States, Emitted };
 
-/// Fills `region` with the link of `chain`, which then yields `values` alone.
+/// Clones the link of `chain` into `region`, yielding only `values`.
 void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 
-/// The affine transition of the run of links that `saved` and `injected` are slices of, which lies
-/// column by column or `byRows`.
+/// Creates the affine transition of a run of links, given the slices `saved` and `injected`. It is
+/// stored by columns, or by rows if `byRows` is set.
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
                              mlir::ValueRange injected, mlir::Value into, bool byRows = false);
 
-/// What a run of links works on: windows of the arrays of the chain, which may have more lanes than
-/// that.
+/// Operands of a run of links: windows of the arrays of the chain, possibly with more lanes.
 struct ChainRun {
   llvm::SmallVector<mlir::Value> saved, seeds, injected, factors = {}, into = {};
 };
 
-/// The chain of a run.
+/// Creates the chain of a run.
 ChainOp createRun(const ChainArrays &arrays, const ChainRun &run);
 
-/// Steps of a chunk: what the plan says, or else `rule` at run time.
+/// Emits the number of steps of a chunk: the size given by the plan, or `rule` evaluated at run
+/// time.
 mlir::Value emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule);
 
-/// How the loops of a scan are written.
+/// Options for the loops of a scan.
 struct LoopForm {
-  /// The matrices of links are made of their factors where these are known.
+  /// Builds the matrices of links from their factors if these are known.
   bool factorsLinks = false;
-  /// What a level of a tree does, or a sweep over chunks, is one loop.
+  /// Emits one loop for each level of a tree or each sweep over chunks.
   bool wholeLevels = false;
 
   FirstChunk getFirstChunk() const { return wholeLevels ? FirstChunk::Matrix : FirstChunk::Vector; }
 };
 
-/// Chunks of links, `emitChunkedScan`.
+/// Expands to a chunked scan in the order of `emitChunkedScan`.
 void expandToChunks(ChainOp chain, LoopForm form);
-/// The same with `lanes` chunks in a vector, of a chain that has one lane.
+/// Expands to a chunked scan with `lanes` chunks per vector. The chain must have one lane.
 void expandToLanes(ChainOp chain, int64_t lanes);
-/// The tree of a Blelloch or hybrid scan, `emitTreeScan`.
+/// Expands to a Blelloch or hybrid scan in the order of `emitTreeScan`.
 void expandToTree(ChainOp chain, LoopForm form);
-/// Straight-line code of a scan over a static number of links.
+/// Expands a scan over a static number of links to straight-line code.
 void unrollScan(ChainOp chain, const ScanSchedule &schedule);
 
 } // namespace bppsa

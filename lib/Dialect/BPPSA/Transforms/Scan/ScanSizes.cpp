@@ -1,4 +1,4 @@
-//===- ScanSizes.cpp - sizes of scans that the run time computes ----------===//
+//===- ScanSizes.cpp - sizes of scans at run time -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Arithmetic of the run time.
+/// Emits the arithmetic of rules that are evaluated at run time.
 struct EmittedNumbers {
   using Size = Value;
 

@@ -1,4 +1,4 @@
-//===- TreeLoops.cpp - the levels of a tree as loops ----------------------===//
+//===- TreeLoops.cpp - levels of a tree as loops --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -50,7 +50,7 @@ Value TreeLoops::getStep(Value link) {
 }
 
 ArrayWindow TreeLoops::getWindow(bool isMatrix, Value element, std::optional<IndexRange> elements) {
-  // Elements 1 to T - 1 have matrices, elements 1 to T vectors.
+  // Elements 1 to T - 1 have matrices, elements 1 to T have vectors.
   Value slot = isMatrix ? sub(element, constant(1)) : getStep(element);
   return {getOne(slot), ownRows, elements, /*dropsSlots=*/true};
 }
@@ -200,7 +200,7 @@ void TreeLoops::apply(Value matrix, Value to) {
   setElement({createApply(getElement(true, matrix), getElement(false, matrix), into), false, to});
 }
 
-/// Prefix `left` is the vector of element `right`.
+/// The vector of element `right` holds prefix `left`.
 void TreeLoops::extend(Value, Value right, Value entered) { apply(right, entered); }
 
 void TreeLoops::pushDown(Value left, Value right) {

@@ -1,4 +1,4 @@
-//===- TreeLoops.h - the levels of a tree as loops --------------*- C++ -*-===//
+//===- TreeLoops.h - levels of a tree as loops ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,12 +12,13 @@
 
 namespace bppsa {
 
-/// Emits the levels of a tree over the rows `rows`. The vector of element k lies where the step of
-/// link k does, so that the vectors of links are a sequence at the end, and a prefix where the link
-/// that it enters does.
+/// Emits the levels of a tree over `rows`. The vector of element k is stored in the slot of the
+/// time step of link k, so that the vectors form a sequence after the scan. A prefix is stored in
+/// the slot of the link that it enters.
 class TreeLoops : public IndexEmitter {
 public:
-  /// `links` makes the matrices of links of their factors; without it they are applied to columns.
+  /// `links` builds the matrices of links from their factors. If it is null, links are applied to
+  /// columns.
   TreeLoops(const ChainArrays &arrays, IndexRange rows, const FactoredLinks *links,
             bool wholeLevels);
 
@@ -31,20 +32,20 @@ public:
   void linearize(mlir::Value link);
   void compose(mlir::Value left, mlir::Value right);
   void extend(mlir::Value left, mlir::Value right, mlir::Value entered);
-  /// Prefixes are where they enter.
+  /// Prefixes are already stored in the slot of the link that they enter.
   void enter(mlir::Value, mlir::Value) {}
   void apply(mlir::Value matrix, mlir::Value to);
   void pushDown(mlir::Value left, mlir::Value right);
 
-  /// The cotangents that enter the links, a sequence for each state.
+  /// Returns the cotangents that enter the links, a sequence for each state.
   llvm::SmallVector<mlir::Value> getEntering();
-  /// The cotangents that enter the last link, for each state.
+  /// Returns the cotangents that enter the last link, for each state.
   llvm::SmallVector<mlir::Value> getLastEntering();
-  /// The step of `link`.
+  /// Returns the time step of `link`.
   mlir::Value getStep(mlir::Value link);
 
 private:
-  /// An array of the tree, and a window of it that an operation writes.
+  /// A value that an operation writes to an element of the tree.
   struct Write {
     mlir::Value value;
     bool isMatrix;
@@ -56,23 +57,24 @@ private:
   mlir::Value getElement(bool isMatrix, mlir::Value element) {
     return arrays.extract(isMatrix ? matrices : vectors, getWindow(isMatrix, element));
   }
-  /// A loop over rows, for several states.
+  /// Inserts the seeds of several states in a loop over rows.
   void insertSeedsInParallel();
   void setElement(Write write);
   mlir::Value createApply(mlir::Value matrix, mlir::Value cotangent, mlir::Value into);
-  /// Emits `body` into `block`; what it writes.
+  /// Emits `body` into `block` and returns its writes.
   llvm::SmallVector<Write> emitBranch(mlir::Block *block, llvm::function_ref<void()> body);
-  /// Writes what the branch that is taken does, and elements that it does not write as they are.
+  /// Emits an if with the branches `first` and `others`. A branch keeps the elements that only the
+  /// other branch writes.
   void emitEither(mlir::Value isFirst, llvm::function_ref<void()> first,
                   llvm::function_ref<void()> others);
 
   const FactoredLinks *links;
   bool wholeLevels;
   IndexRange rows;
-  /// Of the arrays of the tree, which hold these rows alone.
+  /// The rows of the arrays of the tree, which hold only `rows`.
   IndexRange ownRows;
   mlir::Value matrices, vectors;
-  /// What an iteration of a parallel loop writes; nothing outside of one.
+  /// The writes of the current iteration of a parallel loop; nullopt outside such a loop.
   std::optional<llvm::SmallVector<Write>> written;
 };
 

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the products of a scan plan as `jacobian.linearize`,
-// `jacobian.compose` and `jacobian.apply`.
+// Emits the products of a scan plan as `jacobian.linearize`, `jacobian.compose` and
+// `jacobian.apply`.
 //
-// With cotangents s[k] injected before link k, the cotangent that enters link
-// k + 1 is e[k+1] = J[k] e[k] + s[k+1]. The elements of the scan are therefore
-// the seed plus s[1] and the affine pairs (J[k], s[k+1]); the product of the
-// pairs (A, a), applied first, and (B, b) is (B A, B a + b).
+// With cotangents s[k] injected before link k, the cotangent that enters link k + 1 is e[k+1] =
+// J[k] e[k] + s[k+1]. The elements of the scan are therefore the seed plus s[1] and the affine
+// pairs (J[k], s[k+1]). The product of the pairs (A, a), applied first, and (B, b) is (B A, B a +
+// b).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// One element of the scan: a vector in `offset` alone, or an affine pair.
+/// An element of the scan: a vector, stored in `offset`, or an affine pair.
 struct ScanElement {
   /// Null for a vector.
   Value jacobian;
-  /// Null where nothing is added.
+  /// Null if the offset is zero.
   Value offset;
 };
 
-/// Writes the tree of one scan in front of it.
+/// Expands one scan in front of its chain.
 class ScanExpander {
 public:
   ScanExpander(ChainOp chain, const ScanSchedule &schedule);
@@ -40,30 +40,28 @@ public:
   void run();
 
 private:
-  /// The time step of the `link`-th link, 1 <= link <= n.
+  /// Returns the time step of the `link`-th link, 1 <= link <= n.
   int64_t getStep(int64_t link) { return chain.getReverse() ? link - 1 : numLinks - link; }
   int64_t getStateOffset(size_t state) const {
     return std::accumulate(stateSizes.begin(), stateSizes.begin() + state, int64_t(0));
   }
-  /// The slice `[B, N]` of `sequence` at `step`.
+  /// Returns the slice `[B, N]` of `sequence` at `step`.
   Value getSlice(Value sequence, int64_t step);
-  /// `value` with the sizes that `type` declares.
   Value castTo(Value value, Type type);
-  /// `lhs + rhs`, where null is zero.
+  /// Returns `lhs + rhs`. Null operands are zero.
   Value add(Value lhs, Value rhs);
-  /// The seeds, which all declare their batch as the first one does.
+  /// Returns the seeds, cast to the batch dimension of the first seed.
   SmallVector<Value> getSeeds();
-  /// One array `[B, sum of N]` for a tuple of states.
+  /// Concatenates states to one array `[B, sum of N]`.
   Value concatStates(ValueRange states);
-  /// The part of `all` that belongs to state number `state`.
   Value getState(Value all, size_t state);
-  /// What is injected before the `link`-th link; null where nothing is.
+  /// Returns the cotangent injected before the `link`-th link; null if there is none.
   Value getInjected(int64_t link);
   Value linearize(int64_t link);
-  /// The element with the number `value`; leaves are made when first read.
+  /// Returns element `value`. Leaves are created when first read.
   ScanElement &getElement(int64_t value);
   void execute(ScanOperation op);
-  /// The emitted values, from what enters every link.
+  /// Computes the emitted values from the cotangents that enter the links.
   ValueRange recomputeEmitted();
   void makeRecomputedBody(RecurrenceOp recurrence);
 
@@ -74,10 +72,10 @@ private:
   Location loc;
   SmallVector<int64_t> stateSizes;
   Type elementType;
-  /// The number of samples, and as a dimension of a type.
+  /// The number of samples, as a value and as a dimension of a type.
   OpFoldResult batch;
   int64_t batchDim;
-  /// The type of the Jacobian of every link.
+  /// The type of the Jacobian of each link.
   jacobian::MatrixType linkType;
   std::vector<ScanElement> elements;
 };
@@ -172,7 +170,7 @@ Value ScanExpander::linearize(int64_t link) {
       jacobian::LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
   IRMapping mapping;
   chain.getBody().cloneInto(&op.getBody(), mapping);
-  // Emitted values are no part of the Jacobian.
+  // Emitted values are not part of the Jacobian.
   Operation *yield = op.getBody().front().getTerminator();
   OpBuilder atEnd(yield);
   jacobian::YieldOp::create(atEnd, loc, yield->getOperands().take_front(stateSizes.size()));
@@ -216,7 +214,7 @@ void ScanExpander::execute(ScanOperation op) {
 // Emitted values
 //===----------------------------------------------------------------------===//
 
-/// Fills the body of `recurrence` with the link, yielding emitted values only.
+/// Fills the body of `recurrence` with the link, yielding only the emitted values.
 void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
   IRMapping mapping;
   chain.getBody().cloneInto(&recurrence.getBody(), mapping);
@@ -225,7 +223,7 @@ void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
 }
 
 ValueRange ScanExpander::recomputeEmitted() {
-  // One sequence a state of the cotangents that enter the links.
+  // Create a sequence of the cotangents that enter the links, for each state.
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   SmallVector<Value> sequences(chain.getSaved());
   for (auto [state, size] : llvm::enumerate(stateSizes)) {
