@@ -1,4 +1,4 @@
-//===- CellOpsTest.cpp - what ops of a cell say of themselves -------------===//
+//===- CellOpsTest.cpp - cell op interface --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,7 +24,7 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  /// A function of two floats and a boolean that returns what `text` makes of them.
+  /// Parses a function of two floats and a boolean that returns the result of `text`.
   OwningOpRef<ModuleOp> parse(const std::string &text, const std::string &type = "f64") {
     return parseSourceString<ModuleOp>("func.func @f(%a: f64, %b: f64, %c: i1) -> " + type +
                                            "{ %r = " + text + " return %r : " + type + " }",
@@ -48,7 +48,7 @@ protected:
 
 static constexpr double kA = 0.7, kB = -1.3;
 
-/// What the interface says of the slope of an op at (kA, kB), times kA where it is `scaled`.
+/// Returns the slope of an operation at (kA, kB) according to its interface, times kA if `scaled`.
 double CellOpsTest::getSlope(const std::string &text, unsigned operand, bool scaled, int64_t c) {
   OwningOpRef<ModuleOp> module = parse(text);
   CellOpInterface cell = getCell(*module);
@@ -139,7 +139,7 @@ TEST_F(CellOpsTest, WorkDecidesWhatIsSaved) {
   EXPECT_FALSE(isRecomputable("bppsa.sigmoid %a : f64"));
 }
 
-// The models are attached in any context, also in one with all dialects of MLIR.
+// The models must be attached in any context, including contexts with all upstream dialects.
 TEST_F(CellOpsTest, EveryElementwiseOpOfArithAndMathIsOne) {
   int64_t count = 0;
   for (RegisteredOperationName name : context.getRegisteredOperations())

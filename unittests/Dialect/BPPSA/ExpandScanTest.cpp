@@ -1,12 +1,12 @@
-//===- ExpandScanTest.cpp - what expanded scans do ------------------------===//
+//===- ExpandScanTest.cpp - expanded scans --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Chains with a plan are expanded to loops and run by the interpreter, which counts
-// products and links. The counts are those of the schedule, which remarks show, of the
-// evaluator and of the paper's formula, and the results those of the chain link by link.
+// Expands chains with a plan to loops and runs them in the interpreter, which counts products and
+// links. The counts must match the schedule (shown in remarks), the evaluator and the formula of
+// the paper. The results must match the sequential chain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ using namespace mlir;
 namespace {
 constexpr int64_t maxSteps = 33, samples = 3, size = 3;
 
-/// What one call of the function did and gave.
+/// The counts and results of one call.
 struct Outcome {
   ScanCounts counts;
   std::vector<Array> results;
@@ -60,7 +60,7 @@ protected:
 };
 } // namespace
 
-/// A module with a chain; `plan` is empty or one in the spelling of the IR.
+/// Parses a module with a chain. `plan` is empty or a plan in IR syntax.
 OwningOpRef<ModuleOp> ExpandScanTest::parse(llvm::StringRef plan) {
   std::string link = has("diagonal") ? "arith.mulf %at, %d : vector<3xf32>"
                                      : "bppsa.matvec transposed %wc, %d : vector<3x3xf32>, "
@@ -123,27 +123,29 @@ Outcome ExpandScanTest::run(ModuleOp module, int64_t steps) {
   return {interpreter.counts, succeeded(results) ? std::move(*results) : std::vector<Array>()};
 }
 
-/// What the operations of `schedule` are for `blocks` blocks of rows, once runs of links take them.
+/// Returns the expected counts for the operations of `schedule` on `blocks` blocks of rows.
 static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t blocks,
                             FirstChunk firstChunk) {
   using Kind = ScanOperation::Kind;
   int64_t links = schedule.getNumLinks();
   if (plan.getAlgorithm() != ScanAlgorithm::Chunked)
-    // All links but the last have a matrix; the last one is applied to a cotangent.
+    // All links but the last are linearized; the last one is applied to a cotangent.
     return {blocks * schedule.count(Kind::Compose), blocks * (schedule.count(Kind::Apply) - 1),
             blocks * (links - 1), blocks};
-  // The matrix of a chunk of C links is C - 1 products.
+  // The matrix of a chunk of C links takes C - 1 products.
   int64_t carries = schedule.count(Sweep::Middle, Kind::Apply);
   int64_t onColumns = schedule.count(Sweep::Up, Kind::Compose) + carries;
-  // The transition of a chunk is made of all rows, which then are carried and run one by one.
+  // The transition of a chunk is computed for all rows at once. Rows are carried and run
+  // separately.
   if (firstChunk == FirstChunk::Matrix)
     return {0, samples * carries, onColumns, samples * links};
-  // The first chunk is one operation for all blocks.
+  // The first chunk is a single operation for all blocks.
   int64_t first = std::min(plan.getSize(), links);
   return {0, blocks * carries, blocks * onColumns, first + blocks * (links - first)};
 }
 
-/// The same where chunks are in lanes: one operation takes all chunks but the last.
+/// Returns the expected counts with chunks in lanes: one operation processes all chunks but the
+/// last.
 static ScanCounts getCountsInLanes(PlanAttr plan, const ScanSchedule &schedule) {
   int64_t chunks = schedule.count(Sweep::Middle, ScanOperation::Kind::Apply);
   int64_t onColumns = schedule.count(Sweep::Up, ScanOperation::Kind::Compose) + chunks;
@@ -161,7 +163,7 @@ TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
   expand(*module);
   for (int64_t steps = 1; steps <= maxSteps; ++steps) {
     ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true, getFirstChunk());
-    // Every block of packed rows has a tree or chunks of its own.
+    // Each block of packed rows has a separate tree or separate chunks.
     int64_t blocks = has("packed") ? 2 : 1;
     ScanCounts expected = has("lanes") ? getCountsInLanes(plan, schedule)
                                        : getCounts(plan, schedule, blocks, getFirstChunk());
@@ -181,8 +183,9 @@ TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
   }
 }
 
-/// With n + 1 = 2^h elements (Wang, Bai, Pekhimenko, section 3.2): n - 1 products up, of which h -
-/// 1 start at the seed and h - 1 are dead, and n down, of which h are copies.
+/// With n + 1 = 2^h elements (Wang, Bai, Pekhimenko, section 3.2), the up-sweep has n - 1 products,
+/// of which h - 1 start at the seed and h - 1 are dead. The down-sweep has n products, of which h
+/// are copies.
 TEST_P(ExpandScanTest, DoesWhatThePaperCounts) {
   if (getPlan() != "blelloch")
     return;
@@ -211,8 +214,7 @@ TEST_P(ExpandScanTest, GivesWhatTheChainGives) {
   }
 }
 
-/// Sums over 33 chunks of 16 samples: more parts than there is memory for, so that a run has two
-/// chunks.
+/// Partial sums of 33 chunks of 16 samples exceed the memory limit, so each run has two chunks.
 TEST(ExpandScanSumsTest, AddsUpPartsOfRuns) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -269,14 +271,14 @@ INSTANTIATE_TEST_SUITE_P(
                                      "packed reverse injected", "factored reverse injected",
                                      "factored packed injected")));
 
-// As programs for CPUs have chunks of few samples.
+// Like CPU programs for small batches.
 INSTANTIATE_TEST_SUITE_P(ChunksInLanes, ExpandScanTest,
                          testing::Combine(testing::Values("chunked, 1", "chunked, 2", "chunked, 5",
                                                           "chunked, 40"),
                                           testing::Values("lanes", "lanes reverse injected",
                                                           "lanes diagonal injected")));
 
-// As programs for GPUs have trees and chunks.
+// Like GPU programs.
 INSTANTIATE_TEST_SUITE_P(WholeLevels, ExpandScanTest,
                          testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2",
                                                           "chunked, 1", "chunked, 2", "chunked, 5",

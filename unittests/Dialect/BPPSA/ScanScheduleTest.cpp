@@ -1,4 +1,4 @@
-//===- ScanScheduleTest.cpp - scan plans against the naive scan -----------===//
+//===- ScanScheduleTest.cpp - compares scan plans with a naive scan -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,8 +21,8 @@ namespace {
 constexpr int64_t size = 3;
 constexpr int64_t maxLinks = 70;
 
-/// A matrix, or a vector in its first column. Unsigned integers wrap, so that
-/// products are exact and associative, but do not commute.
+/// A matrix, or a vector in its first column. Unsigned integers wrap, so products are exact and
+/// associative, but not commutative.
 using Matrix = std::array<uint64_t, size * size>;
 
 struct Plan {
@@ -41,7 +41,7 @@ static Matrix multiply(const Matrix &left, const Matrix &right) {
   return result;
 }
 
-/// The seed, as a vector in the first column, and `numLinks` random matrices.
+/// Creates the seed, a vector in the first column, and `numLinks` random matrices.
 static std::vector<Matrix> makeElements(int64_t numLinks) {
   std::mt19937_64 random(numLinks);
   std::vector<Matrix> elements(numLinks + 1, Matrix{});
@@ -69,7 +69,7 @@ static std::vector<Plan> makePlans(int64_t numLinks, bool withInitial) {
   return plans;
 }
 
-/// Every value of `schedule`, computed from `elements`.
+/// Computes all values of `schedule` from `elements`.
 static std::vector<Matrix> execute(const ScanSchedule &schedule,
                                    const std::vector<Matrix> &elements) {
   std::vector<Matrix> values = elements;
@@ -138,9 +138,9 @@ TEST(ScanScheduleTest, SeedIsAVectorAndDownSweepOnlyApplies) {
     }
 }
 
-/// With n + 1 = 2^L elements the up-sweep has n - 1 products in L - 1 levels; in
-/// each level the first is a matrix times the seed and the last is dead. The
-/// down-sweep has n products in L levels; the first of each is a copy.
+/// With n + 1 = 2^L elements, the up-sweep has n - 1 products in L - 1 levels. In each level, the
+/// first product is a matrix times the seed and the last one is dead. The down-sweep has n products
+/// in L levels, the first of which is a copy in each level.
 TEST(ScanScheduleTest, BlellochHasTheWorkAndDepthOfThePaper) {
   for (int64_t height = 1; height <= 16; ++height) {
     int64_t numLinks = (int64_t(1) << height) - 1;
@@ -171,8 +171,8 @@ TEST(ScanScheduleTest, HybridTradesDepthForMatrixProducts) {
   }
 }
 
-/// 10 chunks of 32 links: 8 of them are aggregated by 31 products each. The
-/// first chunk runs once, the 8 between carry, and all but the first are run.
+/// Of 10 chunks of 32 links, 8 are aggregated by 31 products each. The first chunk runs once, the
+/// carry crosses 8 chunks, and all chunks but the first run.
 TEST(ScanScheduleTest, ChunkedCountsItsThreePhases) {
   ScanSchedule schedule = ScanSchedule::getChunked(320, 32, /*withInitial=*/false);
   EXPECT_EQ(schedule.count(Sweep::Up, Kind::Compose), 8 * 31);
@@ -182,7 +182,8 @@ TEST(ScanScheduleTest, ChunkedCountsItsThreePhases) {
   EXPECT_EQ(schedule.getDepth(), 32 + 8 + 31);
 }
 
-/// The first of 10 chunks is aggregated like the 8 after it, and runs with all others.
+/// The first of 10 chunks is aggregated like the 8 chunks after it, and runs together with all
+/// others.
 TEST(ScanScheduleTest, ChunkedCountsTheFirstChunkAsAMatrix) {
   ScanSchedule schedule =
       ScanSchedule::getChunked(320, 32, /*withInitial=*/false, FirstChunk::Matrix);

@@ -16,7 +16,8 @@ using namespace bppsa::dist;
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/Dist/IR/DistOps.cpp.inc"
 
-/// The exchange of gradients knows arrays by arguments with names.
+/// Checks that `value` is a function argument with a name in `attribute`: gradient exchange
+/// identifies arrays by name.
 static LogicalResult verifyArgument(Operation *op, Value value, StringRef attribute) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function =
@@ -66,7 +67,6 @@ LogicalResult RankMeanOp::reifyResultShapes(OpBuilder &builder,
 // Stages
 //===----------------------------------------------------------------------===//
 
-/// Stages and channels count from 0.
 static LogicalResult verifyChannel(Operation *op, int64_t stage, int64_t channel) {
   if (stage < 0 || channel < 0)
     return op->emitOpError() << "needs a stage and a channel from 0 on, found " << stage << " and "
@@ -95,11 +95,11 @@ LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Shares of the steps
+// Time shards
 //===----------------------------------------------------------------------===//
 
-/// Whether what an exchange of states makes has a result where it is on tensors and a destination
-/// where it is in memory, of f32 and with the sizes `shape`.
+/// Checks that an exchange of states has a result on tensors or a destination in memory, of f32 and
+/// with shape `shape`.
 static LogicalResult verifyMade(Operation *op, Value operand, Value destination, Value result,
                                 ArrayRef<int64_t> shape) {
   auto type = cast<ShapedType>(operand.getType());

@@ -1,4 +1,4 @@
-//===- ArrayUses.cpp - where a function uses its arrays -------------------===//
+//===- ArrayUses.cpp - uses of arrays in a function -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,10 +18,10 @@ void ArrayUses::add(Operation *op) {
     last = op;
 }
 
-/// Whether `op` reads the sizes of `array` alone.
+/// Returns true if `op` reads only sizes of an array.
 static bool isOfSizes(Operation *op) { return isa<memref::DimOp, memref::RankOp>(op); }
 
-/// Whether memory that `op` takes may go where its uses are not seen: into its results, to
+/// Returns true if `op` may pass memory on to users that are not tracked: through results, through
 /// arguments of its regions, or out of a region.
 static bool passesOn(Operation *op) {
   auto isMemory = [](Type type) { return isa<BaseMemRefType>(type); };

@@ -1,4 +1,4 @@
-//===- ArrayUses.h - where a function uses its arrays -----------*- C++ -*-===//
+//===- ArrayUses.h - uses of arrays in a function ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,18 @@
 
 namespace bppsa {
 
-/// The first and the last operation of a function's block that use an array; null where none does.
+/// The first and the last operation of a function's block that use an array; null if there is none.
 struct ArrayUses {
   void add(mlir::Operation *op);
 
   mlir::Operation *first = nullptr, *last = nullptr;
 };
 
-/// What uses `array`, an argument of a function, through whatever view; nothing where that is not
-/// known.
+/// Finds the uses of `array`, an argument of a function, including uses of its views. Returns
+/// nullopt if some uses are unknown.
 std::optional<ArrayUses> findUses(mlir::BlockArgument array);
 
-/// The arguments of `function` with names of `Attribute`, by the names.
+/// Returns the arguments of `function` that have `Attribute`, keyed by the name in the attribute.
 template <typename Attribute>
 llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> findArguments(mlir::func::FuncOp function) {
   llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> arguments;

@@ -1,14 +1,14 @@
-//===- AssignStages.cpp - which stage of a pipeline runs what -------------===//
+//===- AssignStages.cpp - assigns operations to pipeline stages -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What depends on parameters and on data belongs to a layer. Forward operations belong to the last
-// layer that they depend on. Backward ones go back as late as they can: an operation belongs to the
-// first layer that it needs a cotangent, an activation or a parameter of, so that cotangents and
-// not activations travel. Where several layers use a parameter, the first of them has it, and adds
-// up the contributions of the others to its gradient, which travel like cotangents.
+// Operations that depend on parameters and data belong to a layer. A forward operation belongs to
+// the last layer that it depends on. A backward operation belongs to the first layer whose
+// cotangents, activations or parameters it reads, so that stages exchange cotangents instead of
+// activations. If several layers use a parameter, the first of them owns it and sums the gradient
+// contributions of the others, which are sent like cotangents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +34,13 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// What a value depends on, besides sizes.
+/// The parameters and data that a value depends on, apart from sizes.
 struct Sources {
   llvm::SmallSetVector<Value, 4> parameters;
   bool hasData = false;
 };
 
-/// A layer: what begins with a node that has parameters of its own.
+/// A layer begins with a node that has new parameters.
 struct StagedLayer {
   std::string name;
   double flops = 0;
@@ -68,7 +68,7 @@ private:
   int64_t findUse(Value parameter, int64_t layer) const;
   void noteUses(Operation *op, int64_t layer);
   void beginLayer(Operation *op);
-  /// The parameter whose gradient `value` is; null for others.
+  /// If `use` returns the gradient of a parameter, returns the parameter; null otherwise.
   Value getGradientOf(OpOperand &use) const;
 
   func::FuncOp function;
@@ -77,14 +77,14 @@ private:
   llvm::DenseMap<Value, Sources> sources;
   llvm::DenseSet<Value> trained;
   std::vector<StagedLayer> all;
-  /// In the order of the block: those of operations that depend on parameters and data.
+  /// The layers of operations that depend on parameters and data, in block order.
   llvm::MapVector<Operation *, int64_t> layers;
   llvm::DenseMap<Value, int64_t> parameterLayers;
-  /// The layers whose forward operations read a parameter.
+  /// The layers whose forward operations read each parameter.
   llvm::DenseMap<Value, std::set<int64_t>> parameterUses;
-  /// Whether parameters say which layer they belong to.
+  /// True if parameters are annotated with their layer.
   bool hasModules = false;
-  /// Of data and activations: the last layer that has them after the forward pass.
+  /// For data and activations, the last layer that reads the value in the forward pass.
   llvm::DenseMap<Value, int64_t> lastReaders;
 };
 } // namespace
@@ -116,7 +116,7 @@ void StageAssigner::findSources() {
       }
     for (Value result : op.getResults())
       sources[result] = own;
-    // Where a loss is linear, cotangents depend on trained parameters alone.
+    // If the loss is linear, cotangents may depend on trained parameters only.
     bool isCotangent = isBackward && llvm::any_of(own.parameters, [&](Value parameter) {
                          return trained.contains(parameter);
                        });
@@ -125,7 +125,7 @@ void StageAssigner::findSources() {
   }
 }
 
-/// Where parameters have stages (`bppsa-interlock`), each of these is a layer.
+/// If parameters have stages (`bppsa-interlock`), each stage is a layer.
 void StageAssigner::findModules() {
   for (BlockArgument argument : block.getArguments())
     if (auto stage = attrs::Stage::ofArgument(function, argument.getArgNumber())) {
@@ -151,7 +151,8 @@ int64_t StageAssigner::findForwardLayer(Operation *op) {
       continue;
     }
     for (Value parameter : sources[operand].parameters) {
-      // A running statistic, which no loss depends on, belongs to what updates it.
+      // The loss does not depend on running statistics, so they have no module and belong to the
+      // operation that updates them.
       if (hasModules && !parameterLayers.contains(parameter))
         continue;
       if (!parameterLayers.contains(parameter)) {
@@ -197,8 +198,8 @@ int64_t StageAssigner::findBackwardLayer(Operation *op) const {
   return layer;
 }
 
-/// Of the layers that use `parameter`, the last one up to `layer`: cotangents have passed the
-/// others.
+/// Returns the last layer up to `layer` that uses `parameter`. Cotangents have already passed later
+/// layers.
 int64_t StageAssigner::findUse(Value parameter, int64_t layer) const {
   auto uses = parameterUses.find(parameter);
   if (uses == parameterUses.end())
@@ -219,7 +220,7 @@ void StageAssigner::findLayers() {
   for (Operation &op : block.without_terminator()) {
     if (auto mark = dyn_cast<MarkPhaseOp>(op))
       isBackward = mark.getPhase() == 1;
-    // A backward pass without a forward one has no layers.
+    // A backward pass without a forward pass has no layers.
     if (!isStaged(&op) || (isBackward && all.empty()))
       continue;
     int64_t layer = isBackward ? findBackwardLayer(&op) : findForwardLayer(&op);
@@ -256,7 +257,8 @@ void StageAssigner::remark(ArrayRef<int32_t> stages, int64_t numStages) {
                        static_cast<int64_t>(100 * flops[stage] / std::max(sum, 1.0) + 0.5));
 }
 
-/// Modules update their parameters without waiting for others that would use them.
+/// Checks that `op` only reads parameters of its stage. Modules update their parameters without
+/// waiting for other modules.
 LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> stages) {
   int32_t stage = stages[layers.lookup(op)];
   for (Value operand : getUsedValues(op)) {
@@ -278,7 +280,8 @@ LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> st
 
 LogicalResult StageAssigner::assign(int64_t numStages) {
   schedule::Layers costs;
-  // Layers without work, reshapes of parameters for instance, still are to have a place.
+  // Count at least 1 FLOP, so that layers without work, such as reshapes of parameters, are also
+  // placed.
   for (const StagedLayer &layer : all)
     costs.push_back({layer.flops + 1, 0, 0});
   std::vector<int32_t> stages = schedule::divideLayers(costs, static_cast<int32_t>(numStages));
@@ -302,7 +305,7 @@ LogicalResult StageAssigner::checkLayers(int64_t numStages) {
   if (count != numStages)
     return refuse(function) << "modules are stages of their own: " << count
                             << " with parameters need as many stages, found " << numStages;
-  // What a module without parameters computes belongs to one before it.
+  // The operations of a module without parameters belong to an earlier module.
   for (int64_t module = 0; module < count; ++module)
     if (llvm::none_of(layers, [&](auto &entry) { return entry.second == module; }))
       return refuse(function) << "module " << module + 1

@@ -1,12 +1,12 @@
-//===- CutStages.cpp - functions of the stages of a pipeline --------------===//
+//===- CutStages.cpp - cuts a function into pipeline stages ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A stage runs its forward operations, waits where the backward pass begins, and runs its backward
-// ones: one function, whose values in between are the activations that a microbatch holds. What
-// belongs to no stage every stage computes that needs it.
+// Each stage is one function. It runs its forward operations, pauses at the start of the backward
+// pass, and runs its backward operations. Values live across the pause are the activations held for
+// a microbatch. Operations assigned to no stage are cloned into every stage that uses them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ static std::optional<int64_t> getStage(Value value) {
   return stage ? std::optional<int64_t>(stage.getInt()) : std::nullopt;
 }
 
-/// Makes sizes of values sizes of arguments, as far as they are.
+/// Rewrites tensor.dim of intermediate values in terms of function arguments where possible.
 static void resolveSizes(func::FuncOp function) {
   SmallVector<Operation *> sizes;
   function.walk([&](tensor::DimOp op) { sizes.push_back(op); });
@@ -49,20 +49,19 @@ static void resolveSizes(func::FuncOp function) {
   memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   GreedyRewriteConfig config;
   config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-  // What is left is found where it is needed.
   static_cast<void>(applyOpPatternsGreedily(sizes, std::move(patterns), config));
 }
 
 namespace {
-/// What one stage makes and others use.
+/// A value that one stage computes and other stages use.
 struct Transfer {
-  /// In the whole function, beside the value: holds its sizes.
+  /// Placeholder in the uncut function; carries the dynamic sizes of the value.
   dist::StageReceiveOp receive;
-  /// By the stage that uses it.
+  /// The channel to each stage that uses the value.
   llvm::MapVector<int64_t, int64_t> channels;
 };
 
-/// The values that stages of a function exchange.
+/// The values that the stages of a function exchange.
 class Transfers {
 public:
   explicit Transfers(func::FuncOp whole) : whole(whole) {}
@@ -84,7 +83,7 @@ private:
   int64_t numChannels = 0;
 };
 
-/// Writes the function of a stage.
+/// Builds the function of a stage.
 class StageBuilder {
 public:
   StageBuilder(func::FuncOp whole, const Transfers &transfers, int64_t stage, int64_t numStages)
@@ -105,7 +104,7 @@ private:
   int64_t stage, numStages;
   OpBuilder builder;
   IRMapping mapping;
-  /// Forward, cotangents, gradients of parameters.
+  /// FLOPs of forward operations, cotangents, and parameter gradients.
   std::array<double, 3> flops = {};
   bool isBackward = false;
 };
@@ -115,7 +114,8 @@ private:
 // Transfers
 //===----------------------------------------------------------------------===//
 
-/// Cotangents go back, everything else forward: otherwise stages would wait for each other.
+/// Checks that cotangents are sent to earlier stages and all other values to later stages.
+/// Otherwise stages would wait for each other.
 LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand, bool isBackward) {
   int64_t other = *getStage(operand);
   bool isOfBackward = backward.contains(operand.getDefiningOp());
@@ -127,7 +127,8 @@ LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand,
                       << "; put them into one stage";
 }
 
-/// Notes what `op`, or what it needs and belongs to no stage, uses of other stages than `stage`.
+/// Records the values of other stages that `op` uses, directly or through operations assigned to no
+/// stage.
 LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward) {
   SmallVector<Operation *> worklist = {op};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -203,7 +204,7 @@ LogicalResult Transfers::find() {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// `value` of the whole function in that of the stage.
+/// Returns the value in the function of the stage for `value` of the whole function.
 Value StageBuilder::get(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
@@ -230,7 +231,7 @@ void StageBuilder::clone(Operation &op) {
   attrs::Stage::remove(builder.clone(op, mapping));
 }
 
-/// Sends what `op` has made to the stages that need it.
+/// Sends the results of `op` to the stages that use them.
 void StageBuilder::send(Operation &op) {
   for (Value result : op.getResults())
     if (const Transfer *transfer = transfers.get(result))
@@ -246,7 +247,8 @@ void StageBuilder::count(Operation &op) {
   flops[!isBackward ? 0 : isWeight ? 2 : 1] += countStepFlops(&op);
 }
 
-/// Returns what the stage makes; what no stage makes is the last one's.
+/// Returns the results that the stage computes. The last stage also returns results that belong to
+/// no stage.
 void StageBuilder::addReturn(func::FuncOp function) {
   Operation *returned = whole.front().getTerminator();
   SmallVector<Value> results;

@@ -1,4 +1,4 @@
-//===- SignalGradients.cpp - when gradients are final, parameters read ----===//
+//===- SignalGradients.cpp - marks final gradients, parameter reads -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Puts the operations for `parameter` and its gradient into their block.
+/// Inserts the await and signal operations for `parameter` and its gradient.
 static void signal(BlockArgument parameter, BlockArgument gradient) {
   Block &block = *parameter.getOwner();
   Operation *first = &block.front(), *last = block.getTerminator()->getPrevNode();

@@ -1,12 +1,12 @@
-//===- VerifyExchanges.cpp - all ranks exchange in one order --------------===//
+//===- VerifyExchanges.cpp - checks the order of exchanges ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks run one program. What it exchanges, and in which order, is the same on all of them if no
-// exchange depends on a number that ranks need not share: an input, a parameter, or a size, since
-// the shares of a batch differ.
+// All ranks run the same program. They exchange the same values in the same order if no exchange
+// depends on values that may differ between ranks: inputs, parameters, or sizes, since ranks have
+// different shares of a batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` runs its body a number of times, in an order, that the program states.
+/// Returns true if `op` runs its body a constant number of times in a fixed order.
 static bool isOfFixedOrder(Operation *op) {
   if (isa<memref::AllocaScopeOp>(op))
     return true;
@@ -48,7 +48,7 @@ struct VerifyExchanges : public bppsa::impl::VerifyExchangesBase<VerifyExchanges
   }
 
 private:
-  /// The functions that exchange something, themselves or by a call.
+  /// Finds functions that exchange values, directly or in a callee.
   void findExchangingFunctions() {
     exchanging.clear();
     for (bool isChanged = true; isChanged;) {

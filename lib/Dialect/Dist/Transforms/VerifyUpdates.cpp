@@ -1,4 +1,4 @@
-//===- VerifyUpdates.cpp - no parameter is read after its update ----------===//
+//===- VerifyUpdates.cpp - checks for reads after updates -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Where a step waits for the next one; null where it does not.
+/// Returns the operation at which a step waits for the next one; null if there is none.
 static Operation *findPause(Block &block) {
   for (auto mark : block.getOps<MarkPhaseOp>())
     if (mark.getPhase() == 2)
@@ -24,7 +24,7 @@ static Operation *findPause(Block &block) {
   return nullptr;
 }
 
-/// Between `pause` and the end of the step, nothing may use `array`, of which that is `what`.
+/// Checks that no operation after `pause` uses `array`. `what` is the error message.
 static LogicalResult verifyUnused(BlockArgument array, Operation *pause, const Twine &what) {
   std::optional<ArrayUses> uses = findUses(array);
   if (uses && (!uses->last || uses->last->isBeforeInBlock(pause)))
@@ -33,7 +33,8 @@ static LogicalResult verifyUnused(BlockArgument array, Operation *pause, const T
   return op->emitOpError() << what;
 }
 
-/// Parameters whose gradients are final where the step waits are updated there.
+/// Checks that no operation after the pause reads a parameter whose gradient is final before it:
+/// such parameters are updated at the pause.
 static LogicalResult verifyParameters(func::FuncOp function, Operation *pause) {
   auto parameters = findArguments<attrs::Parameter>(function);
   for (auto signal : function.front().getOps<dist::SignalGradientOp>()) {
@@ -50,7 +51,7 @@ static LogicalResult verifyParameters(func::FuncOp function, Operation *pause) {
   return success();
 }
 
-/// What else a step makes is read where it waits.
+/// Checks that losses and statistics are complete at the pause, when they are read.
 static LogicalResult verifyResults(func::FuncOp function, Operation *pause) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();

@@ -1,4 +1,4 @@
-//===- ChooseCPUMapping.cpp - what the vectors of loops hold --------------===//
+//===- ChooseCPUMapping.cpp - lane contents of CPU loops ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -35,7 +35,7 @@ struct ChooseCPUMapping : public bppsa::impl::ChooseCPUMappingBase<ChooseCPUMapp
   }
 
 private:
-  /// A loop in graph form, or one that is packed, has no vectors to choose for.
+  /// Loops in graph form and packed loops need no mapping.
   static bool canMap(Operation *op) {
     bool isLoop = isa<RecurrenceOp, ChainOp>(op);
     return (isLoop || isa<TransitionOp, OuterSumOp, StepSumOp>(op)) &&
@@ -43,7 +43,8 @@ private:
            !(isLoop && isGraphBody(op->getRegion(0).front()));
   }
 
-  /// One sample in a vector leaves its lanes to the units, or to chunks where there are any.
+  /// With one sample per vector, lanes hold chunks if the plan is chunked, and hidden units
+  /// otherwise.
   CPUMappingAttr choose(Operation *op, int64_t width) {
     if (width > 1)
       return CPUMappingAttr::get(&getContext(), LaneContents::Samples, width);

@@ -1,12 +1,12 @@
-//===- FuseInjected.cpp - injected cotangents made by their chain ---------===//
+//===- FuseInjected.cpp - fuses injected cotangents into chains -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The cotangents of outputs of every step are a product of each step's with the weights of a layer
-// behind the loop. As a part of the link they are never in memory, and the gradients of that layer
-// can be summed while the chain has its sequences in a cache.
+// The cotangents of outputs in all steps are products with the weights of a layer after the loop.
+// As part of the link, they are never stored in memory, and gradients of that layer can be summed
+// while the sequences of the chain are in the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether a phase of the training step begins between `first` and `last`.
+/// Returns true if a phase of the training step begins between `first` and `last`.
 static bool arePhasesApart(Operation *first, Operation *last) {
   for (Operation *op = first; op != last; op = op->getNextNode())
     if (isa<MarkPhaseOp>(op))
@@ -35,9 +35,10 @@ static bool arePhasesApart(Operation *first, Operation *last) {
   return false;
 }
 
-/// The loop without states that makes injected sequence `number` of `chain` and nothing else, where
-/// the chain can do that: null otherwise. Blocks of samples are what threads share in a chain,
-/// steps too in a loop without states, so that a chain takes no more than it does itself.
+/// Returns the loop without states that computes only injected sequence `number` of `chain`, if the
+/// chain can compute it instead; null otherwise. Threads parallelize a chain over blocks of
+/// samples, and a loop without states also over steps. Therefore the chain only takes over a loop
+/// with no more work than its own.
 static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
   Value injected = chain.getInjected()[number];
   auto loop = injected.getDefiningOp<RecurrenceOp>();
@@ -53,8 +54,9 @@ static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
              : RecurrenceOp();
 }
 
-/// Makes the body of `chain` add what `maker` yields to the cotangent of `state`. The arguments of
-/// the sequences come behind those of `numSaved` saved values, those of captures last.
+/// Adds the value that `maker` yields to the cotangent of `state` in `body`, the body of the chain.
+/// Arguments for the sequences are inserted after the `numSaved` saved values, and arguments for
+/// captures at the end.
 static void addMaker(Block &body, RecurrenceOp maker, unsigned numSaved, unsigned state) {
   BlockArgument cotangent = body.getArgument(numSaved + state);
   Block &made = maker.getBody().front();
@@ -74,7 +76,7 @@ static void addMaker(Block &body, RecurrenceOp maker, unsigned numSaved, unsigne
   fuseProductSums(body);
 }
 
-/// Replaces `chain` by one that makes injected sequence `number` itself, as `maker` does.
+/// Replaces `chain` with a chain that computes injected sequence `number` like `maker`.
 static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, unsigned number) {
   SmallVector<Value> saved(chain.getSaved()), injected(chain.getInjected()),
       captures(chain.getCaptures());
@@ -99,8 +101,8 @@ static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, uns
   return fused;
 }
 
-/// Moves the sums in front of `chain` that read what it reads, and nothing that another one emits,
-/// behind it.
+/// Moves sums before `chain` that read its saved values, and no emitted values of another chain, to
+/// after `chain`.
 static void sinkSums(ChainOp chain) {
   SmallVector<Operation *> sums;
   for (Operation *op = chain->getPrevNode(); op && !isa<MarkPhaseOp>(op); op = op->getPrevNode()) {

@@ -1,13 +1,13 @@
-//===- JoinSequences.cpp - ragged sequences end to end --------------------===//
+//===- JoinSequences.cpp - joins ragged sequences -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The importer makes a mask of the lengths of samples, and a cell that keeps its states where the
-// mask is zero. This pass lays the sequences end to end in fewer rows, so that no step is computed
-// that only keeps states, and makes the cell begin anew where a sequence does. All of it is graph
-// operations and one loop over time, which are differentiated as any others are.
+// The importer creates a mask from the lengths of the samples, and a cell that keeps its states in
+// steps with mask zero. This pass joins the sequences end to end in fewer rows, so that no steps
+// are wasted on keeping states, and resets the cell at the start of each sequence. The result
+// consists of graph operations and one time loop, which are differentiated like any others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,23 +31,25 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What is joined
+// Matching
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A recurrence that keeps its states beyond the lengths of its samples.
+/// A recurrence that keeps its states in steps beyond the lengths of its samples.
 struct RaggedLoop {
   RecurrenceOp loop;
-  /// The sequence of the loop that is 1 up to the length of a sample, then 0.
+  /// Index of the sequence that is 1 in steps within the length of a sample and 0 beyond.
   unsigned mask;
   Value lengths;
-  /// In the body: the mask as a vector of a state, and whether that is positive.
+  /// Operations of the body: the mask broadcast to a vector of the size of a state, and the
+  /// comparison that checks whether it is positive.
   MatVecOp spread;
   arith::CmpFOp isPart;
 };
 } // namespace
 
-/// The lengths of which `mask`, `[T, B, 1]`, is made by comparing them with the step, or null.
+/// Returns the lengths that `mask`, `[T, B, 1]`, compares the step with; null if it is not such a
+/// mask.
 static Value findLengths(Value mask) {
   auto generic = mask.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumResults() != 1)
@@ -105,8 +107,8 @@ static bool isZero(Value tensor) {
   return matchPattern(tensor, m_AnyZeroFloat());
 }
 
-/// Makes the body of `ragged` begin with the states that it keeps, or those of `starts`, the
-/// arguments that stand for the states before a first step; null for zero.
+/// Makes the body of `ragged` begin with the carried states if the mask is positive, and otherwise
+/// with the initial states: the arguments in `starts`, or zero for null.
 static void beginAnew(RaggedLoop &ragged, ArrayRef<Value> starts, unsigned numSequences) {
   Block &body = *ragged.isPart->getBlock();
   Operation *yield = body.getTerminator();
@@ -150,11 +152,12 @@ struct JoinSequences : public bppsa::impl::JoinSequencesBase<JoinSequences> {
 private:
   const SequenceSchedule &getSchedule(RaggedLoop &ragged);
   void join(RaggedLoop &ragged);
-  /// Replaces a trajectory of samples, slice by slice where only slices are read.
+  /// Replaces a trajectory of samples; slice by slice if only slices are read.
   void replaceTrajectory(Value samples, Value rows, Value initial, bool reverse, RowArrays &arrays);
 
   // Layers and directions with the same lengths and number of steps share a schedule, and an input
-  // of several of them is joined once. Loops are in order: a use comes after the first one.
+  // of several loops is joined once. Loops are visited in order, so the first loop dominates the
+  // later uses.
   llvm::MapVector<std::pair<Value, Value>, SequenceSchedule> schedules;
   llvm::DenseMap<std::pair<Value, Value>, Value> joined;
 };
@@ -220,7 +223,8 @@ void JoinSequences::join(RaggedLoop &ragged) {
   beginAnew(ragged, starts, sequences.size());
   for (auto [samples, states, state] :
        llvm::zip_equal(loop.getTrajectories(), inRows.getTrajectories(), loop.getInitial())) {
-    // Slots after a step: the first slot is before all steps, for a reversed loop the last one.
+    // Slots after each step, without the slot of the initial state: the first slot, or the last one
+    // of a reversed loop.
     SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
         strides(3, builder.getIndexAttr(1)),
         sizes = {schedule.slots, schedule.rows, tensor::getMixedSize(builder, loc, state, 1)};
@@ -231,7 +235,7 @@ void JoinSequences::join(RaggedLoop &ragged) {
   loop.erase();
 }
 
-/// The number of samples that `state`, `[B, N]`, is made for.
+/// Returns the batch size of `state`, `[B, N]`.
 static OpFoldResult getSamples(OpBuilder &builder, Location loc, Value state) {
   if (auto fill = state.getDefiningOp<linalg::FillOp>())
     if (auto empty = fill.getOutputs().front().getDefiningOp<tensor::EmptyOp>())

@@ -1,12 +1,12 @@
-//===- MergeProducts.cpp - products of one sequence in one loop -----------===//
+//===- MergeProducts.cpp - merges products of the same sequence -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A product of all vectors of a sequence is a loop of its own. Where a graph multiplies the
-// same sequence by several matrices, one loop that yields all products lets a target read
-// the sequence once.
+// A product with all vectors of a sequence is a separate loop. If a graph multiplies the same
+// sequence by several matrices, one loop that yields all products lets a target read the sequence
+// once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The product that is all of `loop`, of the one sequence that it reads; null for other loops.
+/// Returns the product that is the only operation of `loop`, with the only sequence that it reads;
+/// null for other loops.
 static MatVecOp getProduct(RecurrenceOp loop) {
   Block &body = loop.getBody().front();
   if (loop.getSequences().size() != 1 || !loop.getInitial().empty() || loop.getLanes() ||
@@ -34,7 +35,7 @@ static MatVecOp getProduct(RecurrenceOp loop) {
   return product && product.getVector() == body.getArgument(0) ? product : MatVecOp();
 }
 
-/// Whether two such loops can be parts of one product of matrices.
+/// Returns true if two such loops can be merged.
 static bool areAlike(RecurrenceOp a, RecurrenceOp b) {
   MatVecOp first = getProduct(a), second = getProduct(b);
   return a.getSequences() == b.getSequences() && a.getReverse() == b.getReverse() &&
@@ -42,7 +43,7 @@ static bool areAlike(RecurrenceOp a, RecurrenceOp b) {
          !first.getAddend() == !second.getAddend();
 }
 
-/// Puts a loop with the products of all `loops` in the place of the first one.
+/// Replaces `loops` with a loop that computes all products, at the position of the first.
 static void merge(IRRewriter &rewriter, ArrayRef<RecurrenceOp> loops) {
   RecurrenceOp first = loops[0];
   SmallVector<Location> locs;

@@ -1,12 +1,11 @@
-//===- MergeRecurrences.cpp - equal states in one loop --------------------===//
+//===- MergeRecurrences.cpp - merges recurrences with equal states --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Differentiation lets a loop put out what its backward pass reads. Copies of a loop of which each
-// is differentiated for itself are then no common subexpressions, though all compute the same
-// states.
+// Differentiation adds the outputs that a backward pass reads to a loop. CSE does not merge copies
+// of a loop that were differentiated separately, although they compute the same states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +24,13 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Eliminates common subexpressions under `op`, also in bodies.
+/// Eliminates common subexpressions in `op`, including in bodies.
 static void simplify(IRRewriter &rewriter, Operation *op) {
   DominanceInfo dominance(op);
   eliminateCommonSubExpressions(rewriter, dominance, op);
 }
 
-/// Whether both loops start from the same values and read the same ones at every step.
+/// Returns true if both loops have the same initial states, sequences and captures.
 static bool readTheSame(RecurrenceOp a, RecurrenceOp b) {
   return !a.getInitial().empty() && a.getSequences() == b.getSequences() &&
          a.getInitial() == b.getInitial() && a.getCaptures() == b.getCaptures() &&
@@ -40,7 +39,7 @@ static bool readTheSame(RecurrenceOp a, RecurrenceOp b) {
          a.getLanesAttr() == b.getLanesAttr();
 }
 
-/// Adds a copy of the body of `loop` to `body`. Returns what it yields.
+/// Adds a copy of the body of `loop` to `body` and returns the yielded values.
 static SmallVector<Value> copyBody(IRRewriter &rewriter, RecurrenceOp loop, Block &body) {
   Block &original = loop.getBody().front();
   IRMapping mapping;
@@ -51,8 +50,8 @@ static SmallVector<Value> copyBody(IRRewriter &rewriter, RecurrenceOp loop, Bloc
                              [&](Value value) { return mapping.lookup(value); });
 }
 
-/// Puts one loop, which puts out what either does, in the place of `first` and `second`. Returns
-/// whether their states are the same.
+/// Replaces `first` and `second` with one loop that has the outputs of both. Returns false without
+/// changes if their states differ.
 static bool merge(IRRewriter &rewriter, RecurrenceOp first, RecurrenceOp second) {
   rewriter.setInsertionPoint(first);
   Location loc = rewriter.getFusedLoc({first.getLoc(), second.getLoc()});
@@ -88,7 +87,7 @@ static bool merge(IRRewriter &rewriter, RecurrenceOp first, RecurrenceOp second)
   return true;
 }
 
-/// Merges the first two loops of `function` that are the same. Returns whether there are such.
+/// Merges the first pair of equal loops in `function`. Returns false if there is none.
 static bool mergeTwo(IRRewriter &rewriter, func::FuncOp function) {
   SmallVector<RecurrenceOp> loops(function.getOps<RecurrenceOp>());
   for (auto [number, second] : llvm::enumerate(loops))
@@ -102,7 +101,7 @@ namespace {
 struct MergeRecurrencesPass : public bppsa::impl::MergeRecurrencesBase<MergeRecurrencesPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    // What reads a trajectory may be a common subexpression once its loops are one.
+    // Readers of a trajectory may become common subexpressions once their loops are merged.
     do
       simplify(rewriter, getOperation());
     while (mergeTwo(rewriter, getOperation()));

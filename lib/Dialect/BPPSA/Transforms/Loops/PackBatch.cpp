@@ -1,4 +1,4 @@
-//===- PackBatch.cpp - groups samples into lanes --------------------------===//
+//===- PackBatch.cpp - packs samples into lanes ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The packed form of `[T, B, N]` or `[B, N]`.
+/// Returns the packed type of `[T, B, N]` or `[B, N]`.
 static RankedTensorType getPackedType(Type type, int64_t lanes) {
   auto plain = cast<RankedTensorType>(type);
   int64_t rank = plain.getRank(), batch = plain.getDimSize(rank - 2);
@@ -41,8 +41,8 @@ static RankedTensorType getPackedType(Type type, int64_t lanes) {
 // Packing of loops and sums
 //===----------------------------------------------------------------------===//
 
-/// The number of samples of `[T, B, N]` or `[B, N]`. Arrays that loops have
-/// written are not asked: they may go away.
+/// Returns the batch size of `[T, B, N]` or `[B, N]`. Does not read it from arrays that loops have
+/// written, because these may be erased.
 static Value getBatch(OpBuilder &builder, Location loc, Value array) {
   int64_t batchDim = cast<RankedTensorType>(array.getType()).getRank() - 2;
   if (auto unpack = array.getDefiningOp<UnpackLanesOp>())
@@ -53,7 +53,7 @@ static Value getBatch(OpBuilder &builder, Location loc, Value array) {
   return builder.createOrFold<tensor::DimOp>(loc, array, batchDim);
 }
 
-/// Samples in one vector of `op`.
+/// Returns the number of samples per vector of `op`.
 static int64_t getWidth(Operation *op) {
   return cast<CPUMappingAttr>(attrs::Mapping::of(op)).getSamples();
 }
@@ -65,7 +65,7 @@ public:
 
   void pack(Operation *op) {
     int64_t lanes = getWidth(op);
-    // What the lanes of chunks are is for their expansion.
+    // Chunks keep their mapping, which their expansion reads.
     if (!cast<CPUMappingAttr>(attrs::Mapping::of(op)).holds(LaneContents::Chunks))
       attrs::Mapping::remove(op);
     builder.setInsertionPoint(op);
@@ -77,7 +77,7 @@ public:
       operand.set(packInto(plain, lanes));
     }
     cast<PackableOpInterface>(op).setPackedInto(lanes);
-    // Sums over samples leave out the lanes that hold none.
+    // Sums over samples ignore lanes without a sample.
     if (auto sum = dyn_cast<OuterSumOp>(op))
       return sum.getBatchMutable().assign(batch);
     if (auto sum = dyn_cast<StepSumOp>(op))
@@ -92,7 +92,7 @@ public:
     }
   }
 
-  /// The columns of a transition are packed as steps of a sequence are.
+  /// Packs the columns of a transition like steps of a sequence.
   void pack(TransitionOp op) {
     Location loc = op.getLoc();
     int64_t lanes = getWidth(op);
@@ -130,7 +130,7 @@ private:
         .getResult();
   }
 
-  /// All operands but captures.
+  /// Returns all operands but captures.
   static MutableArrayRef<OpOperand> getPackedOperands(Operation *op) {
     size_t numCaptures = 0;
     if (auto loop = dyn_cast<RecurrenceOp>(op))
@@ -149,9 +149,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// pack_lanes(unpack_lanes(x)) is x. Lanes beyond the last sample need not be
-/// zero any more: no lane of a loop reaches another one, and sums over samples
-/// leave those lanes out.
+/// Folds pack_lanes(unpack_lanes(x)) to x. Lanes beyond the last sample are then not zero, but
+/// lanes of a loop are independent and sums over samples ignore them.
 struct CancelPack : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -165,7 +164,7 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
   }
 };
 
-/// A slice along time and features of an unpacked array is taken of the packed one.
+/// Slices the packed array instead of the unpacked one, for slices along time and features.
 struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -207,8 +206,8 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// An elementwise operation on unpacked arrays is done on the packed ones. Lanes beyond the last
-/// sample get what it makes of them.
+/// Performs elementwise operations on packed arrays. Lanes beyond the last sample receive the
+/// result of the operation on their contents.
 struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -240,8 +239,8 @@ struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
   }
 
 private:
-  /// Whether `op` makes an element of numbers like those that it reads of an element of each of its
-  /// inputs alone.
+  /// Returns true if `op` computes each element only from the elements of its inputs at the same
+  /// position, with the same element type.
   static bool isElementwise(linalg::GenericOp op) {
     return op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
            llvm::all_of(op.getIndexingMapsArray(),
@@ -252,8 +251,7 @@ private:
   }
 };
 
-/// Features that are laid one behind the other to be packed are packed before, where those of a
-/// loop are among them.
+/// Packs operands of a concatenation along features separately if some of them are already packed.
 struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -282,7 +280,7 @@ struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
   }
 };
 
-/// Whether `op` is to be packed; an error where it cannot be.
+/// Returns whether `op` is to be packed. Fails with a diagnostic if it should be but cannot.
 FailureOr<bool> needsPacking(Operation *op) {
   if (isa<RecurrenceOp, ChainOp>(op) && isGraphBody(op->getRegion(0).front()))
     return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
@@ -299,10 +297,10 @@ FailureOr<bool> needsPacking(Operation *op) {
   return true;
 }
 
-/// The sizes of an unpacked array are known without it: asking for one must not keep it alive.
-/// Only those of our ops, and of arrays laid one behind the other: upstream's pattern for all ops
-/// derives the size of a `linalg` result that is written by windows from its other operands, and
-/// not from its destination.
+/// Derives sizes of an unpacked array from its operands, so that reading a size does not keep the
+/// array alive. This only covers operations of this project and concatenations. The upstream
+/// pattern for all operations derives the size of a `linalg` result that is written by windows from
+/// its other operands instead of its destination.
 struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
   using OpRewritePattern::OpRewritePattern;
 

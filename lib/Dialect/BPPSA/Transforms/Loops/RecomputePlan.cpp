@@ -1,4 +1,4 @@
-//===- RecomputePlan.cpp - which steps can be computed again --------------===//
+//===- RecomputePlan.cpp - plans recomputation of steps -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Bytes of one step of one sample in a packed sequence.
+/// Returns the bytes of one step of one sample in a packed sequence.
 static int64_t getStepBytes(Value sequence) {
   auto type = cast<RankedTensorType>(sequence.getType());
   return type.getDimSize(2) * type.getElementTypeBitWidth() / 8;
@@ -29,8 +29,8 @@ static RecurrenceOp getRecurrence(Value saved) {
   return saved.getDefiningOp<RecurrenceOp>();
 }
 
-/// The recurrence that saved what `chain` reads: the last of those that go as it does, for others
-/// made what that one reads.
+/// Returns the recurrence that saved the values that `chain` reads. If there are several with its
+/// direction, this is the last one, because the others compute inputs of that one.
 static RecurrenceOp findForward(ChainOp chain) {
   RecurrenceOp found;
   for (Value saved : chain.getSaved()) {
@@ -48,7 +48,6 @@ static RecurrenceOp findForward(ChainOp chain) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Plans one chain.
 class Planner {
 public:
   Planner(RecurrenceOp forward, ChainOp backward) {
@@ -74,7 +73,7 @@ private:
 };
 } // namespace
 
-/// Whether what `value` is computed of can be in front of the chain.
+/// Returns true if `value` can be computed before the chain.
 bool Planner::canStandBefore(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != plan.backward->getBlock() || op->isBeforeInBlock(plan.backward))
@@ -124,7 +123,8 @@ void Planner::findMembers() {
           plan.backward->isBeforeInBlock(user) && !llvm::is_contained(sums, user))
         addMember(user, sums);
   llvm::sort(sums, isEarlier);
-  // Others are not made block by block without segments either, but in another order.
+  // Without segments, the other sums would not be accumulated block by block but in a different
+  // order.
   if (*plan.backward.getLanes() > 1)
     plan.sums = chooseSums(sums, isEmitted, kMaxRunningSumBytes);
   llvm::sort(plan.readers, isEarlier);
@@ -135,7 +135,8 @@ bool Planner::isReadByMembers(Value value) const {
                       [&](Operation *user) { return isMember(user) || readsSizeOnly(user); });
 }
 
-/// Whether `slice`, which reads a trajectory, does so segment by segment or reads final states.
+/// Returns true if `slice`, a slice of a trajectory, reads final states or can be read segment by
+/// segment.
 bool Planner::addSlice(tensor::ExtractSliceOp slice, unsigned state) {
   RecurrenceOp loop = plan.forward;
   RankedTensorType whole = slice.getSourceType();
@@ -162,7 +163,7 @@ bool Planner::addSlice(tensor::ExtractSliceOp slice, unsigned state) {
   return isReadByMembers(slice);
 }
 
-/// Whether the trajectory of `state` need not be whole.
+/// Returns true if the trajectory of `state` need not be stored completely.
 bool Planner::addTrajectory(unsigned state) {
   bool isBuffered = true;
   size_t numFinal = plan.finalStates.size();
@@ -190,7 +191,7 @@ std::optional<RecomputePlan> Planner::run() {
   }
   for (Value emitted : plan.backward.getEmitted()) {
     plan.isEmittedWhole.push_back(!isReadByMembers(emitted));
-    // In blocks of time, the steps of a block are all that is kept of what sums alone read.
+    // For sequences that only sums read, blocking in time already keeps only the steps of a block.
     bool isKept = !plan.isEmittedWhole.back() &&
                   llvm::any_of(emitted.getUsers(), llvm::IsaPred<RecurrenceOp>);
     if (isKept)
@@ -205,7 +206,8 @@ std::optional<RecomputePlan> Planner::run() {
   return plan;
 }
 
-/// The recurrence of `chain`, which no plan has yet; a diagnostic where there is none.
+/// Returns the recurrence of `chain`, which must not belong to another plan. Emits a diagnostic if
+/// there is none.
 static FailureOr<RecurrenceOp> findOwnForward(ChainOp chain, ArrayRef<RecomputePlan> plans) {
   if (!chain.getPlan().isSequential())
     return refuseOp(chain) << "with the plan '" << chain.getPlan().toString()

@@ -1,4 +1,4 @@
-//===- RecomputePlan.h - which steps can be computed again ------*- C++ -*-===//
+//===- RecomputePlan.h - plans recomputation of steps -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,32 +15,34 @@
 
 namespace bppsa {
 
-/// A packed recurrence and the chain that goes back through it, for which arrays of a segment of
-/// steps can take the place of arrays over all steps.
+/// A packed recurrence and its backward chain, with arrays of a segment of time steps instead of
+/// arrays over all steps.
 struct RecomputePlan {
-  /// The trajectory of `state` without its last slot, or with `first` 1 without its first.
+  /// The trajectory of `state` without its last slot or, if `first` is 1, without its first slot.
   struct Slots {
     unsigned state, first;
   };
 
   RecurrenceOp forward;
   ChainOp backward;
-  /// What else works on the steps of a segment: sums of what the chain emits, and recurrences
-  /// without states that read it.
+  /// Other operations on the steps of a segment: sums of emitted sequences of the chain, and
+  /// recurrences without states that read emitted sequences.
   llvm::SmallVector<mlir::Operation *> sums, readers;
-  /// For each result of `forward`, and each emitted value of `backward`: whether others read it.
+  /// For each result of `forward` and each emitted sequence of `backward`, true if other operations
+  /// read it.
   llvm::SmallVector<bool> isResultWhole, isEmittedWhole;
   /// Slices of trajectories that are read segment by segment.
   llvm::MapVector<mlir::Value, Slots> slots;
-  /// Reads of final states of trajectories that are not whole.
+  /// Reads of final states of trajectories that are not stored completely.
   llvm::SmallVector<mlir::tensor::ExtractSliceOp> finalStates;
-  /// Bytes that one step of one sample takes in arrays that are not whole, and its states.
+  /// Bytes, for one step of one sample, of arrays that are not stored completely, and of the
+  /// states.
   int64_t stepBytes = 0, stateBytes = 0;
 };
 
-/// The recurrences of `function` whose steps can be computed again; fails after a diagnostic where
-/// a chain reads all steps of another loop at once. What the plans need in front of chains is moved
-/// there.
+/// Plans the recurrences of `function` whose steps can be recomputed. Moves operations that the
+/// plans need to before the chains. Fails with a diagnostic if a chain reads all steps of another
+/// loop at once.
 llvm::FailureOr<std::vector<RecomputePlan>> planRecomputation(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- RecomputeSteps.cpp - segments of steps are computed again ----------===//
+//===- RecomputeSteps.cpp - recomputes segments of steps ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The sequences of `plans` that nothing else reads packed.
+/// Returns the packed sequences that only operations of `plans` read.
 static SmallPtrSet<Value, 8> findPackedBySegments(ArrayRef<RecomputePlan> plans) {
   SmallPtrSet<Operation *, 16> members;
   for (const RecomputePlan &plan : plans) {

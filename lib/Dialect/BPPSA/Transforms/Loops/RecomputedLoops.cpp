@@ -1,11 +1,11 @@
-//===- RecomputedLoops.cpp - loops that compute steps again ---------------===//
+//===- RecomputedLoops.cpp - loops that recompute steps -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Segments begin at whole slabs of steps, and sums go on from segment to segment in all lanes: how
-// many there are changes no bit of a gradient.
+// Segments begin at slabs of steps, and all lanes of sums continue across segments. Gradients are
+// therefore bitwise independent of the number of segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace bppsa;
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// `loop` on a segment.
+/// Clones `loop` for a segment.
 template <typename Loop>
 static Loop cloneLoop(OpBuilder &builder, Loop loop, const IRMapping &mapping) {
   IRMapping own = mapping;
@@ -35,8 +35,8 @@ static Loop cloneLoop(OpBuilder &builder, Loop loop, const IRMapping &mapping) {
   return clone;
 }
 
-/// The recurrence on `segment`, from the states at its start. It is the same each time, with all
-/// results: without some its products would be rounded in another way.
+/// Runs the recurrence on `segment` from the states at its start. It always computes all results:
+/// without some of them, its products could be rounded differently.
 RecomputedLoops::Results RecomputedLoops::run(const Segment &segment, ValueRange starts) {
   IRMapping mapping;
   for (Value sequence : forward.getSequences())
@@ -45,12 +45,12 @@ RecomputedLoops::Results RecomputedLoops::run(const Segment &segment, ValueRange
   for (auto [start, state] : llvm::zip_equal(starts, forward.getInitial()))
     initial.push_back(segments.sliceStart(state.getType(), start, segment.order));
   RecurrenceOp loop = cloneLoop(builder, forward, mapping);
-  // Several states may begin with one value.
+  // Several states may have the same initial value.
   loop.getInitialMutable().assign(initial);
   return Results(loop->getResults());
 }
 
-/// Runs `segment` and carries the states at the starts of segments, then what is whole.
+/// Runs `segment`. Carries the states at the starts of segments, followed by complete arrays.
 RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRange carried) {
   size_t numStates = starts.size();
   Results next(carried);
@@ -69,7 +69,7 @@ RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRang
   return next;
 }
 
-/// A loop over segments whose body `emit` makes.
+/// Creates a loop over segments whose body `emit` creates.
 template <typename Emit>
 static ResultRange createLoop(OpBuilder &builder, Location loc, Value count, ValueRange carried,
                               Emit emit) {
@@ -118,7 +118,7 @@ void RecomputedLoops::lowerForward() {
   }
 }
 
-/// Reads of what the recurrence leaves, but for those of members.
+/// Replaces reads of the results of the recurrence by operations outside the plan.
 void RecomputedLoops::replaceForward() {
   Segment segment = segments.get(segments.getLast());
   for (tensor::ExtractSliceOp slice : plan.finalStates) {
@@ -146,8 +146,8 @@ void RecomputedLoops::replaceForward() {
 // Backward
 //===----------------------------------------------------------------------===//
 
-/// What goes on from segment to segment: cotangents, for which there is memory of their own,
-/// running sums of zero, then what is whole of what the chain and its readers write.
+/// Creates the values carried across segments: separate memory for cotangents, running sums of
+/// zero, then the complete arrays that the chain and its readers write.
 SmallVector<Value> RecomputedLoops::begin() {
   SmallVector<Value> carried;
   for (Value seed : backward.getSeeds())
@@ -171,7 +171,8 @@ SmallVector<Value> RecomputedLoops::begin() {
   return carried;
 }
 
-/// Goes back through `segment` from `seeds`; `results` is what the recurrence has left of it.
+/// Runs the chain through `segment` from `seeds`. `results` are the results of the recurrence for
+/// the segment.
 RecomputedLoops::Results RecomputedLoops::goBack(const Segment &segment, const Results &results,
                                                  ValueRange seeds, ValueRange carried) {
   IRMapping mapping;
@@ -192,7 +193,7 @@ RecomputedLoops::Results RecomputedLoops::goBack(const Segment &segment, const R
   llvm::for_each(backward.getInjected(), addSequence);
   Results next;
   ChainOp chain = cloneLoop(builder, backward, mapping);
-  // Several states may begin with one value.
+  // Several states may have the same seed.
   chain.getSeedsMutable().assign(seeds);
   mapping.map(backward->getResults(), chain->getResults());
   for (Value cotangent : chain.getCotangents())
@@ -264,7 +265,7 @@ void RecomputedLoops::replaceBackward(ValueRange carried) {
 // Both
 //===----------------------------------------------------------------------===//
 
-/// Sizes of arrays that go away, from those of the recurrence.
+/// Replaces sizes of `array`, which will be erased.
 static void replaceSizes(RewriterBase &rewriter, Value array) {
   for (Operation *user : llvm::make_early_inc_range(array.getUsers()))
     if (auto dim = dyn_cast<tensor::DimOp>(user)) {

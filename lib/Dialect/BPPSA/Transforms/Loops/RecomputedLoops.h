@@ -1,4 +1,4 @@
-//===- RecomputedLoops.h - loops that compute steps again -------*- C++ -*-===//
+//===- RecomputedLoops.h - loops that recompute steps -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,22 +12,22 @@
 
 namespace bppsa {
 
-/// Replaces a recurrence and its chain by loops over segments of steps. The first keeps the states
-/// at the starts of segments; what the chain reads of the last segment follows it. The chain goes
-/// back through the last segment, then through the others, each of which is computed again before.
-/// With one segment both loops are empty.
+/// Replaces a recurrence and its chain with loops over segments of steps. The forward loop stores
+/// the states at the starts of segments. After it, the last segment is run with all values that the
+/// chain reads. The chain runs backward through the last segment and then through the others, each
+/// of which is recomputed first. With a single segment, both loops are empty.
 class RecomputedLoops {
 public:
   RecomputedLoops(const RecomputePlan &plan, const RecomputeContext &context)
       : plan(plan), forward(this->plan.forward), backward(this->plan.backward), builder(forward),
         loc(forward.getLoc()), segments(builder, this->plan, context) {}
 
-  /// Erases both, and what else the plan holds.
+  /// Lowers the plan and erases its original operations.
   void lower();
 
 private:
   using Segment = StepSegments::Segment;
-  /// Arrays of a segment: the results of the recurrence.
+  /// The results of the recurrence for a segment.
   using Results = llvm::SmallVector<mlir::Value>;
 
   Results run(const Segment &segment, mlir::ValueRange starts);
@@ -47,9 +47,9 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   StepSegments segments;
-  /// For each state, `[segments, blocks, N, L]`.
+  /// States at the starts of segments, for each state an array `[segments, blocks, N, L]`.
   llvm::SmallVector<mlir::Value> starts;
-  /// For each result of the recurrence, null where it is not whole.
+  /// For each result of the recurrence, its complete array; null if it is not stored completely.
   llvm::SmallVector<mlir::Value> wholes;
   Results lastResults;
 };

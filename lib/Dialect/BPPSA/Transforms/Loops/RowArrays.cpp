@@ -1,4 +1,4 @@
-//===- RowArrays.cpp - arrays of samples and of rows ----------------------===//
+//===- RowArrays.cpp - conversion between samples and rows ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -51,7 +51,8 @@ Value RowArrays::join(Value sequence) {
 Value RowArrays::isFirst(OpBuilder &nested, ValueRange in, bool reverse) {
   if (!reverse)
     return compare(nested, arith::CmpIPredicate::eq, in[1], constant(nested, 0));
-  // Where there is no sequence the step is -1, which looks like the last one of an empty sequence.
+  // In slots without a sequence, the step is -1, which would match the last step of an empty
+  // sequence.
   Value sample = arith::MaxSIOp::create(nested, loc, in[0], constant(nested, 0));
   Value length = tensor::ExtractOp::create(nested, loc, schedule.length, sample);
   Value next = arith::AddIOp::create(nested, loc, in[1], constant(nested, 1));
@@ -93,8 +94,8 @@ Value RowArrays::split(OpBuilder &builder, Value states, Value initial, OpFoldRe
                   {sample, sample, sample, all.getSubMap({1, 2})},
                   [&](OpBuilder &nested, ValueRange in, ArrayRef<Value> indices) -> Value {
                     Value slot = arith::AddIOp::create(nested, loc, indices[0], first);
-                    // The step whose result stands in the slot; there is none where the initial
-                    // state does.
+                    // The step whose result is stored in the slot. Slots with the initial state
+                    // have none.
                     Value step = slot, isInitial;
                     if (reverse) {
                       isInitial = compare(nested, arith::CmpIPredicate::sge, slot, in[0]);

@@ -1,4 +1,4 @@
-//===- RowArrays.h - arrays of samples and of rows ---------------*- C++ -*-===//
+//===- RowArrays.h - conversion of samples and rows -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,20 +13,20 @@
 
 namespace bppsa {
 
-/// Makes arrays `[S, R, N]` of arrays of samples, and the other way round.
+/// Converts arrays of samples to arrays of rows, `[S, R, N]`, and back.
 class RowArrays {
 public:
   RowArrays(mlir::OpBuilder &b, mlir::Location loc, const SequenceSchedule &schedule)
       : b(b), loc(loc), schedule(schedule) {}
 
-  /// The steps of `sequence`, `[T, B, N]`, and zeros where there is none.
+  /// Joins the steps of `sequence`, `[T, B, N]`. Unused slots are zero.
   mlir::Value join(mlir::Value sequence);
-  /// The state `[B, N]` before the first step of each sequence, at that step, else zeros.
+  /// Places the initial state `[B, N]` of each sequence at its first step. Other slots are zero.
   mlir::Value joinInitial(mlir::Value initial, bool reverse);
-  /// `[S, R, 1]`: 1 where a sequence goes on, 0 at its first step and where none is.
+  /// Creates `[S, R, 1]`: 0 at the first step of a sequence and in unused slots, 1 elsewhere.
   mlir::Value makeKeep(bool reverse);
-  /// Slots `[offset, offset + n)` of the trajectory that one loop over all samples would have: an
-  /// array like `slots`, `[n, B, N]`, from the states `[S, R, N]` after each step.
+  /// Returns the slots `[offset, offset + count)`, `[count, B, N]`, of the trajectory that a loop
+  /// over all samples would have, from the states `[S, R, N]` after each step.
   mlir::Value split(mlir::OpBuilder &builder, mlir::Value states, mlir::Value initial,
                     mlir::OpFoldResult offset, mlir::OpFoldResult count, bool reverse);
 
@@ -34,7 +34,7 @@ private:
   using Element = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange in,
                                                  llvm::ArrayRef<mlir::Value> indices)>;
 
-  /// An array of `sizes` whose elements `element` makes of those of `inputs`.
+  /// Creates an array of size `sizes`. `element` computes each element from elements of `inputs`.
   mlir::Value generate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::OpFoldResult> sizes,
                        mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
                        Element element);
@@ -49,7 +49,7 @@ private:
                       mlir::Value y) {
     return mlir::arith::CmpIOp::create(nested, loc, predicate, x, y);
   }
-  /// Whether the slot `in` = (sequence, step) holds a first step, in the order of the loop.
+  /// Returns true if the slot `in` = (sequence, step) holds a first step, in the order of the loop.
   mlir::Value isFirst(mlir::OpBuilder &nested, mlir::ValueRange in, bool reverse);
 
   mlir::OpBuilder &b;

@@ -1,11 +1,11 @@
-//===- SeparateProducts.cpp - products of inputs in a loop of their own ---===//
+//===- SeparateProducts.cpp - hoists input projections --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop with states reads its matrices at every step. Products of its sequences alone do not
-// wait for a state: in a loop without states, steps share what is read of a matrix.
+// A loop with states reads its matrices in every step. Input projections do not depend on states:
+// in a loop without states, several steps share each read of a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A loop with states, and the products of its sequences alone.
+/// A loop with states and its input projections.
 class InputProducts {
 public:
   explicit InputProducts(RecurrenceOp loop);
@@ -35,7 +35,7 @@ public:
   void separate();
 
 private:
-  /// Whether `value` is the same with any states, and can be had in front of the loop.
+  /// Returns true if `value` does not depend on states and can be computed before the loop.
   bool isKnown(Value value) const;
   RecurrenceOp createLoop(OpBuilder &builder, ArrayRef<MatVecOp> yielded);
   void eraseUnusedArguments();
@@ -66,7 +66,7 @@ bool InputProducts::isKnown(Value value) const {
   return number < numSequences || number >= numSequences + numStates;
 }
 
-/// A loop without states that yields the products `yielded`.
+/// Creates a loop without states that yields the products `yielded`.
 RecurrenceOp InputProducts::createLoop(OpBuilder &builder, ArrayRef<MatVecOp> yielded) {
   SmallVector<Type> types;
   for (MatVecOp product : yielded) {
@@ -148,7 +148,7 @@ private:
            loop.getDestinations().empty() && !loop.isGraphForm();
   }
 
-  /// From how many bytes of matrices on the products of `loop` are separated.
+  /// Returns the bytes of matrices from which on the input projections of `loop` are hoisted.
   int64_t getMinBytes(RecurrenceOp loop) const {
     auto mapping = cast<CPUMappingAttr>(attrs::Mapping::of(loop));
     return mapping.holds(LaneContents::Units) ? cache + 1 : ofSamples;

@@ -1,4 +1,4 @@
-//===- SequenceSchedule.cpp - where sequences lie in rows -----------------===//
+//===- SequenceSchedule.cpp - schedules sequences in rows -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,7 @@ using namespace bppsa;
 static constexpr int64_t kRowsOfBlock = 16;
 
 namespace {
-/// Makes integer code on tensors of `index`.
+/// Emits integer computations on tensors of `index`.
 class ScheduleBuilder {
 public:
   ScheduleBuilder(OpBuilder &b, Location loc, Value lengths, Value steps)
@@ -47,16 +47,15 @@ private:
     return tensor::InsertOp::create(b, loc, element, tensor, indices);
   }
   Value makeFilled(ArrayRef<OpFoldResult> sizes, int64_t value);
-  /// A loop from `lower` to `upper` that carries `inits`.
   ResultRange loop(Value lower, Value upper, ValueRange inits, Body body);
 
   Value makeLengths();
   OpFoldResult chooseRows(Value length);
-  /// A bound of the slots that does not depend on the lengths.
+  /// Emits an upper bound for the number of slots that does not depend on the lengths.
   Value makeBound();
-  /// Sequences, the longest first; of equal ones the first.
+  /// Emits the order of sequences by decreasing length. Equal lengths keep their order.
   Value makeOrder(Value length);
-  /// Lays sequences in rows; returns the slots that are taken of each row.
+  /// Assigns sequences to rows. Returns the number of slots used in each row.
   Value assignRows(SequenceSchedule &schedule);
   void makeTables(SequenceSchedule &schedule);
 
@@ -110,8 +109,8 @@ OpFoldResult ScheduleBuilder::chooseRows(Value length) {
   return min(best[0], samples);
 }
 
-/// A row has at most the slots of an even share and those of the longest sequence; so the slots of
-/// all blocks of the best number of rows are at most twice those of all samples beside each other.
+/// A row takes at most the slots of an even share plus those of the longest sequence. With the best
+/// number of rows, all blocks therefore take at most twice the slots of one row per sample.
 Value ScheduleBuilder::makeBound() {
   Value blocks = arith::CeilDivSIOp::create(b, loc, samples, constant(kRowsOfBlock));
   Value slots =
@@ -125,7 +124,7 @@ Value ScheduleBuilder::makeOrder(Value length) {
     Value own = get(length, sample);
     Value before = loop(zero, samples, zero, [&](Value other, ValueRange count) {
       Value found = get(length, other);
-      // An earlier one of the same length goes first.
+      // Earlier sequences of the same length come first.
       Value bound = select(isLess(other, sample), own, add(own, one));
       return SmallVector<Value>{add(count[0], select(isLess(found, bound), zero, one))};
     })[0];
@@ -181,7 +180,7 @@ SequenceSchedule ScheduleBuilder::build() {
   Value longest = loop(zero, rows, one, [&](Value row, ValueRange carried) {
     return SmallVector<Value>{max(carried[0], get(taken, row))};
   })[0];
-  // What is kept for a backward pass has a size that is known before.
+  // Residuals of a backward pass need a size bound that is known in advance.
   schedule.slots = min(longest, makeBound());
   makeTables(schedule);
   return schedule;

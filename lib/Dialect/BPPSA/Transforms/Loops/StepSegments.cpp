@@ -19,7 +19,7 @@ RankedTensorType bppsa::getSegmentType(Type whole) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// `[blocks, N, L]` of an array of steps.
+/// Returns the type `[blocks, N, L]` of a state, given an array over steps.
 static RankedTensorType getStateType(Type whole) {
   auto type = cast<RankedTensorType>(whole);
   return RankedTensorType::get({type.getDimSize(0), type.getDimSize(2), type.getDimSize(3)},
@@ -38,7 +38,8 @@ Value StepSegments::addOne(Value index) {
   return arith::AddIOp::create(builder, loc, index, getConstant(1));
 }
 
-/// Asking for a size must not keep an array alive that is packed segment by segment.
+/// Avoids reading the size of a packed array, which would keep it alive although it is packed
+/// segment by segment.
 static OpFoldResult getSize(OpBuilder &builder, Location loc, Value array, int64_t dim) {
   if (auto pack = array.getDefiningOp<PackLanesOp>())
     if (FailureOr<OpFoldResult> size = reifyDimOfResult(builder, pack, 0, dim); succeeded(size))

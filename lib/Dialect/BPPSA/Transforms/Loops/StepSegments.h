@@ -12,21 +12,21 @@
 
 namespace bppsa {
 
-/// What loops are cut by: the memory of all of a function, what they keep of a step together, and
-/// the packed sequences that are packed segment by segment.
+/// The memory limit for all loops of a function, the bytes that they keep for one step of one
+/// sample, and the sequences that are packed segment by segment.
 struct RecomputeContext {
   int64_t limit = 0, totalStepBytes = 0;
   llvm::SmallPtrSet<mlir::Value, 8> packedBySegments;
 };
 
-/// `[blocks, T, N, L]` with any number of steps.
+/// Returns the type of `whole`, `[blocks, T, N, L]`, with a dynamic number of steps.
 mlir::RankedTensorType getSegmentType(mlir::Type whole);
 
-/// The segments of steps of a recurrence, and what belongs to one of them in packed arrays. All is
-/// emitted where the builder is.
+/// Emits the segments of steps of a recurrence and their parts of packed arrays, at the insertion
+/// point of the builder.
 class StepSegments {
 public:
-  /// One segment: its number in the order of the recurrence, and its steps in time.
+  /// A segment: its index in the order of the recurrence, and its range of time steps.
   struct Segment {
     mlir::Value order, first, count;
   };
@@ -34,34 +34,35 @@ public:
   StepSegments(mlir::OpBuilder &builder, const RecomputePlan &plan, const RecomputeContext &context)
       : builder(builder), loc(plan.forward->getLoc()), plan(plan), context(context) {}
 
-  /// Asks how many steps a segment has. The others use what it emits.
+  /// Emits the call that chooses the number of steps of a segment. Call this before other methods.
   void choose();
   mlir::OpFoldResult getNumBlocks() const { return numBlocks; }
   mlir::Value getNumSteps() const { return numSteps; }
   mlir::Value getNumSegments() const { return numSegments; }
-  /// The number of the last segment.
+  /// Returns the index of the last segment.
   mlir::Value getLast() const { return last; }
   Segment get(mlir::Value order);
 
   mlir::Value getConstant(int64_t value);
   mlir::Value addOne(mlir::Value index);
 
-  /// The steps [first, first + count) of `array`.
+  /// Returns the steps [first, first + count) of `array`.
   mlir::Value slice(mlir::Value array, mlir::Value first, mlir::Value count);
-  /// The steps of `segment` in `sequence`, packed for it alone where nothing else reads it packed.
+  /// Returns the steps of `segment` in `sequence`. Packs only these steps if all readers are packed
+  /// segment by segment.
   mlir::Value sliceSequence(mlir::Value sequence, const Segment &segment);
   mlir::Value insert(mlir::Value part, mlir::Value whole, mlir::Value first, mlir::Value count);
-  /// An array of its own, which a loop writes step by step; `count` is its second size.
+  /// Allocates an array that a loop writes step by step. `count` is its second size.
   mlir::Value create(mlir::Type type, mlir::Value count);
 
-  /// The state of type `state` at the start of segment `order`, from those of all segments.
+  /// Returns the state of type `state` at the start of segment `order`, from the states of all
+  /// segments.
   mlir::Value sliceStart(mlir::Type state, mlir::Value starts, mlir::Value order);
   mlir::Value insertStart(mlir::Value state, mlir::Value starts, mlir::Value order);
-  /// The state that `segment` leaves behind.
+  /// Returns the state after `segment`.
   mlir::Value sliceFinalState(mlir::Value trajectory, const Segment &segment);
 
 private:
-  /// Offsets and sizes of a slice.
   struct Window;
   Window getWindow(mlir::Value array, mlir::Value first, mlir::Value count);
   Window getStart(mlir::Value starts, mlir::Value order);

@@ -1,12 +1,11 @@
-//===- TransposeCaptures.cpp - matrices with contiguous units -------------===//
+//===- TransposeCaptures.cpp - transposes captured matrices ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a vector holds hidden units, the product `m x` adds `x[k]` times column k
-// of `m`, so columns should be contiguous. The matrix is transposed once, in
-// front of the time loop.
+// If vectors hold hidden units, the product `m x` adds `x[k]` times column k of `m`, so columns
+// should be contiguous. The matrix is transposed once, before the time loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +23,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The transposed form of `matrix`.
 static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
   auto type = cast<RankedTensorType>(matrix.getType());
   Value empty = tensor::EmptyOp::create(builder, loc,
@@ -34,8 +32,7 @@ static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
       ->getResult(0);
 }
 
-/// Makes each product in `loop` with a captured matrix one with a transposed
-/// capture; captures that nothing uses any more go away.
+/// Replaces each captured matrix of products in `loop` with its transpose. Erases unused captures.
 template <typename LoopOp> static void transposeCaptures(LoopOp loop) {
   Block &body = loop.getBody().front();
   unsigned numCaptures = loop.getCaptures().size();

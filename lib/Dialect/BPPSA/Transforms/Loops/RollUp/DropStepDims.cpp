@@ -1,4 +1,4 @@
-//===- DropStepDims.cpp - unit dimensions of equal steps ------------------===//
+//===- DropStepDims.cpp - drops unit dimensions of steps ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

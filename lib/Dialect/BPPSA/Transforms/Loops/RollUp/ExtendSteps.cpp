@@ -1,4 +1,4 @@
-//===- ExtendSteps.cpp - operations that follow from steps ----------------===//
+//===- ExtendSteps.cpp - extends matched steps ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Results of the operations that are to the other steps as `user` is to step 0; empty where one
-/// has none.
+/// Returns the result of `user`, an operation of step 0, and of the corresponding operations of all
+/// other steps; empty if a step has none.
 SmallVector<Value> StepMatcher::findEqualUsers(Operation *user) {
   SmallVector<std::optional<unsigned>> known;
   std::optional<unsigned> own;
@@ -42,7 +42,7 @@ SmallVector<Value> StepMatcher::findEqualUsers(Operation *user) {
   return own ? values : SmallVector<Value>();
 }
 
-/// Forgets the tuples from `size` on.
+/// Removes the tuples from index `size` on.
 void StepMatcher::truncate(size_t size) {
   while (tuples.size() > size) {
     const StepTuple &tuple = tuples.back();
@@ -54,8 +54,9 @@ void StepMatcher::truncate(size_t size) {
   }
 }
 
-/// Whether the tuples from `size` on are known at all steps and belong to this recurrence. Another
-/// state belongs to another one. What a step computes is not computed by its neighbour as well.
+/// Returns true if the tuples from index `size` on are known in all steps and belong to this
+/// recurrence. A new state would belong to another recurrence. The same operation must not belong
+/// to two steps.
 bool StepMatcher::isExtension(size_t size, bool readSequences) const {
   auto isStepValue = [&](Value value) { return value && isStepOp(value.getDefiningOp()); };
   return llvm::all_of(llvm::drop_begin(tuples, size), [&](const StepTuple &tuple) {
@@ -94,7 +95,7 @@ void StepMatcher::extend(bool readSequences) {
            isa<linalg::GenericOp, tensor::ExtractSliceOp, tensor::ConcatOp>(user) &&
            !isStepOp(user);
   };
-  // One may complete what another reads.
+  // An added operation may make the operations that read it extensions, too.
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
     for (size_t i = 0; i < tuples.size(); ++i)

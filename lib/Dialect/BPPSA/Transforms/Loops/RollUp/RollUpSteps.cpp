@@ -1,4 +1,4 @@
-//===- RollUpSteps.cpp - recurrences from straight-line code --------------===//
+//===- RollUpSteps.cpp - rolls up steps to recurrences --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of samples that `anchor` makes a result for.
+/// Returns the batch size of the result of `anchor`.
 static OpFoldResult getRows(Operation *anchor) {
   auto generic = cast<linalg::GenericOp>(anchor);
   auto type = cast<RankedTensorType>(generic.getResult(0).getType());
@@ -44,7 +44,7 @@ static OpFoldResult getRows(Operation *anchor) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Tuples of which operations outside of the steps read values.
+/// Returns the tuples whose values operations outside the steps read.
 static SmallVector<unsigned> findOutputs(const StepMatcher &steps) {
   SmallVector<unsigned> outputs;
   for (unsigned i = 0, e = steps.size(); i < e; ++i) {
@@ -62,7 +62,7 @@ static SmallVector<unsigned> findOutputs(const StepMatcher &steps) {
   return outputs;
 }
 
-/// The names of the nodes of the model that one of the steps was written as.
+/// Returns the names of the model nodes that step 0 was imported from.
 static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &block) {
   DenseSet<Operation *> ofStep;
   for (unsigned i = 0, e = steps.size(); i < e; ++i)
@@ -76,8 +76,8 @@ static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &
   return nodes;
 }
 
-/// Erases dead operations from the end of `block` back to `begin`, which stays; from all of the
-/// block if it is null. Adds them to `erased`.
+/// Erases dead operations from the end of `block` back to `begin` (exclusive), or in the whole
+/// block if `begin` is null. Adds them to `erased`.
 static void eraseDeadOps(Block &block, Operation *begin, DenseSet<Operation *> &erased) {
   Operation *next = &block.back();
   while (Operation *op = std::exchange(next, next ? next->getPrevNode() : nullptr)) {
@@ -90,7 +90,7 @@ static void eraseDeadOps(Block &block, Operation *begin, DenseSet<Operation *> &
   }
 }
 
-/// Whether `bppsa-vectorize-bodies` makes vectors of the body.
+/// Returns true if `bppsa-vectorize-bodies` can vectorize the body.
 static bool isVectorizable(RecurrenceOp loop) {
   OpBuilder builder(loop);
   Block &body = loop.getBody().front();
@@ -101,8 +101,8 @@ static bool isVectorizable(RecurrenceOp loop) {
                        .run(SmallVector<Value>(body.getTerminator()->getOperands())));
 }
 
-/// Whether all that steps read and do not share are slices of arrays, and there are any. Layers
-/// that are equal but for their weights have none.
+/// Returns true if all values that differ between steps, at least one, are slices of arrays. Layers
+/// that only differ in their weights have no such slices.
 static bool readsSequences(const StepMatcher &steps) {
   bool hasSlices = false;
   for (unsigned i = 0, e = steps.size(); i < e; ++i) {
@@ -124,13 +124,13 @@ static void reportLoop(RecurrenceOp loop, unsigned numSteps) {
 }
 
 namespace {
-/// Makes loops of the steps in one block.
+/// Rolls up the steps in one block.
 class StepRoller {
 public:
   StepRoller(Block &block, unsigned minSteps, bool vectorsOnly)
       : block(block), minSteps(minSteps), vectorsOnly(vectorsOnly) {}
 
-  /// Makes a loop of the steps around each of `found`. Returns whether there are any.
+  /// Rolls up the steps around each of `found`. Returns true if this created a loop.
   bool rollUpAll(ArrayRef<StepAnchors> found);
   std::vector<RolledUpLoop> loops;
   DenseSet<Operation *> erased;
@@ -143,7 +143,8 @@ private:
   Block &block;
   unsigned minSteps;
   bool vectorsOnly;
-  /// Comparisons in anchors that are no steps. Together they take time linear in the operations.
+  /// Number of comparisons for anchors that did not match. The limit keeps the total time linear in
+  /// the number of operations.
   size_t wastedWork = 0, maxWastedWork = 0;
 };
 } // namespace
@@ -158,7 +159,7 @@ std::optional<RecurrenceOp> StepRoller::createLoop(StepLoop &loop, ArrayRef<unsi
   return std::nullopt;
 }
 
-/// Makes a loop of the steps from the anchor of number `first` on.
+/// Rolls up the steps from anchor `first` on.
 bool StepRoller::rollUp(const StepAnchors &all, size_t first, bool readSequences) {
   ArrayRef<Operation *> anchors = ArrayRef(all.ops).drop_front(first);
   OpFoldResult rows = getRows(anchors.front());
@@ -183,7 +184,8 @@ bool StepRoller::rollUp(const StepAnchors &all, size_t first, bool readSequences
   return true;
 }
 
-/// The first step may be one of its own. A loop may be unable to compute what reads sequences.
+/// The first step may differ from the others. The loop may be unable to compute operations that
+/// read sequences. Retry without them.
 bool StepRoller::rollUpSome(const StepAnchors &anchors) {
   for (size_t first : {0, 1})
     for (bool readSequences : {true, false})

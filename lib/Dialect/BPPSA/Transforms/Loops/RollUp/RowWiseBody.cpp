@@ -1,4 +1,4 @@
-//===- RowWiseBody.cpp - graphs of one sample as vectors ------------------===//
+//===- RowWiseBody.cpp - vectorizes graphs of one sample ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -105,7 +105,7 @@ RowWiseBody::Vector RowWiseBody::emitConstant(DenseElementsAttr elements, Slice 
 }
 
 RowWiseBody::Vector RowWiseBody::emitConcat(tensor::ConcatOp concat, Slice slice) {
-  // Operands lie one after the other where only ones stand before the dimension.
+  // The operands are contiguous only if all dimensions before the concatenated one have size 1.
   ArrayRef<int64_t> before = concat.getType().getShape().take_front(concat.getDim());
   if (llvm::any_of(before, [](int64_t size) { return size != 1; }))
     return failure();
@@ -130,7 +130,7 @@ RowWiseBody::Vector RowWiseBody::emitConcat(tensor::ConcatOp concat, Slice slice
   return whole;
 }
 
-/// The first element of what `slice` takes, where it takes consecutive ones.
+/// Returns the index of the first element of `slice` if its elements are contiguous.
 static std::optional<int64_t> getFirstElement(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType();
   if (!slice.hasUnitStride() || !source.hasStaticShape() || !slice.getType().hasStaticShape())
@@ -190,11 +190,11 @@ RowWiseBody::Vector RowWiseBody::emit(Slice slice) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operations on elements
+// Elementwise operations
 //===----------------------------------------------------------------------===//
 
-/// An operand whose elements are those of the result of `generic` in the same order; or one
-/// that has one element for all of them, or a captured one in another order.
+/// Emits an operand whose elements are in the order of the result of `generic`. Also supports splat
+/// constants, and captures that are broadcast or permuted.
 RowWiseBody::Vector RowWiseBody::emitOperand(Value operand, AffineMap map,
                                              linalg::GenericOp generic, Slice slice) {
   auto type = cast<RankedTensorType>(operand.getType());
@@ -211,7 +211,7 @@ RowWiseBody::Vector RowWiseBody::emitOperand(Value operand, AffineMap map,
     return emitConstant(elements, slice);
   if (!isCapture(operand))
     return failure();
-  // Spread outside, once.
+  // Broadcast or permute the capture once, outside the loop.
   Value empty = tensor::EmptyOp::create(builder, loc, result.getShape(), result.getElementType());
   SmallVector<utils::IteratorType> iterators(result.getRank(), utils::IteratorType::parallel);
   Value spread =
@@ -255,7 +255,7 @@ RowWiseBody::Vector RowWiseBody::emitElementwise(linalg::GenericOp generic, Slic
       return failure();
     vectors[argument] = *vector;
   }
-  // A constant may be defined outside.
+  // Constants may be defined outside the body of the generic.
   auto get = [&](Value value) {
     Attribute constant;
     if (vectors.contains(value) || !matchPattern(value, m_Constant(&constant)))

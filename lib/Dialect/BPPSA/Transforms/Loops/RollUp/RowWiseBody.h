@@ -1,4 +1,4 @@
-//===- RowWiseBody.h - graphs of one sample as vectors ----------*- C++ -*-===//
+//===- RowWiseBody.h - vectorizes graphs of one sample ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,24 +14,24 @@
 
 namespace bppsa {
 
-/// Computes tensors of the body of a recurrence in graph form with vectors: each tensor is the
-/// vector of its elements, made slice by slice as far as it is read, so that products with matrices
-/// are taken apart where their results or their vectors are.
+/// Converts the body of a recurrence in graph form to vectors. Each tensor becomes the vector of
+/// its elements, of which only slices that are read are computed. Products with matrices are
+/// therefore split along slices of their results and of their vectors.
 class RowWiseBody {
 public:
-  /// `builder` makes the captured arrays, outside of the loop. `inputs` are the tensors that the
-  /// new body is given.
+  /// `builder` creates captured arrays outside the loop. `inputs` are the tensors that become
+  /// arguments of the new body.
   RowWiseBody(mlir::OpBuilder &builder, RecurrenceOp loop, llvm::ArrayRef<mlir::Value> inputs);
 
-  /// Makes a body that yields `roots`. Fails where it would not be one of vectors.
+  /// Creates a body that yields `roots`. Fails if an operation cannot be vectorized.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Value> roots);
 
-  /// The new body, with an argument for each input and then for each of `captures`.
+  /// The new body, with an argument for each input followed by an argument for each of `captures`.
   mlir::Region region;
   llvm::SmallVector<mlir::Value> captures;
 
 private:
-  /// Elements of a tensor in row-major order.
+  /// A range of elements of a tensor in row-major order.
   struct Slice {
     mlir::Value tensor;
     int64_t first, size;
@@ -51,15 +51,15 @@ private:
     mlir::Value tensor;
     bool isTransposed;
   };
-  /// The elements `result` of the product of a matrix, from `firstColumn` on, with `vector`, plus
-  /// `sum`.
+  /// Emits the elements `result` of the product of `matrix`, from column `firstColumn` on, with
+  /// `vector`, plus `sum`.
   Vector emitProductWith(const Matrix &matrix, Slice result, Slice vector, int64_t firstColumn,
                          mlir::Value sum);
   Vector extract(mlir::Value vector, int64_t first, int64_t size);
 
   bool isCapture(mlir::Value value);
   mlir::Value getOuter(mlir::Value capture);
-  /// A captured array of the type that its argument in the new body has.
+  /// Adds a capture. Its argument in the new body has the same shape as `array`.
   mlir::Value addCapture(mlir::Value array);
   mlir::Value flatten(mlir::Value array);
   mlir::Value sliceOuter(mlir::Value array, llvm::ArrayRef<int64_t> first,
@@ -73,13 +73,13 @@ private:
   unsigned firstCapture;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t>, mlir::Value> emitted;
-  /// Arguments for parts of captured matrices, by their rows and columns.
+  /// Arguments for blocks of captured matrices, keyed by the first row and column and the sizes.
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t, int64_t>, mlir::Value> matrices;
 };
 
-/// The number of elements of a tensor of static shape.
+/// Returns the number of elements of a tensor of static shape.
 int64_t getNumElements(mlir::Value tensor);
-/// The dimensions of size other than 1.
+/// Returns the dimensions of size other than 1.
 llvm::SmallVector<int64_t> getLongDims(mlir::RankedTensorType type);
 
 } // namespace bppsa

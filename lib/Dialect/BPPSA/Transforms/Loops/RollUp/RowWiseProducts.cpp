@@ -1,4 +1,4 @@
-//===- RowWiseProducts.cpp - products in bodies of vectors ----------------===//
+//===- RowWiseProducts.cpp - vectorizes matrix products -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -59,7 +59,7 @@ RowWiseBody::Vector RowWiseBody::emitProduct(linalg::GenericOp generic, Slice sl
   Value vector = generic.getInputs()[1 - matrixOperand];
   if (!isCapture(capture))
     return failure();
-  // The loops over rows and columns, beside which all others have one position.
+  // Find the loops over rows and columns. All other loops must have one iteration.
   auto matrixType = cast<RankedTensorType>(capture.getType());
   AffineMap map = maps[matrixOperand];
   auto findDim = [&](utils::IteratorType kind) -> std::optional<int64_t> {

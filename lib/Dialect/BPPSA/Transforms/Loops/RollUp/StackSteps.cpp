@@ -1,4 +1,4 @@
-//===- StackSteps.cpp - sequences of values of steps ----------------------===//
+//===- StackSteps.cpp - stacks values of steps to sequences ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -55,7 +55,7 @@ Value bppsa::createFlipped(OpBuilder &builder, Value value) {
       .getResult(0);
 }
 
-/// `value` with a dimension of size 1 before dimension `axis`.
+/// Inserts a dimension of size 1 before dimension `axis` of `value`.
 static Value createUnsqueezed(OpBuilder &builder, Value value, int64_t axis) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, value.getLoc(), value);
@@ -94,7 +94,7 @@ Value StepLoop::stackSlices(const StepSlices &slices, RankedTensorType type) {
   return slices.isCollapsed ? array : createUnsqueezed(builder, array, axis + 1);
 }
 
-/// One constant of constants; null where one of `values` is none.
+/// Stacks constants to one constant; returns null if one of `values` is not constant.
 static Value stackConstants(OpBuilder &builder, Location loc, ArrayRef<Value> values,
                             bool isReverse) {
   SmallVector<Attribute> elements;
@@ -124,7 +124,7 @@ Value StepLoop::stackValues(ArrayRef<Value> values) {
   return tensor::ConcatOp::create(builder, loc, 0, slices);
 }
 
-/// One operation for all steps in place of one for each.
+/// Replaces the operations of all steps with one operation.
 StepLoop::Emitted StepLoop::stackGeneric(const StepTuple &tuple) {
   auto generic = cast<linalg::GenericOp>(tuple.getOp(0));
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
@@ -180,7 +180,8 @@ StepLoop::Emitted StepLoop::stack(unsigned number) {
 // Sequences of the loop
 //===----------------------------------------------------------------------===//
 
-/// Whether the operation of a tuple reads elements of an array, which need not enter the loop.
+/// Returns true if the operation of a tuple reads elements of an array, which then need not enter
+/// the loop.
 bool StepLoop::isStackedOutside(unsigned tuple) const {
   const StepTuple &op = steps[tuple];
   if (op.kind != StepTuple::Op || op.isDependent)
@@ -195,8 +196,8 @@ bool StepLoop::isStackedOutside(unsigned tuple) const {
          });
 }
 
-/// `array`, `[steps, d...]`, repeated for all samples, and along `shape` where it has one element a
-/// step.
+/// Broadcasts `array`, `[steps, d...]`, to all samples and, if it has one element per step, to
+/// `shape`.
 Value StepLoop::repeatForRows(Value array, ArrayRef<int64_t> shape) {
   SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder, loc, array, 0), rows};
   for (int64_t size : shape)
@@ -223,13 +224,13 @@ Value StepLoop::addSequence(Value array, RankedTensorType type) {
 StepLoop::Emitted StepLoop::emitSequence(unsigned tuple, bool hasRows) {
   RankedTensorType type = getBodyType(steps[tuple].front().getType(), hasRows);
   auto isLong = [](int64_t size) { return size != 1; };
-  // Matrices that differ from step to step are the weights of unlike layers.
+  // Matrices that differ between steps are the weights of different layers.
   if (!type || (!hasRows && llvm::count_if(type.getShape(), isLong) > 1))
     return failure();
   Emitted array = stack(tuple);
   if (failed(array))
     return failure();
-  // All samples read the same.
+  // All samples share the values.
   return addSequence(hasRows ? *array : repeatForRows(*array, type.getShape()), type);
 }
 
@@ -238,8 +239,8 @@ bool StepLoop::isScalarSequence(unsigned tuple) const {
   return steps[tuple].kind == StepTuple::Sequence && type && type.getRank() == 0;
 }
 
-/// A sequence of scalars as one of arrays of the size that `generic` computes: bodies of vectors
-/// have no scalars.
+/// Broadcasts a sequence of scalars to the shape of the result of `generic`, because vectorized
+/// bodies have no scalars.
 StepLoop::Emitted StepLoop::emitScalars(unsigned tuple, linalg::GenericOp generic) {
   RankedTensorType type = getBodyType(generic.getResult(0).getType(), /*hasRows=*/true);
   if (!type || generic.getNumReductionLoops() > 0 ||

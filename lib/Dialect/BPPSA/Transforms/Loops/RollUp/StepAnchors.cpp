@@ -1,4 +1,4 @@
-//===- StepAnchors.cpp - where steps may begin ----------------------------===//
+//===- StepAnchors.cpp - candidates for steps -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,7 @@ using OpList = SmallVector<Operation *>;
 // Operations that share an array
 //===----------------------------------------------------------------------===//
 
-/// Operations that read the same array of fixed sizes, by array; sums of products first.
+/// Groups operations that read the same array of static shape; contractions come first.
 static void addReadersOfOneArray(Block &block, unsigned minSteps,
                                  SmallVectorImpl<StepAnchors> &found) {
   llvm::MapVector<std::pair<unsigned, Value>, OpList> groups;
@@ -40,7 +40,7 @@ static void addReadersOfOneArray(Block &block, unsigned minSteps,
 }
 
 //===----------------------------------------------------------------------===//
-// Operations that follow from one another
+// Operations that depend on each other
 //===----------------------------------------------------------------------===//
 
 SmallVector<OpList> bppsa::groupEqualOps(Block &block,
@@ -76,8 +76,8 @@ static bool isSlice(Value value) {
   return value.getDefiningOp<tensor::ExtractSliceOp>() != nullptr;
 }
 
-/// Whether `op` follows from `before` and a slice of a sequence through few operations, as a step
-/// does from the one before.
+/// Returns true if `op` depends on `before` and on a slice of a sequence through few operations,
+/// like a step on the previous step.
 static bool isNextStep(Operation *op, Operation *before) {
   constexpr size_t kMaxOps = 256;
   bool isLinked = false, readsSlice = false;
@@ -97,7 +97,8 @@ static bool isNextStep(Operation *op, Operation *before) {
   return false;
 }
 
-/// A step may have several equal operations: of each run of `distance` one.
+/// A step may contain several equal operations, so also consider every `distance`-th operation of a
+/// group.
 static void addChainsOfEqualOps(Block &block, unsigned minSteps,
                                 SmallVectorImpl<StepAnchors> &found) {
   constexpr size_t kMaxPerStep = 4;

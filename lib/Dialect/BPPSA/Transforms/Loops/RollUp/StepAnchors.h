@@ -1,4 +1,4 @@
-//===- StepAnchors.h - where steps may begin --------------------*- C++ -*-===//
+//===- StepAnchors.h - candidates for steps ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,22 +14,22 @@
 
 namespace bppsa {
 
-/// Operations that may be the same place of consecutive steps, in order.
+/// Operations that may correspond to each other in consecutive steps, in order.
 struct StepAnchors {
   llvm::SmallVector<mlir::Operation *> ops;
-  /// Whether all of them read one array, which is what tells steps from layers: else only slices of
-  /// sequences do.
+  /// True if all of them read the same array, which distinguishes steps from layers. Otherwise
+  /// steps must read slices of sequences.
   bool shareArray = false;
 };
 
-/// Operations that are wanted, have one result, and are equal but for the values that they read;
-/// groups and operations in the order of `block`.
+/// Groups the operations accepted by `isWanted` that have one result and only differ in the values
+/// that they read. Groups and operations are in block order.
 llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
 groupEqualOps(mlir::Block &block, llvm::function_ref<bool(mlir::linalg::GenericOp)> isWanted);
 
-/// The anchors in `block` of at least `minSteps` steps, the surest first: sums of products with one
-/// array, other operations on one array, and equal operations each of which the next one follows
-/// from.
+/// Returns candidates for at least `minSteps` steps in `block`, the most reliable first:
+/// contractions with the same array, other operations on the same array, and equal operations each
+/// of which depends on the previous one.
 llvm::SmallVector<StepAnchors> findStepAnchors(mlir::Block &block, unsigned minSteps);
 
 } // namespace bppsa

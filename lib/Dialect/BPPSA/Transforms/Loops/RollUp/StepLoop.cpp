@@ -75,7 +75,7 @@ StepLoop::Emitted StepLoop::emitCapture(Value value, bool hasRows) {
     captures.push_back(value);
     return known = addArgument(body->getNumArguments(), type);
   }
-  // Differs from sample to sample: a state that stays.
+  // The value differs between samples, so it becomes a state that never changes.
   Value argument = addArgument(sequences.size() + initial.size(), type);
   initial.push_back(value);
   states.push_back({argument, std::nullopt});
@@ -240,7 +240,7 @@ StepLoop::Emitted StepLoop::emit(unsigned tuple, bool hasRows) {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// Where all sequences are read from their ends, the loop runs backwards.
+/// Reverses the loop if all sequences are read from their ends.
 void StepLoop::chooseDirection() {
   bool hasForward = false, hasBackward = false;
   for (unsigned i = 0, e = steps.size(); i < e; ++i)
@@ -261,7 +261,7 @@ LogicalResult StepLoop::addOutput(unsigned tuple) {
 }
 
 FailureOr<RecurrenceOp> StepLoop::finish() {
-  // A state may need others.
+  // Emitting a state may add further states.
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i].second && failed(emit(*states[i].second, /*hasRows=*/true)))
       return failure();
@@ -296,7 +296,7 @@ FailureOr<RecurrenceOp> StepLoop::finish() {
   for (auto [tuple, value] : llvm::zip_equal(own, loop.getOutputs()))
     outputs[tuple] = value;
   for (auto [tuple, state] : stateOf) {
-    // Without the slot of the initial value.
+    // Drop the slot of the initial value.
     Value trajectory = loop.getTrajectories()[state];
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, trajectory);
     SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),

@@ -15,35 +15,34 @@
 
 namespace bppsa {
 
-/// `value` with its dimensions in the order `order`.
+/// Transposes `value` so that its dimensions have the order `order`.
 mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Value value,
                              llvm::ArrayRef<int64_t> order);
 
-/// `value` with dimension 0, of static size, in reverse order.
+/// Reverses dimension 0, of static size, of `value`.
 mlir::Value createFlipped(mlir::OpBuilder &builder, mlir::Value value);
 
-/// Makes a `bppsa.recurrence` in graph form of the steps of a `StepMatcher`. Dimension 0 of what
-/// differs from sample to sample counts the samples, the rows of the loop.
+/// Creates a `bppsa.recurrence` in graph form from the steps of a `StepMatcher`. Dimension 0 of
+/// values that differ between samples is the sample, a row of the loop.
 class StepLoop {
 public:
-  /// Operations outside of the body are made by `builder`; `rows` is the number of samples.
+  /// `builder` creates operations outside the body. `rows` is the number of samples.
   StepLoop(mlir::OpBuilder &builder, mlir::Location loc, const StepMatcher &steps,
            mlir::OpFoldResult rows);
 
-  /// Adds a tuple of which something outside of the steps reads values. Fails where the loop cannot
-  /// make it.
+  /// Adds a tuple whose values are read outside the steps. Fails if the loop cannot compute it.
   mlir::LogicalResult addOutput(unsigned tuple);
-  /// Makes the loop. Fails, without a trace that is used, where a step does not treat samples
-  /// alike.
+  /// Creates the loop. Fails if a step does not process all samples in the same way; created
+  /// operations are then unused.
   mlir::FailureOr<RecurrenceOp> finish();
-  /// The values of an output, `[steps, rows, d...]`, once the loop is made.
+  /// Returns the values of an output, `[steps, rows, d...]`. Call this after `finish`.
   mlir::Value getOutput(unsigned tuple) const { return outputs.lookup(tuple); }
-  /// Where the value of `step` stands in an output.
+  /// Returns the position of `step` in an output.
   int64_t getSlot(unsigned step) const;
 
 private:
   using Emitted = mlir::FailureOr<mlir::Value>;
-  /// The value of a tuple in the body; without rows it is one that all samples share.
+  /// Returns the value of a tuple in the body. Without rows, all samples share the value.
   Emitted emit(unsigned tuple, bool hasRows);
   Emitted emitNew(unsigned tuple, bool hasRows);
   Emitted emitCapture(mlir::Value value, bool hasRows);
@@ -56,7 +55,7 @@ private:
   Emitted emitGeneric(const StepTuple &tuple, bool hasRows);
   Emitted emitSlice(const StepTuple &tuple, bool hasRows);
   Emitted emitReshape(const StepTuple &tuple, bool hasRows);
-  /// All steps of a sequence, `[steps, d...]`, outside of the loop.
+  /// Returns all steps of a sequence, `[steps, d...]`, outside the loop.
   Emitted stack(unsigned tuple);
   mlir::Value stackSlices(const StepSlices &slices, mlir::RankedTensorType type);
   mlir::Value stackValues(llvm::ArrayRef<mlir::Value> values);
@@ -64,7 +63,7 @@ private:
   bool isStackedOutside(unsigned tuple) const;
   void chooseDirection();
 
-  /// The type in the body; null where there is none of static sizes.
+  /// Returns the type in the body; null if its shape is not static.
   mlir::RankedTensorType getBodyType(mlir::Type type, bool hasRows) const;
   bool countsRows(mlir::OpFoldResult size) const;
   mlir::Value addArgument(unsigned position, mlir::RankedTensorType type);
@@ -78,7 +77,8 @@ private:
   mlir::OpBuilder inner;
   bool isReverse = false;
   llvm::SmallVector<mlir::Value> sequences, initial, captures;
-  /// What each state becomes; null for one that stays.
+  /// For each state, its argument and the tuple of its next value; nullopt for a state that never
+  /// changes.
   llvm::SmallVector<std::pair<mlir::Value, std::optional<unsigned>>> states;
   llvm::SmallVector<unsigned> outputTuples;
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> emitted;

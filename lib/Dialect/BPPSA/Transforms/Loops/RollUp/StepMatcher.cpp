@@ -1,4 +1,4 @@
-//===- StepMatcher.cpp - equal steps in straight-line code ----------------===//
+//===- StepMatcher.cpp - matches steps in straight-line code --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Operations that are equal but for what they read
+// Operations that only differ in the values they read
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> bppsa::getReads(Operation *op) {
@@ -56,7 +56,8 @@ StepMatcher::StepMatcher(Block &block, ArrayRef<Operation *> anchors)
     dependences[anchor] = true;
 }
 
-/// Nothing where one of its operands is not known. Operations before all steps follow from none.
+/// Returns nullopt if an operand has not been analyzed. Operations before all steps do not depend
+/// on anchors.
 std::optional<bool> StepMatcher::getDependence(Operation *op) {
   if (op->getBlock() != &block || op->isBeforeInBlock(anchors.front()))
     return false;
@@ -116,7 +117,7 @@ bool StepMatcher::isOpTuple(ArrayRef<Value> values) const {
   for (Value value : values.drop_front())
     if (value && (!value.getDefiningOp() || !areEqualOps(first, value.getDefiningOp())))
       return false;
-  // What all other steps share is not something else at the first one.
+  // Reject an operand that is shared by all steps but the first.
   SmallVector<Value> before = getReads(first), after = getReads(second),
                      later = getReads(values[2].getDefiningOp());
   for (auto [a, b, c] : llvm::zip_equal(before, after, later))
@@ -163,7 +164,7 @@ FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
   work += values.size();
   if (depth > kMaxDepth)
     return failure();
-  // Two of them do not show what a step is.
+  // Two values are not enough to determine how a value changes between steps.
   if (!values[0] || !values[1] || !values[2])
     return failure();
   for (Value value : values)
@@ -197,10 +198,10 @@ FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
 }
 
 //===----------------------------------------------------------------------===//
-// Values that no later step shows
+// Completion of the last steps
 //===----------------------------------------------------------------------===//
 
-/// The slice after the known ones of a sequence.
+/// Returns the slice of a sequence that follows the known ones.
 Value StepMatcher::findNextSlice(const StepTuple &tuple) {
   unsigned step = countKnown(tuple);
   std::optional<StepSlices> slices = getOrderedSlices(ArrayRef(tuple.values).take_front(step));
@@ -222,8 +223,8 @@ Value StepMatcher::findNextSlice(const StepTuple &tuple) {
   return {};
 }
 
-/// Takes `value` for the one of tuple `number` at `step`, and what it reads for those of the tuples
-/// that it reads. Lists the tuples that are completed.
+/// Sets `value` as the value of tuple `number` in `step`, and recursively sets its operands. Adds
+/// the tuples that change to `completed`. Returns false on a mismatch.
 bool StepMatcher::complete(unsigned number, unsigned step, Value value,
                            SmallVectorImpl<unsigned> &completed) {
   ++work;
@@ -251,7 +252,7 @@ bool StepMatcher::complete(unsigned number, unsigned step, Value value,
   return true;
 }
 
-/// Looks for the next operation among the users of what it reads.
+/// Searches the users of known operands for the next operation.
 bool StepMatcher::completeNext(unsigned number) {
   const StepTuple &tuple = tuples[number];
   unsigned step = countKnown(tuple);

@@ -1,4 +1,4 @@
-//===- StepMatcher.h - equal steps in straight-line code --------*- C++ -*-===//
+//===- StepMatcher.h - matches steps in straight-line code ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,55 +17,55 @@
 
 namespace bppsa {
 
-/// The values that one place of a step has at every step.
+/// Corresponding values in all steps.
 struct StepTuple {
   enum Kind {
-    /// The same value at every step.
+    /// The same value in all steps.
     Capture,
-    /// Values that no step computes: slices of an array, or others.
+    /// Values computed outside the steps: slices of an array, or others.
     Sequence,
-    /// The value that the step before made, at step 0 an initial value.
+    /// The value computed by the previous step; in step 0, an initial value.
     State,
     /// Results of equal operations.
     Op
   };
   Kind kind;
-  /// From step 0 on; null where the steps end.
+  /// Values from step 0 on; null if unknown.
   llvm::SmallVector<mlir::Value> values;
-  /// Op: tuples of what the operations read, as `getReads` lists it.
+  /// Op: the tuples of the values that the operations read, in the order of `getReads`.
   llvm::SmallVector<unsigned> reads;
   /// State: the tuple of the values after each step.
   unsigned next = 0;
-  /// Whether the values follow from those of the steps before.
+  /// True if the values depend on those of previous steps.
   bool isDependent = false;
 
   mlir::Value front() const { return values.front(); }
   mlir::Operation *getOp(unsigned step) const { return values[step].getDefiningOp(); }
 };
 
-/// What `op` reads from outside: its operands, then what its regions use.
+/// Returns the values that `op` reads from outside: its operands, then values that its regions use.
 llvm::SmallVector<mlir::Value> getReads(mlir::Operation *op);
 
-/// Whether the operations are equal but for the values that they read from outside.
+/// Returns true if the operations only differ in the values that they read from outside.
 bool areEqualOps(mlir::Operation *lhs, mlir::Operation *rhs);
 
-/// Finds the steps around `anchors`, one operation of each step in order. Equal values must be the
-/// same value (see `eliminateCommonSubExpressions`).
+/// Finds the steps around `anchors`, which are one operation of each step in order. Run CSE first,
+/// because values are compared by identity.
 class StepMatcher {
 public:
   StepMatcher(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> anchors);
 
-  /// Fails where the anchors are no equal steps of a recurrence, at least `minSteps` of them.
-  /// What follows from a step alone belongs to it; with `readSequences` also what follows from it
-  /// and from slices of other arrays.
+  /// Matches the steps. Fails if the anchors are not at least `minSteps` equal steps of a
+  /// recurrence. Operations that depend only on a step belong to it. With `readSequences`, so do
+  /// operations that depend on a step and on slices of other arrays.
   mlir::LogicalResult match(unsigned minSteps, bool readSequences);
 
   unsigned getNumSteps() const { return numSteps; }
   size_t size() const { return tuples.size(); }
   const StepTuple &operator[](unsigned index) const { return tuples[index]; }
-  /// Whether `op` is that of a dependent tuple at one of the steps.
+  /// Returns true if `op` is an operation of a dependent tuple in one of the steps.
   bool isStepOp(mlir::Operation *op) const { return stepOps.contains(op); }
-  /// The number of values and operations that were compared.
+  /// Returns the number of values and operations that were compared.
   size_t getWork() const { return work; }
 
 private:
@@ -73,24 +73,24 @@ private:
   mlir::FailureOr<unsigned> visitState(llvm::SmallVector<mlir::Value> values);
   mlir::LogicalResult visitReads(unsigned tuple);
   bool isOpTuple(llvm::ArrayRef<mlir::Value> values) const;
-  /// Whether `value` follows from an anchor.
+  /// Returns true if `value` depends on an anchor.
   bool isDependent(mlir::Value value);
   std::optional<bool> getDependence(mlir::Operation *op);
   unsigned add(StepTuple::Kind kind, llvm::SmallVector<mlir::Value> values);
-  /// Finds values at steps for which only those that they follow from are known.
+  /// Completes tuples in the last steps, for which no later step provides values.
   void fill();
   bool fillNext(unsigned number);
   mlir::Value findNextSlice(const StepTuple &tuple);
   bool completeNext(unsigned number);
   bool complete(unsigned number, unsigned step, mlir::Value value,
                 llvm::SmallVectorImpl<unsigned> &completed);
-  /// Adds the operations that follow from a step and belong to it.
+  /// Adds operations that depend on a step and belong to it.
   void extend(bool readSequences);
   bool extendTo(mlir::Operation *user, bool readSequences);
   llvm::SmallVector<mlir::Value> findEqualUsers(mlir::Operation *user);
   bool isExtension(size_t size, bool readSequences) const;
   void truncate(size_t size);
-  /// Marks the operations of the tuples from `size` on.
+  /// Marks the operations of the tuples from index `size` on.
   void markStepOps(size_t size);
   unsigned countKnown(const StepTuple &tuple) const;
 
@@ -99,12 +99,12 @@ private:
   unsigned numSteps = 0;
   std::deque<StepTuple> tuples;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, unsigned> numbers;
-  /// The tuple that has a value at step 0, if it is one of results.
+  /// The tuple of results that has a given value in step 0.
   llvm::DenseMap<mlir::Value, unsigned> atFirstStep;
-  /// Whether operations follow from an anchor, as far as that was asked.
+  /// Caches whether operations depend on an anchor.
   llvm::DenseMap<mlir::Operation *, bool> dependences;
   llvm::DenseSet<mlir::Operation *> stepOps;
-  /// Longer chains of operations in one step are not followed: `visit` is recursive.
+  /// Maximum depth of a chain of operations in a step, because `visit` is recursive.
   static constexpr unsigned kMaxDepth = 1000;
   unsigned depth = 0;
   size_t work = 0;

@@ -1,4 +1,4 @@
-//===- StepOutputs.cpp - users of the values of steps ---------------------===//
+//===- StepOutputs.cpp - replaces outputs of steps ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -72,8 +72,8 @@ std::optional<size_t> OutputReplacer::findSteps(tensor::ConcatOp concat, bool &i
   return std::nullopt;
 }
 
-/// Replaces the operands of a concatenation that are the values of all steps, in order or in
-/// reverse order.
+/// Replaces operands of a concatenation that are the values of all steps in forward or reverse
+/// order.
 bool OutputReplacer::replaceConcat(Operation *user) {
   auto concat = dyn_cast<tensor::ConcatOp>(user);
   bool isUnit = false, isReverse = false;
@@ -88,7 +88,7 @@ bool OutputReplacer::replaceConcat(Operation *user) {
   SmallVector<Value> inputs(concat.getInputs());
   auto begin = inputs.begin() + *first;
   builder.setInsertionPoint(concat);
-  // The array of a loop that runs backwards is in the order of the sequences.
+  // The array of a reversed loop is in the order of the sequences.
   *begin = createJoined(axis, isUnit, (loop.getSlot(0) != 0) != isReverse);
   inputs.erase(begin + 1, begin + values.size());
   Value joined = inputs.size() == 1 ? inputs[0]

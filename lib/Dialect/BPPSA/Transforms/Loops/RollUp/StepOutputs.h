@@ -1,4 +1,4 @@
-//===- StepOutputs.h - users of the values of steps -------------*- C++ -*-===//
+//===- StepOutputs.h - replaces outputs of steps ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Makes the users of values of steps read the arrays of a loop.
+/// Replaces uses of values of steps with the output arrays of a loop.
 class OutputReplacer {
 public:
   OutputReplacer(mlir::OpBuilder &builder, const StepMatcher &steps, const StepLoop &loop)
@@ -20,15 +20,16 @@ public:
 
 private:
   bool replaceConcat(mlir::Operation *user);
-  /// The number of the first operand of `concat` that is a value of a step, or has one with a unit
-  /// dimension, if all of the steps follow in order, or in reverse order.
+  /// Returns the index of the first operand of `concat` from which on its operands are the values
+  /// of all steps, in order or in reverse order. The operands may have an additional unit
+  /// dimension.
   std::optional<size_t> findSteps(mlir::tensor::ConcatOp concat, bool &isUnit,
                                   bool &isReverse) const;
   bool isOperandOf(mlir::tensor::ConcatOp concat, mlir::Value operand, unsigned step,
                    bool isUnit) const;
   mlir::Value createStep(unsigned step);
-  /// The array with its steps before dimension `axis` of a value, as one dimension with it where
-  /// the values have it; in reverse order if it `isFlipped`.
+  /// Returns the array with its step dimension moved before dimension `axis` of a value and, unless
+  /// `isUnit`, merged with it. `isFlipped` reverses the steps.
   mlir::Value createJoined(int64_t axis, bool isUnit, bool isFlipped);
 
   mlir::OpBuilder &builder;

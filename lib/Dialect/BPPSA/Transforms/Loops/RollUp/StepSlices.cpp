@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The axis along which `slice` takes one position of several, where it takes the whole of all
-/// others.
+/// Returns the axis along which `slice` selects a single position, if it selects the whole of all
+/// other axes.
 static std::optional<int64_t> getSlicedAxis(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType();
   if (source.getRank() != slice.getResultType().getRank() || !slice.hasUnitStride())
@@ -32,8 +32,7 @@ static std::optional<int64_t> getSlicedAxis(tensor::ExtractSliceOp slice) {
   return axis;
 }
 
-/// The array that `value` holds in reverse order along `axis`: each element is extracted at its own
-/// indices, counted from the end along `axis`. Null for other values.
+/// Returns the array that `value` reverses along `axis`; null for other values.
 static Value getReversedSource(Value value, int64_t axis) {
   auto generic = value.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumDpsInputs() != 0 || generic.getNumResults() != 1 ||

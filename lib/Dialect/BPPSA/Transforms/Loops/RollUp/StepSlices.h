@@ -13,25 +13,26 @@
 
 namespace bppsa {
 
-/// Slices of one array, each one position of `axis`, from position `first` on and `distance` apart.
+/// Slices of an array, each at one position of `axis`. Positions start at `first` and are
+/// `distance` apart.
 struct StepSlices {
   mlir::Value source;
   int64_t axis, first, distance;
-  /// Whether the values lack the axis.
+  /// True if the axis is dropped from the values.
   bool isCollapsed;
 };
 
-/// The slice of one position that `value` is, if it is one.
+/// Returns the slice at one position that `value` is; nullopt for other values.
 std::optional<StepSlices> getStepSlice(mlir::Value value);
 
-/// Whether `value` is the slice at position `offset` of the array of `slices`.
+/// Returns true if `value` is the slice at position `offset` of the array of `slices`.
 bool isSliceAt(const StepSlices &slices, mlir::Value value, int64_t offset);
 
-/// The slices that `values`, two or more, are; nothing if they are not equally far apart.
+/// Returns the slices that `values`, two or more, are; nullopt if their positions are not
+/// equidistant.
 std::optional<StepSlices> getOrderedSlices(llvm::ArrayRef<mlir::Value> values);
 
-/// As `getOrderedSlices`. Slices of an array in reverse order are slices of the array that it
-/// reverses.
+/// Like `getOrderedSlices`, but replaces a reversed array with its source.
 std::optional<StepSlices> getStepSlices(llvm::ArrayRef<mlir::Value> values);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- VectorizeBodies.cpp - recurrences over vectors of graphs -----------===//
+//===- VectorizeBodies.cpp - vectorizes bodies in graph form --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,8 +19,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// `array`, `[leading..., d...]`, as `[leading..., N]`, or the reverse of that where `type` says
-/// so.
+/// Reshapes `array` from `[leading..., d...]` to `[leading..., N]` or back, as `type` requires.
 static Value reshapeElements(OpBuilder &builder, Value array, RankedTensorType type,
                              int64_t leading) {
   auto before = cast<RankedTensorType>(array.getType());
@@ -45,7 +44,7 @@ static Value reshapeElements(OpBuilder &builder, Value array, RankedTensorType t
   return tensor::ExpandShapeOp::create(builder, array.getLoc(), type, array, groups, sizes);
 }
 
-/// The type `[leading..., N]` of the elements of `[leading..., d...]`.
+/// Returns the type `[leading..., N]` for `[leading..., d...]`.
 static RankedTensorType getFlatType(Type type, int64_t leading) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape().take_front(leading));
@@ -62,8 +61,8 @@ static void eraseUnusedBefore(Operation *op) {
 }
 
 namespace {
-/// Makes of one loop a loop over vectors that has the states, and one without states for the
-/// outputs: these are parallel in time.
+/// Converts a loop to a loop over vectors with the states, and a loop without states for the
+/// outputs. The latter is parallel in time.
 class LoopVectorizer {
 public:
   explicit LoopVectorizer(RecurrenceOp loop)
@@ -75,7 +74,7 @@ private:
   LogicalResult makeStates();
   LogicalResult makeOutputs();
   Value createClock();
-  /// The states before or after each step, `[steps, rows, N]`.
+  /// Returns the states before or after each step, `[steps, rows, N]`.
   Value getStates(unsigned state, bool isAfter);
   Value flatten(Value array, int64_t leading) {
     return reshapeElements(builder, array, getFlatType(array.getType(), leading), leading);
@@ -90,7 +89,7 @@ private:
 };
 } // namespace
 
-/// A sequence of zeros that tells a loop without sequences its number of steps.
+/// Creates a sequence of zeros that gives a loop without sequences its number of steps.
 Value LoopVectorizer::createClock() {
   Location loc = loop.getLoc();
   OpFoldResult rows = tensor::getMixedSize(builder, loc, loop.getInitial()[0], 0);
@@ -155,7 +154,7 @@ LogicalResult LoopVectorizer::makeOutputs() {
     unsigned numSequences = loop.getSequences().size();
     SmallVector<Value> sequences;
     for (unsigned i = 0, position = 0; i < inputs.size(); ++i) {
-      // One sequence tells the number of steps.
+      // At least one sequence must remain to provide the number of steps.
       if (body.region.getArgument(position).use_empty() &&
           (i + 1 < inputs.size() || !sequences.empty())) {
         body.region.eraseArgument(position);
