@@ -29,7 +29,6 @@ public:
   SmallVector<LinkTerm> run();
 
 private:
-  /// Creates a constant filled with `value`, of the type of `like`.
   Value createFilled(Value like, double value);
   /// Adds two scales of two terms. The sum has the type of `like`.
   TermScale addScales(const LinkTerm &lhs, TermScale lhsScale, const LinkTerm &rhs,
@@ -105,8 +104,8 @@ template <typename T> static int64_t getNumber(llvm::SetVector<T> &values, T val
   return llvm::find(values, value) - values.begin();
 }
 
-/// Returns true if all of `cotangents`, the yielded cotangents of the link, are sums of known
-/// terms. Other yielded values are not restricted.
+/// Returns true if all yielded `cotangents` are sums of known terms. Other yielded values are not
+/// restricted.
 static bool areKnown(LinkTerms &link, OperandRange cotangents) {
   return llvm::all_of(cotangents, [&](Value yielded) {
     if (!link.dependsOnStates(yielded))

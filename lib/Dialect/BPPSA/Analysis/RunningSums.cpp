@@ -28,7 +28,6 @@ OperandRange bppsa::getSummed(Operation *sum) {
   return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
 }
 
-/// Returns true if `op` is a sum that reads one of `sequences`.
 static bool sumsOneOf(Operation *op, ValueRange sequences) {
   return isa<OuterSumOp, StepSumOp, AddToSumsOp>(op) &&
          llvm::any_of(getSummed(op), [&](Value v) { return llvm::is_contained(sequences, v); });

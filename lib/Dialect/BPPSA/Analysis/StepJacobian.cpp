@@ -20,7 +20,6 @@ using namespace bppsa;
 // Transposition
 //===----------------------------------------------------------------------===//
 
-/// Returns the structure of the transpose of a matrix with `structure`.
 static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
   MLIRContext *context = structure.getContext();
   SmallVector<jacobian::StructureAttr> parts = llvm::map_to_vector(structure.getParts(), transpose);

@@ -1,4 +1,4 @@
-//===- AnnotationAttributes.cpp - attributes of modules and graphs --------===//
+//===- AnnotationAttributes.cpp - symbols and backward parts --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -32,7 +32,6 @@ struct Elementwise : CellOpInterface::ExternalModel<Elementwise<OpTy, work, slop
   }
 };
 
-/// `x * y`.
 struct Product : CellOpInterface::ExternalModel<Product, arith::MulFOp> {
   CellWork getWork(Operation *) const { return kSimple; }
   CellSlope getSlope(Operation *, unsigned) const { return CellSlope::ByOthers; }
@@ -43,7 +42,6 @@ struct Product : CellOpInterface::ExternalModel<Product, arith::MulFOp> {
   }
 };
 
-/// Creates a constant filled with `value`, of type `type`: a float or a vector of floats.
 Value createFilled(OpBuilder &builder, Location loc, Type type, double value) {
   TypedAttr entry = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -51,7 +49,6 @@ Value createFilled(OpBuilder &builder, Location loc, Type type, double value) {
   return arith::ConstantOp::create(builder, loc, entry);
 }
 
-/// `x / y`.
 struct Quotient : CellOpInterface::ExternalModel<Quotient, arith::DivFOp> {
   CellWork getWork(Operation *) const { return CellWork::Division; }
   CellSlope getSlope(Operation *, unsigned operand) const {

@@ -18,7 +18,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Emits the error that `attribute` of `op` must be `expected`.
 static LogicalResult refuse(Operation *op, NamedAttribute attribute, const Twine &expected) {
   return op->emitError() << "attribute '" << attribute.getName().getValue() << "' must be "
                          << expected << ", found " << attribute.getValue();
@@ -29,7 +28,6 @@ static LogicalResult refuseUnknown(Operation *op, NamedAttribute attribute, Stri
                          << "' for " << place << "; remove it";
 }
 
-/// Returns true if the attribute is one of `Attributes`.
 template <typename... Attributes> static bool isAnyOf(NamedAttribute attribute) {
   return ((attribute.getName() == Attributes::getName()) || ...);
 }
@@ -39,11 +37,9 @@ template <typename... Attributes> static bool isAnyOf(NamedAttribute attribute) 
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An argument or a result of a function.
 struct BoundaryValue {
   FunctionOpInterface function;
   Type type;
-  /// All attributes of the value.
   DictionaryAttr attributes;
   StringRef place;
 

@@ -68,7 +68,6 @@ void ChainOp::build(OpBuilder &builder, OperationState &state, TypeRange cotange
     state.addTypes(types);
 }
 
-/// Copies the options that recurrences and chains share.
 template <typename LoopOp> static void copyOptions(LoopOp loop, LoopOptions &options) {
   options.reverse = loop.getReverse();
   options.steps = loop.getSteps();

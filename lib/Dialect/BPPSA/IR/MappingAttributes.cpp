@@ -177,13 +177,11 @@ static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRan
   return success();
 }
 
-/// Emits the error that `op` cannot be mapped to the kernel of `mapping`, only to `kernels`.
 static LogicalResult refuse(Operation *op, GPUMappingAttr mapping, const Twine &kernels) {
   return op->emitOpError("cannot be mapped to '")
          << stringifyGPUKernel(mapping.getKernel()) << "'; use " << kernels;
 }
 
-/// Checks the mapping of the columns of a transition.
 static LogicalResult verifyColumns(TransitionOp op, GPUMappingAttr mapping) {
   bool hasOffset = !op.getInjected().empty();
   ValueRange roots = op->getRegion(0).front().getTerminator()->getOperands();
@@ -203,7 +201,6 @@ static LogicalResult verifyColumns(TransitionOp op, GPUMappingAttr mapping) {
   return byThreadsOrTiles ? success() : verifyBlock(op, mapping, roots);
 }
 
-/// Checks the mapping of a time loop.
 static LogicalResult verifyLoop(Operation *op, GPUMappingAttr mapping, bool hasStates,
                                 bool hasSums) {
   Block &body = op->getRegion(0).front();

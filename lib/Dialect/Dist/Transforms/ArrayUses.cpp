@@ -18,7 +18,6 @@ void ArrayUses::add(Operation *op) {
     last = op;
 }
 
-/// Returns true if `op` reads only sizes of an array.
 static bool isOfSizes(Operation *op) { return isa<memref::DimOp, memref::RankOp>(op); }
 
 /// Returns true if `op` may pass memory on to users that are not tracked: through results, through

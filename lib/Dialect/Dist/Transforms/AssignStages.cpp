@@ -198,8 +198,8 @@ int64_t StageAssigner::findBackwardLayer(Operation *op) const {
   return layer;
 }
 
-/// Returns the last layer up to `layer` that uses `parameter`. Cotangents have already passed later
-/// layers.
+/// Returns the last layer up to `layer` that uses `parameter`, or else the first layer that uses
+/// it. Cotangents have already passed later layers.
 int64_t StageAssigner::findUse(Value parameter, int64_t layer) const {
   auto uses = parameterUses.find(parameter);
   if (uses == parameterUses.end())

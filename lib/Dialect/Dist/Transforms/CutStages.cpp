@@ -83,7 +83,6 @@ private:
   int64_t numChannels = 0;
 };
 
-/// Builds the function of a stage.
 class StageBuilder {
 public:
   StageBuilder(func::FuncOp whole, const Transfers &transfers, int64_t stage, int64_t numStages)

@@ -1,4 +1,4 @@
-//===- SignalGradients.cpp - marks final gradients, parameter reads -------===//
+//===- SignalGradients.cpp - signals gradients, awaits parameters ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

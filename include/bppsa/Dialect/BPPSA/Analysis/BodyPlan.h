@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A body value of type vector<N> is lowered to N rows of lanes. Elementwise operations read only
-// the same row of their operands, so a group of them becomes one loop over rows that keeps every
-// intermediate value in a register. A matrix-vector product reads all rows of its vector, which
+// the same row of their operands, so a group of them becomes one loop over rows that keeps all
+// intermediate values in registers. A matrix-vector product reads all rows of its vector, which
 // must be in memory before the loop begins. The plan divides a body into the fewest such loops
-// ("units") that these rules allow.
+// ("units").
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,6 @@ struct ProductSum {
   mlir::Value addend;
 };
 
-/// A loop over `rows` rows.
 struct RowUnit {
   int64_t stage;
   int64_t rows;
@@ -81,10 +80,9 @@ private:
   llvm::SmallVector<RowUnit> units;
 };
 
-/// Returns the number of rows of a body value.
 int64_t getNumRows(mlir::Value value);
 
-/// Returns the total size, in bytes, of the matrices that one step of `body` multiplies by.
+/// Returns the bytes of the matrices that one step of `body` multiplies by.
 int64_t getMatrixBytes(mlir::Region &body);
 
 } // namespace bppsa

@@ -20,7 +20,6 @@ struct CotangentLoop {
   bool reverse;
   /// True if all sums are stored in one flat vector.
   bool flatSums;
-  /// Number of rows of each state.
   llvm::SmallVector<int64_t> stateSizes;
 
   // Returns the destinations of the emitted sequences.
@@ -31,7 +30,6 @@ struct CotangentLoop {
   int64_t getStateSize(size_t i) const { return stateSizes[i]; }
   /// Returns the element type of the cotangents.
   mlir::Type getElementType() const;
-  /// Returns the number of rows of all states together.
   int64_t getTotalSize() const;
 };
 
@@ -65,12 +63,10 @@ struct AffineMapLayout {
   /// Derives the layout from the structure that `bppsa-infer-structure` attached to the chain.
   /// Without a structure, A is a dense matrix.
   static AffineMapLayout get(const CotangentLoop &loop);
-  /// Returns the layout of the transition that `op` applies.
   static AffineMapLayout get(ApplyTransitionOp op);
 
-  /// Returns the number of stored columns of A.
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
-  /// Returns the number of stored columns, including the offset.
+  /// Number of stored columns, including the offset.
   int64_t getNumColumns() const { return getNumMatrixColumns() + (hasOffset ? 1 : 0); }
 };
 

@@ -17,11 +17,11 @@ namespace bppsa {
 /// before it.
 enum class Dependence { Constants, Parameters, Data, Targets };
 
-/// Returns the operands of `op` and the values from above that its regions use.
+/// Returns the operands of `op` and the values defined outside that its regions use.
 llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 
-/// Returns the operands of `op` in order, followed by the other values from above that its regions
-/// use and `isCounted` accepts.
+/// Returns the operands of `op` in order, followed by the other values defined outside that its
+/// regions use and `isCounted` accepts.
 llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op,
                                              llvm::function_ref<bool(mlir::Value)> isCounted);
 
@@ -35,7 +35,6 @@ public:
   explicit Dependences(mlir::FunctionOpInterface function);
 
   Dependence get(mlir::Value value) const { return dependences.lookup(value); }
-  /// Returns the dependence of the results of `op`.
   Dependence get(mlir::Operation *op) const {
     return op->getNumResults() == 0 ? Dependence::Constants : get(op->getResult(0));
   }

@@ -21,15 +21,13 @@
 
 namespace bppsa {
 
-/// The link of a chain as a sum of terms.
 struct LinearForm {
   /// Returns the linear form of the link of `chain`. Returns nullopt if a yielded cotangent is not
   /// such a sum or if the link is a graph.
   static std::optional<LinearForm> get(ChainOp chain);
 
-  /// Computes the scales of the terms. The region has one block, which yields the scales. The
-  /// arguments of the block are the saved vectors and the captures of the link. The block contains
-  /// no dead operations.
+  /// Computes the scales of the terms. The region has one block, whose arguments are the saved
+  /// vectors and the captures of the link. It contains no dead operations.
   std::unique_ptr<mlir::Region> scales;
   /// The terms, as indices of values that `scales` yields and of captures.
   llvm::SmallVector<TermAttr> terms;

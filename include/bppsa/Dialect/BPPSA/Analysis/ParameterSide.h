@@ -36,9 +36,7 @@ public:
   /// Computes the parameter side. Call this after all values, uses and operations have been added.
   void run();
   bool isParameter(unsigned op) const { return ops[op].isParameter; }
-  /// Returns true if the value is on the parameter side.
   bool isParameterValue(unsigned value) const;
-  /// Returns the operations that read `value`.
   llvm::ArrayRef<unsigned> getReaders(unsigned value) const { return values[value].readers; }
 
 private:

@@ -50,15 +50,13 @@ struct ScanLevel {
 /// The operations of a plan for a known number of links. Every result is used.
 class ScanSchedule {
 public:
-  /// Returns the linear scan.
   static ScanSchedule getLinear(int64_t numLinks, bool withInitial);
   /// Returns the modified Blelloch scan of the BPPSA paper.
   static ScanSchedule getBlelloch(int64_t numLinks, bool withInitial);
-  /// Returns the hybrid scan: up to `numLevels` levels of the up-sweep, a linear scan over the
-  /// roots of the remaining blocks, and as many levels of the down-sweep.
+  /// Returns the hybrid scan with up to `numLevels` levels of the up-sweep and down-sweep, and a
+  /// linear scan over the roots of the remaining blocks.
   static ScanSchedule getHybrid(int64_t numLinks, int64_t numLevels, bool withInitial);
-  /// Returns the chunked scan with chunks of `chunkSize` links: aggregates each chunk, carries the
-  /// cotangent across chunks, and reruns each chunk.
+  /// Returns the chunked scan with chunks of `chunkSize` links.
   static ScanSchedule getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial,
                                  FirstChunk first = FirstChunk::Vector);
   /// Returns the schedule of `plan`. Chunked plans handle their first chunk as `first` says.

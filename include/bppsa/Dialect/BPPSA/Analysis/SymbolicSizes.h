@@ -1,4 +1,4 @@
-//===- SymbolicSizes.h - sizes as affine expressions -----------*- C++ -*-===//
+//===- SymbolicSizes.h - sizes as affine expressions ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,10 +20,9 @@ class SymbolicSizes {
 public:
   mlir::AffineExpr get(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
-  /// Returns the size of dimension `dim` of `tensor`.
   mlir::AffineExpr getSize(mlir::Value tensor, int64_t dim);
 
-  /// Returns true if `lhs` and `rhs` are known to be equal.
+  /// Returns true if `lhs` and `rhs` are provably equal.
   bool areEqual(mlir::AffineExpr lhs, mlir::AffineExpr rhs) const;
   bool areEqual(mlir::OpFoldResult lhs, mlir::OpFoldResult rhs, mlir::MLIRContext *context);
 

@@ -34,7 +34,6 @@ public:
   int64_t getPeak(llvm::ArrayRef<mlir::Operation *> order, size_t carried, size_t forward) const;
 
 private:
-  /// Returns the live bytes at each operation.
   llvm::SmallVector<int64_t> getProfile(llvm::ArrayRef<mlir::Operation *> order) const;
   int64_t getBytes(mlir::Value tensor, AssumedSizes sizes, SymbolicSizes &symbolic) const;
 

@@ -76,7 +76,6 @@ struct ChainOptions : LoopOptions {
 
 namespace bppsa {
 
-/// Returns the options that `loop` was built with.
 LoopOptions getOptions(RecurrenceOp loop);
 ChainOptions getOptions(ChainOp loop);
 

@@ -17,7 +17,7 @@ namespace bppsa {
 /// operation to its operands and users. Returns false if an indexing map does not allow it.
 bool dropUnitDim(mlir::IRRewriter &rewriter, mlir::linalg::GenericOp generic, unsigned dim);
 
-/// Folds reshapes, casts, and slices of concatenations in `function`. Resolves sizes to those of
+/// Folds reshapes, casts, and slices of concatenations in `function`. Resolves sizes to sizes of
 /// function arguments, so that equal batch sizes become one value.
 void foldReshapes(mlir::func::FuncOp function);
 

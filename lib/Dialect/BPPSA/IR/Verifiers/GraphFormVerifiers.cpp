@@ -1,4 +1,4 @@
-//===- GraphFormVerifiers.cpp - loops whose body is a graph ---------------===//
+//===- GraphFormVerifiers.cpp - verifiers of graph form -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- LinkStructureVerifiers.cpp - structure of links --------------------===//
+//===- LinkStructureVerifiers.cpp - verifiers of link structure -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- LoopVerifiers.cpp - recurrences and chains -------------------------===//
+//===- LoopVerifiers.cpp - verifiers of time loops ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -208,7 +208,6 @@ LogicalResult RecurrenceOp::verify() {
   return success();
 }
 
-/// Checks the factors of sums.
 static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   if (!op.getSumWith().empty() && op.getLanes())
     return op.emitOpError("sums over samples one by one and must have no lanes");
@@ -244,7 +243,6 @@ static FailureOr<SmallVector<int64_t>> getSumShape(ChainOp op, Type summed, int6
   return shape;
 }
 
-/// Checks that `sum` is the type of a sum of values of type `summed` with shape `shape`.
 static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape, Type summed) {
   Type element = getElementTypeOrSelf(summed);
   auto found = cast<ShapedType>(sum);
@@ -254,7 +252,7 @@ static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape
   return success();
 }
 
-/// Checks that `sums` are the types of the sums, possibly flat, of the values `summed`.
+/// Checks the types of sums, which may be flat.
 static LogicalResult verifySums(ChainOp op, ArrayRef<Type> sums, ValueRange summed) {
   int64_t numElements = 0;
   for (auto [i, value, with] : llvm::enumerate(summed, op.getSumWith())) {

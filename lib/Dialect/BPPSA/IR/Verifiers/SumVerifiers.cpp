@@ -1,4 +1,4 @@
-//===- SumVerifiers.cpp - sums over time, and lanes ----------------------===//
+//===- SumVerifiers.cpp - verifiers of sums and packing -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -86,7 +86,6 @@ LogicalResult ReduceSumsOp::verify() {
   return success();
 }
 
-/// Checks that `packed` is the type of `plain` packed into `lanes` lanes.
 static LogicalResult verifyPacking(Operation *op, ShapedType plain, ShapedType packed,
                                    int64_t lanes) {
   if (lanes <= 0)

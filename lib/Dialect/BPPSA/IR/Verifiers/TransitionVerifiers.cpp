@@ -1,4 +1,4 @@
-//===- TransitionVerifiers.cpp - affine transitions of cotangents ---------===//
+//===- TransitionVerifiers.cpp - verifiers of affine transitions ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -42,7 +42,6 @@ static LogicalResult verifyArrayRank(Operation *op, Type array, const char *what
   return success();
 }
 
-/// Returns the shape of `array` without its lanes.
 static ArrayRef<int64_t> getUnpackedShape(Type array, std::optional<int64_t> lanes) {
   return cast<ShapedType>(array).getShape().drop_back(lanes ? 1 : 0);
 }
@@ -92,7 +91,6 @@ static LogicalResult verifySequence(TransitionOp op, Type sequence, Type argumen
                           << "features, found " << argument;
 }
 
-/// Checks the cotangents that the link takes and yields.
 static LogicalResult verifyLinkStates(TransitionOp op) {
   Block &body = op.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
@@ -161,7 +159,6 @@ int64_t FactoredTransitionOp::getStateOffset(int64_t state) {
   return std::accumulate(getStates().begin(), getStates().begin() + state, int64_t(0));
 }
 
-/// Checks that scale `number` has `size` values.
 static LogicalResult verifyScale(FactoredTransitionOp op, int64_t number, int64_t size) {
   if (failed(verifyFactorNumber(op, "scales", number, op.getScales())))
     return failure();

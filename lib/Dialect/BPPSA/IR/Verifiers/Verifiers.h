@@ -31,13 +31,13 @@ llvm::LogicalResult verifyGraphForm(mlir::Operation *op, mlir::Block &body,
 llvm::LogicalResult verifySteps(mlir::Operation *op, mlir::Block &body, mlir::ValueRange sequences,
                                 const char *what, mlir::ValueRange states, mlir::Value steps);
 
-/// Checks that `number`, the index in a term, is -1 or selects one of `operands`, which are called
-/// `what` in diagnostics.
+/// Checks that `number`, an index in a term, is -1 or selects one of `operands`. Diagnostics call
+/// the operands `what`.
 llvm::LogicalResult verifyFactorNumber(mlir::Operation *op, llvm::StringRef what, int64_t number,
                                        mlir::ValueRange operands);
 
 /// Checks the states and the matrix of `term` in a Jacobian with respect to states of sizes
-/// `states`. `matrices` are called `what` in diagnostics.
+/// `states`. Diagnostics call the matrices `what`.
 llvm::LogicalResult verifyTerm(mlir::Operation *op, TermAttr term, llvm::ArrayRef<int64_t> states,
                                llvm::StringRef what, mlir::ValueRange matrices);
 

@@ -45,7 +45,6 @@ public:
   int64_t getNumStages() const { return stages.size(); }
   /// Arranges all operations of the block in `order`, whose stages must exist.
   Arranged arrange(const BackwardOrder &order) const;
-  /// Returns the number of operations before the backward pass.
   size_t getForwardSize() const { return forward.size(); }
 
 private:
@@ -64,7 +63,6 @@ private:
   SmallVector<Stage> stages;
 };
 
-/// Builds an arrangement.
 class Arrangement {
 public:
   Arrangement(const BackwardPass &pass, const BackwardOrder &order)
@@ -74,7 +72,6 @@ public:
   Arranged run();
 
 private:
-  /// Returns true if the order defers `op` to the next step.
   bool isCarried(Operation *op) const {
     return isParameter(op) && order.isCarried(getPart(op).getStage());
   }
@@ -182,7 +179,6 @@ static LogicalResult verifyStages(func::FuncOp function) {
   return success();
 }
 
-/// Reports the order of `function`, which has `stages` stages, and its peak memory.
 static void emitRemark(func::FuncOp function, BackwardOrderAttr order, int64_t stages) {
   auto options = remark::RemarkOpts::name("ScheduleBackward")
                      .category("schedule")

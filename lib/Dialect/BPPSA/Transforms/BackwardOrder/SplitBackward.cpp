@@ -86,7 +86,6 @@ void BackwardSplitter::findOperations() {
   }
 }
 
-/// Returns true if `use` returns a parameter gradient.
 bool BackwardSplitter::isParameterGradient(OpOperand &use) const {
   auto name = attrs::Gradient::ofResult(function, use.getOperandNumber());
   return name && llvm::any_of(block.getArguments(), [&](BlockArgument argument) {

@@ -40,7 +40,6 @@ static bool isUnusedBehind(Value memory, Operation *copy) {
   });
 }
 
-/// Undoes `reshape` on `array`.
 static Value undo(OpBuilder &builder, Operation *reshape, Value array) {
   auto type = cast<MemRefType>(reshape->getOperand(0).getType());
   if (auto expand = dyn_cast<memref::ExpandShapeOp>(reshape))

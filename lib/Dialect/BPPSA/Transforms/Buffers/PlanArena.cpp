@@ -116,7 +116,6 @@ private:
 
   func::FuncOp function, plan;
   unsigned numSymbols;
-  /// The values of the symbols in `function`.
   SmallVector<Value> symbols;
   SmallVector<Temporary> temporaries;
 };
@@ -281,7 +280,6 @@ void ArenaPlan::emitOffsets(ArrayRef<Slot> slots) {
                                                TypeRange(ValueRange(ArrayRef<Value>(results)))));
 }
 
-/// Replaces `allocation` with memory of the arena at `offset`.
 static void takeFromArena(memref::AllocOp allocation, Value offset) {
   OpBuilder builder(allocation);
   Location loc = allocation.getLoc();
@@ -300,7 +298,6 @@ static void takeFromArena(memref::AllocOp allocation, Value offset) {
   allocation.erase();
 }
 
-/// Replaces all temporaries with memory of the arena.
 void ArenaPlan::rewrite(ArrayRef<Slot> slots) {
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   SmallVector<Value> operands;

@@ -19,7 +19,6 @@ static constexpr int64_t kNumberBytes = 8;
 /// Entry point of the run time, see ObjectInterface.h.
 static constexpr StringLiteral kReportSize = "bppsa_rt_residuals";
 
-/// Returns the bytes reserved for scalars at the start of the block.
 static int64_t getNumberArea(const ResidualCut &cut) {
   return llvm::alignTo(cut.numbers.size() * kNumberBytes, kResidualAlignment);
 }

@@ -32,11 +32,10 @@ public:
   mlir::Value getNumber(size_t i, mlir::Type type);
   /// Fills the padding between scalars and arrays with zeros. Call this after taking all arrays.
   void clearGaps();
-  /// If sizes depend on scalars, reports the bytes of the arrays taken to the run time.
+  /// If sizes depend on scalars, reports the bytes in use to the run time.
   void reportSize(mlir::ModuleOp module);
 
 private:
-  /// A range of unused bytes in the block.
   struct Gap {
     mlir::Value start, end;
   };

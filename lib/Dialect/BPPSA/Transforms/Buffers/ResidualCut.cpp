@@ -1,4 +1,4 @@
-//===- ResidualCut.cpp - values between forward and backward part ---------===//
+//===- ResidualCut.cpp - cut between forward and backward part ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -33,7 +33,7 @@ static Value getReshapedArray(Value view) {
   return view;
 }
 
-/// Erases arrays that `op` overwrites completely from `arrays`.
+/// Removes the arrays that `op` overwrites completely from `arrays`.
 static void eraseWhollyWritten(Operation *op, llvm::SmallDenseSet<Value> &arrays) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;

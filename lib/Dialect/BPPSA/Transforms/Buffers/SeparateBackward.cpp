@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass runs after bufferization, so all implementation choices are already made. Both parts
-// run the kernels of the whole function on arrays of the same layout in the same order and
-// therefore produce identical bits.
+// This pass runs after bufferization, when all implementation choices are made. Both parts run the
+// kernels of the whole function on arrays of the same layout in the same order and therefore
+// produce identical bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,6 @@ static void keepApart(func::FuncOp made) {
                 builder.getArrayAttr(builder.getStrArrayAttr({"bppsa-part", made.getName()})));
 }
 
-/// Creates the function that returns the size of the block in bytes.
 static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut &cut,
                                        unsigned numSymbols) {
   OpBuilder builder(function);
@@ -70,7 +69,6 @@ static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut 
 // The parts
 //===----------------------------------------------------------------------===//
 
-/// Creates a copy of `function` named `name` before it.
 static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping &mapping) {
   OpBuilder builder(function);
   func::FuncOp part = function.clone(mapping);
@@ -102,7 +100,6 @@ static LogicalResult eraseArguments(func::FuncOp part, function_ref<bool(unsigne
   return part.eraseArguments(erased);
 }
 
-/// Returns true if `op` frees an array of the block.
 static bool freesArray(Operation *op, const ResidualCut &cut) {
   auto dealloc = dyn_cast<memref::DeallocOp>(op);
   return dealloc && llvm::is_contained(cut.arrays, dealloc.getMemref().getDefiningOp());

@@ -1,4 +1,4 @@
-//===- SeparateDestinations.cpp - a destination for each operation ------===//
+//===- SeparateDestinations.cpp - separate destinations for operations ----===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -52,7 +52,6 @@ static SmallVector<OpOperand *> getUses(Operation *op, function_ref<bool(OpOpera
   return uses;
 }
 
-/// Returns true if the owner of `use` writes into it.
 static bool isDestination(OpOperand &use) {
   auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner());
   return op && op.isDpsInit(&use);

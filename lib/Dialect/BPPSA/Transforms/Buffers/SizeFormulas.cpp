@@ -64,7 +64,6 @@ SmallVector<Value> SizeFormulas::readSymbols(func::FuncOp function, OpBuilder &b
 SizeFormulas::SizeFormulas(func::FuncOp function, OpBuilder &builder, ValueRange symbols)
     : function(function), builder(builder), loc(function.getLoc()), symbols(symbols) {}
 
-/// Returns null if one of `factors` is null.
 Value SizeFormulas::emitProduct(ArrayRef<Value> factors) {
   if (llvm::is_contained(factors, Value()))
     return {};

@@ -15,7 +15,6 @@ namespace bppsa {
 /// Returns the bytes of an array of `type` whose dynamic sizes are 1.
 int64_t getFixedBytes(mlir::MemRefType type);
 
-/// Emits the bytes of an array of `type` with the dynamic sizes `sizes`.
 mlir::Value emitByteCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
                           mlir::ValueRange sizes);
 

@@ -47,7 +47,6 @@ static Value createSampleSum(OpBuilder &builder, Location loc, RankedTensorType 
       .getResult(0);
 }
 
-/// Converts the elementwise operation `op` on tensors to linalg.generic.
 static Value createElementwise(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   auto type = cast<RankedTensorType>(op->getResultTypes().front());
@@ -73,7 +72,6 @@ static Value createElementwise(OpBuilder &builder, Operation *op) {
       .getResult(0);
 }
 
-/// Returns true if `op` maps elements of tensors to elements of one tensor.
 static bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResultTypes().front()) &&
          OpTrait::hasElementwiseMappableTraits(op);

@@ -15,8 +15,8 @@ namespace bppsa {
 /// loop in graph form, to linalg.generic. Fails with a diagnostic if a tensor has a dynamic size.
 llvm::LogicalResult generalizeBody(mlir::Block &body);
 
-/// Hoists those of `ops` that do not depend on `loop` out of it. Destinations and scalars that they
-/// use are recomputed outside.
+/// Hoists operations among `ops` that do not depend on `loop` out of it. Destinations and scalars
+/// that they use are recomputed outside.
 void hoistOps(llvm::ArrayRef<mlir::Operation *> ops, mlir::LoopLikeOpInterface loop);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- LoopLowering.cpp - lowers a loop in graph form to scf.for ----------===//
+//===- LoopLowering.cpp - lowers a loop in graph form ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -159,7 +159,6 @@ void LoopLowering::replace(Operation *loop, ValueRange results) {
 // States without trajectories
 //===----------------------------------------------------------------------===//
 
-/// Returns the tensor that `value` is a view of.
 static Value getViewed(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,

@@ -48,8 +48,7 @@ protected:
   /// Emits one iteration and returns the new values of `carried`.
   using IterationEmitter = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value iteration, mlir::ValueRange carried, mlir::LoopLikeOpInterface loop)>;
-  /// Returns the value of an array over time, given by its index, that the link or cell reads in
-  /// the current step.
+  /// Returns the value that the link or cell reads from array `number` in the current step.
   using Reader = llvm::function_ref<mlir::Value(size_t number)>;
   struct Window {
     llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
@@ -108,13 +107,11 @@ protected:
   /// Emits the link for the rows of step `step`, reading saved values with `readSaved`.
   llvm::SmallVector<mlir::Value> emitLink(ChainOp chain, RowMapper &mapper, mlir::Value step,
                                           mlir::ValueRange arrays, Reader readSaved);
-  /// Emits the cell for the rows of step `step`.
   void emitCell(RecurrenceOp loop, RowMapper &mapper, mlir::Value step, Reader readState);
 
   /// Calls `emit` once for all rows, or in a parallel loop over blocks of rows.
   llvm::SmallVector<mlir::Value> createBlocks(llvm::ArrayRef<WrittenByRows> arrays,
                                               mlir::TypeRange sumTypes, LoopsEmitter emit);
-  /// Creates an `scf.for` from 0 to `count`.
   llvm::SmallVector<mlir::Value> createFor(mlir::Value count, mlir::ValueRange carried,
                                            IterationEmitter emit);
   /// Creates a loop over `count` steps. Hoists operations that do not depend on rows and steps

@@ -47,7 +47,6 @@ struct Window {
 };
 } // namespace
 
-/// Returns the window of the rows of `block` in `array`.
 static Window getRowWindow(OpBuilder &builder, Location loc, Value array, int64_t rowAxis,
                            const RowBlock &block) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, array);
@@ -96,7 +95,6 @@ static Value addBlocks(OpBuilder &builder, Location loc, Value sums) {
       .getResult(0);
 }
 
-/// Returns the first row and the number of rows of block `number`.
 static RowBlock getBlock(OpBuilder &builder, Location loc, Value number, OpFoldResult rows,
                          int64_t rowsOfBlock) {
   AffineExpr d0 = builder.getAffineDimExpr(0), s0 = builder.getAffineSymbolExpr(0);

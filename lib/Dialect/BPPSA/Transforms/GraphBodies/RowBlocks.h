@@ -40,7 +40,6 @@ createRowBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult
                 int64_t rowsOfBlock, llvm::ArrayRef<WrittenByRows> arrays, mlir::TypeRange sumTypes,
                 llvm::function_ref<mlir::SmallVector<mlir::Value>(const RowBlock &)> emitBlock);
 
-/// Creates zeros of `type`, a static tensor type.
 mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type);
 
 } // namespace bppsa

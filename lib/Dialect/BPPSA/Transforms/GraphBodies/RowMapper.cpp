@@ -137,8 +137,8 @@ void RowMapper::convert(Operation *op) {
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return convertFill(fill);
-  // The arrays that previously lowered loops carry must keep their layout, so copies are not
-  // converted to other operations.
+  // Lowered inner loops copy into the arrays that they carry. Keep these operations as copies, so
+  // that the arrays are updated in place.
   if (auto copy = dyn_cast<linalg::CopyOp>(op)) {
     Value source = getRows(copy.getInputs()[0]), target = getRows(copy.getOutputs()[0]);
     return setRows(op->getResult(0),

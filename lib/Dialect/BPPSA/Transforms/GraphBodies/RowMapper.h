@@ -101,7 +101,6 @@ private:
   /// splits them again.
   mlir::Value mergeSamples(mlir::Value value, bool hasTime);
   mlir::Value splitSamples(mlir::Value merged, mlir::Type one, bool hasTime);
-  /// Moves the row axis of `value` from axis `from` to axis `to`.
   mlir::Value moveRows(mlir::Value value, int64_t from, int64_t to);
   mlir::Value repeat(mlir::Value value);
   mlir::Value addRows(mlir::Value rowsOfValue, mlir::Value sum);
@@ -119,7 +118,6 @@ private:
   llvm::SmallVector<mlir::Operation *> sharedOps;
 };
 
-/// Creates the elementwise sum of two tensors of the same type.
 mlir::Value createTensorSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                             mlir::Value rhs);
 

@@ -203,7 +203,6 @@ Value RowMapper::addRows(Value rowsOfValue, Value sum) {
   return createSum(builder, sum.getLoc(), sum, rowsOfValue, {all, all.dropResult(0)}, iterators);
 }
 
-/// Returns true if all elements of `value` are zero.
 static bool isZeros(Value value) {
   auto fill = value.getDefiningOp<linalg::FillOp>();
   return (fill && matchPattern(fill.getInputs().front(), m_AnyZeroFloat())) ||

@@ -153,7 +153,7 @@ SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, Va
 
 void SegmentedLoops::Writer::writeForward(MemoryShare share) {
   chooseSegments(share);
-  // Bound the sizes by the number of steps, because callers provide memory for that many.
+  // Callers provide this memory, so its size needs a bound that follows from the number of steps.
   auto atMostAllSteps = [&](Value count) {
     return arith::MinSIOp::create(builder, loc, count, numSteps).getResult();
   };
@@ -270,7 +270,7 @@ void SegmentedLoops::Writer::writeBackward() {
 }
 
 //===----------------------------------------------------------------------===//
-// Both
+// Lowering
 //===----------------------------------------------------------------------===//
 
 void SegmentedLoops::lowerForward(MemoryShare share, const SteadyStates &steady) {

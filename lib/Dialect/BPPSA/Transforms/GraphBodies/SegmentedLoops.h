@@ -1,4 +1,4 @@
-//===- SegmentedLoops.h - loops that keep one segment -----------*- C++ -*-===//
+//===- SegmentedLoops.h - loops that keep a segment -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- SteadyStates.cpp - states that are the same in all steps -----------===//
+//===- SteadyStates.cpp - states that never change ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -30,7 +30,6 @@ static bool isSavedOnly(Value array, SmallVectorImpl<Value> &found) {
   return true;
 }
 
-/// Returns true if `slice` selects complete slots.
 static bool isOfSlots(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   return slice.hasUnitStride() && slice.getType().getRank() == type.getRank() &&

@@ -29,7 +29,6 @@ static Value getOrigin(Value array) {
   return array;
 }
 
-/// Returns true if `size` is known to be the number of steps of `loop`.
 static bool isNumberOfSteps(OpFoldResult size, RecurrenceOp loop) {
   if (loop.getSequences().empty())
     return getAsOpFoldResult(loop.getSteps()) == size;

@@ -76,7 +76,6 @@ static void addMaker(Block &body, RecurrenceOp maker, unsigned numSaved, unsigne
   fuseProductSums(body);
 }
 
-/// Replaces `chain` with a chain that computes injected sequence `number` like `maker`.
 static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, unsigned number) {
   SmallVector<Value> saved(chain.getSaved()), injected(chain.getInjected()),
       captures(chain.getCaptures());

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product with all vectors of a sequence is a separate loop. If a graph multiplies the same
-// sequence by several matrices, one loop that yields all products lets a target read the sequence
-// once.
+// Each product of a matrix with all vectors of a sequence is a separate loop. If a graph multiplies
+// the same sequence by several matrices, one loop that yields all products lets a target read the
+// sequence once.
 //
 //===----------------------------------------------------------------------===//
 

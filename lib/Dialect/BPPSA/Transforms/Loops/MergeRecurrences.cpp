@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Differentiation adds the outputs that a backward pass reads to a loop. CSE does not merge copies
-// of a loop that were differentiated separately, although they compute the same states.
+// Differentiation extends a loop with the outputs that its backward pass reads. CSE therefore does
+// not merge copies of a loop that were differentiated separately, although they compute the same
+// states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Eliminates common subexpressions in `op`, including in bodies.
 static void simplify(IRRewriter &rewriter, Operation *op) {
   DominanceInfo dominance(op);
   eliminateCommonSubExpressions(rewriter, dominance, op);
@@ -39,7 +39,6 @@ static bool readTheSame(RecurrenceOp a, RecurrenceOp b) {
          a.getLanesAttr() == b.getLanesAttr();
 }
 
-/// Adds a copy of the body of `loop` to `body` and returns the yielded values.
 static SmallVector<Value> copyBody(IRRewriter &rewriter, RecurrenceOp loop, Block &body) {
   Block &original = loop.getBody().front();
   IRMapping mapping;

@@ -53,7 +53,6 @@ static Value getBatch(OpBuilder &builder, Location loc, Value array) {
   return builder.createOrFold<tensor::DimOp>(loc, array, batchDim);
 }
 
-/// Returns the number of samples per vector of `op`.
 static int64_t getWidth(Operation *op) {
   return cast<CPUMappingAttr>(attrs::Mapping::of(op)).getSamples();
 }
@@ -130,7 +129,6 @@ private:
         .getResult();
   }
 
-  /// Returns all operands but captures.
   static MutableArrayRef<OpOperand> getPackedOperands(Operation *op) {
     size_t numCaptures = 0;
     if (auto loop = dyn_cast<RecurrenceOp>(op))
@@ -145,7 +143,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Cancellation
+// Patterns
 //===----------------------------------------------------------------------===//
 
 namespace {

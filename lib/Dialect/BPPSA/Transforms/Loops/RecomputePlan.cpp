@@ -73,7 +73,6 @@ private:
 };
 } // namespace
 
-/// Returns true if `value` can be computed before the chain.
 bool Planner::canStandBefore(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != plan.backward->getBlock() || op->isBeforeInBlock(plan.backward))
@@ -163,7 +162,6 @@ bool Planner::addSlice(tensor::ExtractSliceOp slice, unsigned state) {
   return isReadByMembers(slice);
 }
 
-/// Returns true if the trajectory of `state` need not be stored completely.
 bool Planner::addTrajectory(unsigned state) {
   bool isBuffered = true;
   size_t numFinal = plan.finalStates.size();

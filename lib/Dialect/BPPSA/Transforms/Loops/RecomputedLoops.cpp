@@ -24,7 +24,6 @@ using namespace bppsa;
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Clones `loop` for a segment.
 template <typename Loop>
 static Loop cloneLoop(OpBuilder &builder, Loop loop, const IRMapping &mapping) {
   IRMapping own = mapping;
@@ -69,7 +68,6 @@ RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRang
   return next;
 }
 
-/// Creates a loop over segments whose body `emit` creates.
 template <typename Emit>
 static ResultRange createLoop(OpBuilder &builder, Location loc, Value count, ValueRange carried,
                               Emit emit) {
@@ -262,7 +260,7 @@ void RecomputedLoops::replaceBackward(ValueRange carried) {
 }
 
 //===----------------------------------------------------------------------===//
-// Both
+// Lowering
 //===----------------------------------------------------------------------===//
 
 /// Replaces sizes of `array`, which will be erased.

@@ -27,7 +27,6 @@ public:
 
 private:
   using Segment = StepSegments::Segment;
-  /// The results of the recurrence for a segment.
   using Results = llvm::SmallVector<mlir::Value>;
 
   Results run(const Segment &segment, mlir::ValueRange starts);

@@ -1,4 +1,4 @@
-//===- RowArrays.cpp - conversion between samples and rows ----------------===//
+//===- RowArrays.cpp - conversion of samples and rows ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -66,7 +66,6 @@ bool InputProducts::isKnown(Value value) const {
   return number < numSequences || number >= numSequences + numStates;
 }
 
-/// Creates a loop without states that yields the products `yielded`.
 RecurrenceOp InputProducts::createLoop(OpBuilder &builder, ArrayRef<MatVecOp> yielded) {
   SmallVector<Type> types;
   for (MatVecOp product : yielded) {

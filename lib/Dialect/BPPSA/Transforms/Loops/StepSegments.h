@@ -39,14 +39,12 @@ public:
   mlir::OpFoldResult getNumBlocks() const { return numBlocks; }
   mlir::Value getNumSteps() const { return numSteps; }
   mlir::Value getNumSegments() const { return numSegments; }
-  /// Returns the index of the last segment.
   mlir::Value getLast() const { return last; }
   Segment get(mlir::Value order);
 
   mlir::Value getConstant(int64_t value);
   mlir::Value addOne(mlir::Value index);
 
-  /// Returns the steps [first, first + count) of `array`.
   mlir::Value slice(mlir::Value array, mlir::Value first, mlir::Value count);
   /// Returns the steps of `segment` in `sequence`. Packs only these steps if all readers are packed
   /// segment by segment.

@@ -84,7 +84,6 @@ private:
   struct Slice {
     llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
   };
-  /// Returns the sizes of an array with `inner` values in each vector.
   llvm::SmallVector<mlir::OpFoldResult> getArraySizes(llvm::ArrayRef<mlir::OpFoldResult> outer,
                                                       llvm::ArrayRef<int64_t> inner) const;
   Slice getSlice(mlir::Value array, const ArrayWindow &window) const;

@@ -128,7 +128,6 @@ static std::string getObstacle(ChainOp chain, LoopForm form) {
   return {};
 }
 
-/// Makes `chain` sequential.
 static void removePlan(ChainOp chain) {
   chain.removePlanAttr();
   chain.removeStructureAttr();

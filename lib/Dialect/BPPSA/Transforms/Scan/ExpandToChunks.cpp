@@ -21,7 +21,6 @@ class ChunkLoops : public IndexEmitter {
 public:
   ChunkLoops(const ChainArrays &arrays, LoopForm form);
 
-  /// Emits all loops and replaces the results of the chain.
   void expand();
 
   void beginSweep(Sweep next);
@@ -40,7 +39,6 @@ private:
 
   size_t getNumStates() { return arrays.stateSizes.size(); }
   bool isFirstVector() const { return form.getFirstChunk() == FirstChunk::Vector; }
-  /// Returns true if the loops of this sweep have an iteration for each row.
   bool takesRows() const { return arrays.isPacked() || (form.wholeLevels && sweep != Sweep::Up); }
   std::optional<ArrayAttr> getMapping(size_t rank) const {
     return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
@@ -61,7 +59,6 @@ private:
   /// Returns the writes of `run`, which has the steps `steps`: cotangents of states, emitted
   /// sequences, sums.
   SmallVector<Write> getWrites(Value run, const ArrayWindow &steps);
-  /// Returns the arrays that `writes` refer to.
   SmallVector<Value> getDestinations(ArrayRef<Write> writes);
   void write(Value value, const Write &write);
   void replaceResults();

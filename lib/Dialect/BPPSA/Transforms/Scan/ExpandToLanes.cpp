@@ -23,7 +23,6 @@ class ChunkLanes : public IndexEmitter {
 public:
   ChunkLanes(const ChainArrays &arrays, int64_t lanes);
 
-  /// Emits all sweeps and replaces the results of the chain.
   void expand();
 
 private:

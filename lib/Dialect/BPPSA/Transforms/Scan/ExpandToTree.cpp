@@ -27,7 +27,6 @@ public:
 
 private:
   size_t getNumStates() { return arrays.stateSizes.size(); }
-  /// Expands the chain for `rows` and writes `results`.
   void expandRows(IndexRange rows, SmallVectorImpl<Value> &results);
   /// Computes the emitted values of all links at once.
   void emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<Value> &results);

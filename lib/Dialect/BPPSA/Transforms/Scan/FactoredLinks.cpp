@@ -1,4 +1,4 @@
-//===- FactoredLinks.cpp - matrices of links from their factors -----------===//
+//===- FactoredLinks.cpp - link matrices from factors ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- FactoredLinks.h - matrices of links from their factors ---*- C++ -*-===//
+//===- FactoredLinks.h - link matrices from factors -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -37,7 +37,6 @@ static std::string describeStates(ChainOp chain) {
          std::to_string(values) + " values";
 }
 
-/// Reports the products and the depth of `plan` for `chain`.
 static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
   auto options = remark::RemarkOpts::name("Scan").category("scan").function(function);
   std::string states = describeStates(chain);

@@ -1,4 +1,4 @@
-//===- ScanLinks.cpp - lists of links to scan trees -----------------------===//
+//===- ScanLinks.cpp - scans lists of links -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

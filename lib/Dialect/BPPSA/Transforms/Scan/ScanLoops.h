@@ -70,7 +70,6 @@ struct ChainRun {
   llvm::SmallVector<mlir::Value> saved, seeds, injected, factors = {}, into = {};
 };
 
-/// Creates the chain of a run.
 ChainOp createRun(const ChainArrays &arrays, const ChainRun &run);
 
 /// Emits the number of steps of a chunk: the size given by the plan, or `rule` evaluated at run

@@ -41,7 +41,6 @@ public:
   llvm::SmallVector<mlir::Value> getEntering();
   /// Returns the cotangents that enter the last link, for each state.
   llvm::SmallVector<mlir::Value> getLastEntering();
-  /// Returns the time step of `link`.
   mlir::Value getStep(mlir::Value link);
 
 private:
@@ -61,7 +60,6 @@ private:
   void insertSeedsInParallel();
   void setElement(Write write);
   mlir::Value createApply(mlir::Value matrix, mlir::Value cotangent, mlir::Value into);
-  /// Emits `body` into `block` and returns its writes.
   llvm::SmallVector<Write> emitBranch(mlir::Block *block, llvm::function_ref<void()> body);
   /// Emits an if with the branches `first` and `others`. A branch keeps the elements that only the
   /// other branch writes.

@@ -36,7 +36,6 @@ class ScanExpander {
 public:
   ScanExpander(ChainOp chain, const ScanSchedule &schedule);
 
-  /// Replaces the chain.
   void run();
 
 private:
@@ -75,7 +74,6 @@ private:
   /// The number of samples, as a value and as a dimension of a type.
   OpFoldResult batch;
   int64_t batchDim;
-  /// The type of the Jacobian of each link.
   jacobian::MatrixType linkType;
   std::vector<ScanElement> elements;
 };
@@ -214,7 +212,6 @@ void ScanExpander::execute(ScanOperation op) {
 // Emitted values
 //===----------------------------------------------------------------------===//
 
-/// Fills the body of `recurrence` with the link, yielding only the emitted values.
 void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
   IRMapping mapping;
   chain.getBody().cloneInto(&recurrence.getBody(), mapping);

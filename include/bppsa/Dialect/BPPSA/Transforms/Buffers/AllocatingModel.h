@@ -69,7 +69,6 @@ struct AllocatingModel
   }
 
 private:
-  /// Creates a bufferized `op` with the operands `buffers` and `destinations`.
   static void createOnBuffers(OpTy op, mlir::RewriterBase &rewriter,
                               llvm::ArrayRef<mlir::Value> buffers,
                               llvm::ArrayRef<mlir::Value> destinations) {

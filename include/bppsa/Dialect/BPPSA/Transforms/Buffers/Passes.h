@@ -1,4 +1,4 @@
-//===- Passes.h - passes: buffers ----------------- -*- C++ -*-===//
+//===- Passes.h - buffer passes ---------------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: time loops whose body is a graph ---- -*- C++ -*-===//
+//===- Passes.h - passes on loops in graph form -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: time loops and their variants ------- -*- C++ -*-===//
+//===- Passes.h - passes on time loops and their variants -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: association orders of scans --------- -*- C++ -*-===//
+//===- Passes.h - scan passes -----------------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -42,7 +42,6 @@ SmallVector<Value> StepMatcher::findEqualUsers(Operation *user) {
   return own ? values : SmallVector<Value>();
 }
 
-/// Removes the tuples from index `size` on.
 void StepMatcher::truncate(size_t size) {
   while (tuples.size() > size) {
     const StepTuple &tuple = tuples.back();

@@ -25,7 +25,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the batch size of the result of `anchor`.
 static OpFoldResult getRows(Operation *anchor) {
   auto generic = cast<linalg::GenericOp>(anchor);
   auto type = cast<RankedTensorType>(generic.getResult(0).getType());
@@ -90,7 +89,6 @@ static void eraseDeadOps(Block &block, Operation *begin, DenseSet<Operation *> &
   }
 }
 
-/// Returns true if `bppsa-vectorize-bodies` can vectorize the body.
 static bool isVectorizable(RecurrenceOp loop) {
   OpBuilder builder(loop);
   Block &body = loop.getBody().front();
@@ -159,7 +157,6 @@ std::optional<RecurrenceOp> StepRoller::createLoop(StepLoop &loop, ArrayRef<unsi
   return std::nullopt;
 }
 
-/// Rolls up the steps from anchor `first` on.
 bool StepRoller::rollUp(const StepAnchors &all, size_t first, bool readSequences) {
   ArrayRef<Operation *> anchors = ArrayRef(all.ops).drop_front(first);
   OpFoldResult rows = getRows(anchors.front());

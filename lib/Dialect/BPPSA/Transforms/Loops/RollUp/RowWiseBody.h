@@ -77,7 +77,6 @@ private:
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t, int64_t>, mlir::Value> matrices;
 };
 
-/// Returns the number of elements of a tensor of static shape.
 int64_t getNumElements(mlir::Value tensor);
 /// Returns the dimensions of size other than 1.
 llvm::SmallVector<int64_t> getLongDims(mlir::RankedTensorType type);

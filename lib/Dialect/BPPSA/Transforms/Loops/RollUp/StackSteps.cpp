@@ -1,4 +1,4 @@
-//===- StackSteps.cpp - stacks values of steps to sequences ---------------===//
+//===- StackSteps.cpp - stacks values of steps into sequences -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

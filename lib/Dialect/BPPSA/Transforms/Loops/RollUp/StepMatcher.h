@@ -65,7 +65,6 @@ public:
   const StepTuple &operator[](unsigned index) const { return tuples[index]; }
   /// Returns true if `op` is an operation of a dependent tuple in one of the steps.
   bool isStepOp(mlir::Operation *op) const { return stepOps.contains(op); }
-  /// Returns the number of values and operations that were compared.
   size_t getWork() const { return work; }
 
 private:
@@ -90,7 +89,6 @@ private:
   llvm::SmallVector<mlir::Value> findEqualUsers(mlir::Operation *user);
   bool isExtension(size_t size, bool readSequences) const;
   void truncate(size_t size);
-  /// Marks the operations of the tuples from index `size` on.
   void markStepOps(size_t size);
   unsigned countKnown(const StepTuple &tuple) const;
 

@@ -44,7 +44,6 @@ static Value reshapeElements(OpBuilder &builder, Value array, RankedTensorType t
   return tensor::ExpandShapeOp::create(builder, array.getLoc(), type, array, groups, sizes);
 }
 
-/// Returns the type `[leading..., N]` for `[leading..., d...]`.
 static RankedTensorType getFlatType(Type type, int64_t leading) {
   auto tensor = cast<RankedTensorType>(type);
   SmallVector<int64_t> shape(tensor.getShape().take_front(leading));
