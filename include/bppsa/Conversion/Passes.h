@@ -1,4 +1,4 @@
-//===- Passes.h - Conversion passes ---------------------*- C++ -*-===//
+//===- Passes.h - conversion passes -----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- BodySlopes.cpp - slopes of the scalars of loop nests ---------------===//
+//===- BodySlopes.cpp - slopes of loop nest bodies ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,11 +10,11 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Slopes of the scalars of a body with respect to one of its arguments, or to
-/// the elements that it extracts from one tensor.
+/// Slopes of the scalars of a body with respect to one of its arguments, or to the elements that it
+/// extracts from one tensor.
 class BodySlopes {
 public:
-  /// `isSampled` says which tensors and arguments depend on samples.
+  /// `isSampled` returns true for tensors and arguments that depend on samples.
   BodySlopes(Block &body, Value target, llvm::function_ref<bool(Value)> isSampled)
       : target(target), isSampledInput(isSampled) {
     slopes[target] = Slope::One;
@@ -29,9 +29,9 @@ public:
 private:
   void visit(Operation &op);
   Slope getSlope(Operation &op) const;
-  /// What operand number `operand`, whose slope is not zero, contributes.
+  /// Returns the contribution of operand `operand`, whose slope is nonzero.
   Slope getSlope(Operation &op, unsigned operand) const;
-  /// The slope of `operand` times a factor that depends on `factors` alone.
+  /// Returns the slope of `operand` times a function of `factors`.
   Slope scale(Value operand, ValueRange factors) const {
     if (lookup(operand) == Slope::Zero)
       return Slope::Zero;
@@ -60,7 +60,7 @@ Slope BodySlopes::getSlope(Operation &op) const {
     isSum |= slope != Slope::Zero;
     slope = std::max(slope, getSlope(op, number));
   }
-  // A sum of two slopes of one is another number.
+  // The sum of two slopes of one is not one.
   return isSum ? std::max(slope, Slope::Shared) : slope;
 }
 

@@ -1,4 +1,4 @@
-//===- FactorValues.cpp - slopes that are elements of one array -----------===//
+//===- FactorValues.cpp - slopes from one factor array --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

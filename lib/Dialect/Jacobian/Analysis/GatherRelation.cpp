@@ -1,12 +1,11 @@
-//===- GatherRelation.cpp - elements that a body chooses ------------------===//
+//===- GatherRelation.cpp - gathered elements -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A pool that takes a maximum searches the position of it in one loop nest and
-// extracts the element in another. Which elements these can be follows from the
-// positions that the search can yield.
+// Max pooling searches for the position of the maximum in one loop nest and extracts the element in
+// another. The candidate elements follow from the positions that the search can yield.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +16,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The index that `value`, in the body of a nest, is as a function of its loops;
-/// null where it is none.
+/// Returns the index `value` as a function of the loops of the nest; null if it is not an affine
+/// function.
 static AffineExpr getIndexExpr(Value value) {
   MLIRContext *context = value.getContext();
   llvm::APInt constant;
@@ -40,8 +39,8 @@ static AffineExpr getIndexExpr(Value value) {
 }
 
 namespace {
-/// A number that an element of a tensor of positions can be: a function of the
-/// loops of a nest, at the elements that `result` names.
+/// A possible element of an index tensor: a function of the loops of a nest, at the elements given
+/// by `result`.
 struct Position {
   LoopNest nest;
   AffineExpr expr;
@@ -49,8 +48,8 @@ struct Position {
 };
 } // namespace
 
-/// All that `value`, yielded by the body of `op` for its output number `output`,
-/// can be. False where that is not known.
+/// Collects all possible values of `value`, which the body of `op` yields for output `output`.
+/// Returns false if they are not known.
 static bool collectPositions(linalg::GenericOp op, unsigned output, Value value,
                              SmallVectorImpl<Position> &positions) {
   if (auto select = value.getDefiningOp<arith::SelectOp>())
@@ -70,7 +69,7 @@ static bool collectPositions(linalg::GenericOp op, unsigned output, Value value,
   return true;
 }
 
-/// The positions that a tensor of positions holds, if they are known.
+/// Collects the possible elements of an index tensor. Returns false if they are not known.
 static bool collectPositions(Value tensor, SmallVectorImpl<Position> &positions) {
   auto op = tensor.getDefiningOp<linalg::GenericOp>();
   if (!op)

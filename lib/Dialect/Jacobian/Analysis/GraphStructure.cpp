@@ -1,4 +1,4 @@
-//===- GraphStructure.cpp - structure of the operations of a graph --------===//
+//===- GraphStructure.cpp - structure of graph operations -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,19 +11,19 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The dimension of samples of the results of a time loop: `[T, B, N]` or
-/// `[B, N]`.
+/// Adds the sample dimension of the results of a time loop, `[T, B, N]` or `[B, N]`.
 static void addLoopAxes(Operation &loop, SampleAxes &axes) {
   for (Value result : loop.getResults())
     axes[result] = cast<RankedTensorType>(result.getType()).getRank() - 2;
 }
 
-/// What `op` reads: its operands, then what its regions capture that has samples.
+/// Returns the tensors that `op` reads: its operands, then the captures of its regions that depend
+/// on samples.
 static SmallVector<Value> getTensorsRead(Operation &op, const SampleAxes &axes) {
   return getReadValues(&op, [&](Value value) { return axes.contains(value); });
 }
 
-/// Adds the axes of the results of `op`, which reads `read`, to `axes`.
+/// Adds the sample dimensions of the results of `op`, which reads `read`, to `axes`.
 static void addAxes(Operation &op, ArrayRef<Value> read, SampleAxes &axes, StructureReport report) {
   if (llvm::none_of(read, [&](Value operand) { return axes.contains(operand); }))
     return;
@@ -41,8 +41,8 @@ static void addAxes(Operation &op, ArrayRef<Value> read, SampleAxes &axes, Struc
   }
 }
 
-/// Gives `op` the Jacobians of its result with respect to what it reads. Integers have no
-/// derivative, and those of loops are found by `inferStepJacobian`.
+/// Attaches to `op` the Jacobians of its result with respect to the tensors it reads. Integers have
+/// no derivative; `inferStepJacobian` handles time loops.
 static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes,
                      StructureReport report) {
   if (op.getNumResults() != 1 || isa<RecurrenceOp, ChainOp>(op))
@@ -64,13 +64,13 @@ static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes
                                jacobian::OperandJacobiansAttr::getOf(op.getContext(), jacobians));
 }
 
-/// The axes of the arguments of `function`.
+/// Returns the sample dimensions of the arguments of `function`.
 static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes;
   auto getNamedAxis = [&](BlockArgument argument) {
     return attrs::BatchAxis::ofArgument(function, argument.getArgNumber());
   };
-  // Where some inputs name an axis, the others are the same for all samples.
+  // If some inputs name a sample dimension, the other inputs are shared by all samples.
   bool isNamed = llvm::any_of(function.getArguments(), getNamedAxis);
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());

@@ -16,13 +16,13 @@ using namespace bppsa;
 // Samples
 //===----------------------------------------------------------------------===//
 
-/// The loop of the nest that runs along dimension `axis` of the operand.
+/// Returns the loop that iterates over dimension `axis` of the operand.
 static std::optional<unsigned> getSampleLoop(const Relation::Access &access, int64_t axis) {
   auto dim = dyn_cast<AffineDimExpr>(access.operand.map.getResult(axis));
   return dim ? std::optional<unsigned>(dim.getPosition()) : std::nullopt;
 }
 
-/// Names the loop over samples. False where samples mix.
+/// Sets the sample loop of each nest. Returns false if samples mix.
 static bool setSampleLoops(Relation &relation, int64_t axis, std::string &why) {
   for (Relation::Access &access : relation.accesses) {
     access.nest.sampleLoop = getSampleLoop(access, axis);
@@ -66,14 +66,14 @@ FailureOr<std::optional<int64_t>> bppsa::inferSampleAxis(OpResult result, const 
 // Structures
 //===----------------------------------------------------------------------===//
 
-/// How often one matrix repeats along the diagonal: the product of the leading
-/// dimensions that operand and result share and no other operand has.
+/// Returns the number of equal blocks along the diagonal: the product of the leading dimensions
+/// that operand and result share and no other operand has.
 static int64_t countBlocks(const Relation &relation) {
   const Relation::Access &access = relation.accesses.front();
   auto isSampleLoop = [&](AffineExpr expr) {
     return access.nest.sampleLoop && expr.isFunctionOfDim(*access.nest.sampleLoop);
   };
-  // Expressions of the dimensions that samples do not run along, and their sizes.
+  // Returns the index expressions of the non-sample dimensions and their sizes.
   auto getOwn = [&](const ArrayAccess &array, SmallVectorImpl<int64_t> &sizes) {
     SmallVector<AffineExpr> own;
     for (auto [expr, size] : llvm::zip_equal(array.map.getResults(), array.shape))
@@ -96,7 +96,7 @@ static int64_t countBlocks(const Relation &relation) {
         llvm::any_of(relation.factors,
                      [&](AffineMap map) { return map.isFunctionOfDim(dim.getPosition()); }))
       break;
-    // A slice of a dimension leaves rows or columns without a block.
+    // With a slice of a dimension, some rows or columns have no block.
     int64_t extent = access.nest.extents[dim.getPosition()];
     if (extent != operandSizes[i] || extent != resultSizes[i])
       break;
@@ -105,7 +105,7 @@ static int64_t countBlocks(const Relation &relation) {
   return count;
 }
 
-/// The structure of a matrix with the given pattern.
+/// Returns the structure of a matrix with the given pattern.
 static jacobian::StructureAttr getStructure(MLIRContext *context, const SparsityPattern &pattern,
                                             const Relation &relation) {
   if (pattern.isIdentity() && relation.slope == Slope::One)

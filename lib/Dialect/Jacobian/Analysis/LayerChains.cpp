@@ -18,13 +18,13 @@ using namespace bppsa;
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// The layer of `op`; nothing where cotangents leave through no operand or several.
+/// Returns the layer of `op`, or nullopt if not exactly one operand receives a cotangent.
 static std::optional<Layer> getLayer(Operation *op) {
   jacobian::OperandJacobiansAttr jacobians =
       op ? attrs::OperandJacobians::of(op) : jacobian::OperandJacobiansAttr();
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
-  // What the elements of the attribute are about.
+  // The types of the attribute correspond to these values.
   SmallVector<Value> read =
       getReadValues(op, [](Value value) { return isa<TensorType>(value.getType()); });
   if (read.size() != jacobians.getTypes().size())
@@ -41,14 +41,14 @@ static std::optional<Layer> getLayer(Operation *op) {
   return layer;
 }
 
-/// Whether cotangents may come from `op` though nothing is known of its structure.
+/// Returns true if `op` may propagate cotangents although its structure is unknown.
 static bool isUnknownLayer(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getResults(), [](Value result) {
            return isa<FloatType>(getElementTypeOrSelf(result.getType())) && !result.use_empty();
          });
 }
 
-/// The operations from which cotangents may reach `value`.
+/// Returns the operations that may propagate a cotangent to `value`.
 static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   llvm::SetVector<Operation *> layers;
   for (Operation *nested : value.getUsers()) {
@@ -59,23 +59,24 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   return layers;
 }
 
-/// The only operation from which cotangents reach `value`; null where there are
-/// several, or where nothing is known of its structure.
+/// Returns the only operation that propagates a cotangent to `value`; null if there are several or
+/// its structure is unknown.
 static Operation *getOnlyLayer(Value value) {
   llvm::SetVector<Operation *> layers = getLayersAfter(value);
   bool isKnown = layers.size() == 1 && attrs::OperandJacobians::of(layers.front());
   return isKnown ? layers.front() : nullptr;
 }
 
-/// Whether `value` is `[B, ...]` with samples along its first dimension and at least one more.
+/// Returns true if `value` is `[B, ...]` with samples along its first dimension and at least one
+/// more dimension.
 static bool isRow(Value value, const SampleAxes &axes) {
   auto axis = axes.find(value);
   return axis != axes.end() && axis->second == 0 &&
          cast<RankedTensorType>(value.getType()).getRank() >= 2;
 }
 
-/// Why `layer` has no explicit Jacobian; empty where it has one, and where IR does not say what
-/// samples are.
+/// Returns why `layer` has no explicit Jacobian. Empty if it has one, or if the sample dimension is
+/// unknown.
 static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
   if (!axes.contains(layer.operand))
     return "";
@@ -90,13 +91,13 @@ static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
 // Links
 //===----------------------------------------------------------------------===//
 
-/// Where the Jacobian only moves elements, as padding does, for each element of the operand that
-/// of the result that it becomes, or -1. Empty for any other Jacobian.
+/// If the Jacobian only moves elements, as padding does, returns for each element of the operand
+/// the matching element of the result, or -1. Empty for any other Jacobian.
 static std::vector<int32_t> getMovedRows(jacobian::MatrixType type) {
   if (type.getBatch() || type.getStructure().isDiagonal())
     return {};
   SparsityPattern pattern = type.computePattern();
-  // More entries than columns cannot all be alone in theirs.
+  // With more entries than rows or columns, some row or column has several.
   if (pattern.getNumEntries() > std::min(pattern.getNumRows(), pattern.getNumCols()))
     return {};
   std::vector<int32_t> rows;
@@ -112,8 +113,8 @@ static std::vector<int32_t> getMovedRows(jacobian::MatrixType type) {
   return rows;
 }
 
-/// The Jacobian of `layer` after an operation with the Jacobian `moves`, which moves elements as
-/// `rows` says.
+/// Returns the composed Jacobian of `layer` and an operation with the Jacobian `moves`, which moves
+/// elements according to `rows`.
 static jacobian::MatrixType composeWithMoves(jacobian::MatrixType layer, jacobian::MatrixType moves,
                                              ArrayRef<int32_t> rows) {
   MLIRContext *context = layer.getContext();
@@ -131,12 +132,13 @@ static jacobian::MatrixType composeWithMoves(jacobian::MatrixType layer, jacobia
                                    layer.getElementType(), structure, layer.getBatch());
 }
 
-/// Whether the operation takes no other value that may get a cotangent.
+/// Returns true if the operation only changes the shape, so no other operand can receive a
+/// cotangent.
 static bool isReshape(const Layer &layer) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(layer.op);
 }
 
-/// Whether `value` gets no cotangent: a constant, such as zeros, or an argument that is neither
+/// Returns true if `value` receives no cotangent: it is a constant, or an argument that is neither
 /// input nor parameter.
 static bool isConstant(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -150,8 +152,8 @@ static bool isConstant(Value value) {
          value.getDefiningOp<tensor::EmptyOp>();
 }
 
-/// Whether the operation has constants where it has not the elements of its operand: what else
-/// there is may get a cotangent.
+/// Returns true if all elements of the result that do not come from the layer operand are constant.
+/// Other values might receive a cotangent.
 static bool fillsWithConstants(const Layer &layer) {
   return llvm::all_of(layer.op->getOperands(), [&](Value value) {
     return value == layer.operand || isConstant(value) ||
@@ -159,9 +161,9 @@ static bool fillsWithConstants(const Layer &layer) {
   });
 }
 
-/// Makes `moves` a part of `link`, with what of `entering` lies between them. False where it is
-/// to be a link of its own. Only sums and choices of elements take others in: an elementwise
-/// function of padded elements is no diagonal any more.
+/// Absorbs `moves`, and the operations in `entering` that precede it, into `link`. Returns false if
+/// `moves` must be a separate link. Only sums and selections can absorb operations: an elementwise
+/// function of padded elements no longer has a diagonal Jacobian.
 static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves,
                    const SampleAxes &axes) {
   if (link.type.getStructure().isDiagonal() || !llvm::all_of(entering, isReshape) ||
@@ -185,8 +187,8 @@ static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves
   return true;
 }
 
-/// The links of `layers`, which follow each other in the order of cotangents. Identities after the
-/// last link are left out.
+/// Creates the links of `layers`, which are in the order of cotangents. Identities after the last
+/// link are dropped.
 static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleAxes &axes) {
   SmallVector<LayerLink, 0> links;
   SmallVector<Layer> entering;
@@ -202,7 +204,7 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
   return links;
 }
 
-/// The layer that makes `value` on its own; annotates its operation.
+/// Returns the layer that produces `value`, after attaching `jacobian.operands` to its operation.
 static std::optional<Layer> annotateLayer(Value value, const SampleAxes &axes) {
   Operation *op = value.getDefiningOp();
   if (!op || !isRow(value, axes))
@@ -234,7 +236,7 @@ std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes 
 // Ends of chains
 //===----------------------------------------------------------------------===//
 
-/// Why cotangents have no one way through `op`; empty where they have.
+/// Returns why cotangents have no single path through `op`; empty if they have one.
 static std::string getReasonInside(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   jacobian::OperandJacobiansAttr jacobians = attrs::OperandJacobians::of(op);
@@ -251,7 +253,7 @@ static std::string getReasonOfUsers(Operation *op) {
   return "several operations use the result of " + op->getName().getStringRef().str();
 }
 
-/// Why the chain that begins with `operand` does not begin earlier; empty at an argument.
+/// Returns why the chain that begins with `operand` does not begin earlier; empty at an argument.
 static std::string getCutReason(Value operand) {
   Operation *op = operand.getDefiningOp();
   if (!op)
@@ -260,7 +262,7 @@ static std::string getCutReason(Value operand) {
   return reason.empty() ? getReasonOfUsers(op) : reason;
 }
 
-/// Why the chain that ends with `result` does not end later.
+/// Returns why the chain that ends with `result` does not end later.
 static std::string getEndReason(Value result) {
   llvm::SetVector<Operation *> layers = getLayersAfter(result);
   if (layers.size() > 1)
@@ -274,7 +276,7 @@ static std::string getEndReason(Value result) {
 // Chains
 //===----------------------------------------------------------------------===//
 
-/// The layers through which cotangents pass from `last` on, as long as they have one way.
+/// Returns the layers on the path of cotangents from `last` on, while there is a single path.
 static SmallVector<Layer> followCotangents(const Layer &last) {
   SmallVector<Layer> layers;
   for (std::optional<Layer> layer = last; layer;) {
@@ -296,8 +298,8 @@ std::vector<LayerChain> bppsa::findLayerChains(FunctionOpInterface function,
   };
   function->walk([&](Operation *op) {
     std::optional<Layer> last = getLayer(op);
-    // A chain ends where the next layer has links of its own to several operands, or
-    // where several layers read the value.
+    // A chain ends if the next layer propagates cotangents to several operands, or if several
+    // layers read the value.
     Operation *next = last ? getOnlyLayer(op->getResult(0)) : nullptr;
     if (!last || (next && getLayer(next)))
       return;

@@ -12,25 +12,25 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Elements that are chosen
+// Selected elements
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An array of positions that says which elements along dimension `dim` are chosen.
+/// An index tensor that selects elements along dimension `dim`.
 struct Choice {
   Value positions;
   unsigned dim = 0;
 };
 } // namespace
 
-/// The element that the body of `op` yields as it is, if it is one of `operand`.
+/// Returns the extraction from `operand` whose element the body of `op` yields unchanged, if any.
 static tensor::ExtractOp findExtract(linalg::GenericOp op, Value operand) {
   auto extract = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
   return extract && extract.getTensor() == operand ? extract : tensor::ExtractOp();
 }
 
-/// The input of `op` that gives index number `dim` of `extract`; null for an index
-/// that follows from the loops.
+/// Returns the input of `op` that gives index `dim` of `extract`; null for an index computed from
+/// the loops.
 static Value findPositions(linalg::GenericOp op, tensor::ExtractOp extract, unsigned dim) {
   auto cast = extract.getIndices()[dim].getDefiningOp<arith::IndexCastOp>();
   auto argument = cast ? dyn_cast<BlockArgument>(cast.getIn()) : BlockArgument();
@@ -40,8 +40,8 @@ static Value findPositions(linalg::GenericOp op, tensor::ExtractOp extract, unsi
   return op.getDpsInputs()[argument.getArgNumber()];
 }
 
-/// How elements of `operand`, whose samples run along `axis`, are chosen; nothing where they are
-/// not.
+/// Returns how elements of `operand`, whose sample dimension is `axis`, are selected; nullopt if
+/// they are not.
 static std::optional<Choice> findChoice(OpResult result, Value operand, int64_t axis) {
   auto op = dyn_cast<linalg::GenericOp>(result.getOwner());
   tensor::ExtractOp extract = op ? findExtract(op, operand) : tensor::ExtractOp();
@@ -59,7 +59,7 @@ static LinkValues getChosenValues(const Choice &choice, Value operand, int64_t a
   LinkValues link;
   link.kind = LinkValues::Kind::Choice;
   link.choice = choice.positions;
-  // The coordinate of each row in the dimension that is chosen.
+  // Record the coordinate of each row in the selected dimension.
   ArrayRef<int64_t> shape = cast<RankedTensorType>(operand.getType()).getShape();
   int64_t stride = 1;
   for (unsigned dim = choice.dim + 1; dim < shape.size(); ++dim)
@@ -76,7 +76,7 @@ static LinkValues getChosenValues(const Choice &choice, Value operand, int64_t a
 // Kinds
 //===----------------------------------------------------------------------===//
 
-/// How often a relation relates an element of the operand to one of the result.
+/// Returns the number of points of the nests, excluding the sample loop.
 static int64_t countPoints(const Relation &relation) {
   int64_t sum = 0;
   for (const Relation::Access &access : relation.accesses) {
@@ -88,7 +88,7 @@ static int64_t countPoints(const Relation &relation) {
   return sum;
 }
 
-/// The relation of `result` and `operand` with its loops over samples named.
+/// Returns the relation of `result` and `operand` with its sample loops set.
 static std::optional<Relation> getSampledRelation(OpResult result, Value operand,
                                                   const SampleAxes &axes, std::string &why) {
   std::optional<Relation> relation = getRelation(result, operand, axes, why);
@@ -105,9 +105,9 @@ static std::optional<Relation> getSampledRelation(OpResult result, Value operand
   return relation;
 }
 
-/// Whether every entry is one element of `factor`, with as many points of the nest as entries.
-/// Without elements that are known to be zero there may be fewer entries, which are then in
-/// `values`.
+/// Returns true if every entry is a single element of `factor`. Without known zeros this holds if
+/// the nest has as many points as entries. With known zeros there may be fewer entries, which are
+/// stored in `values`.
 static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t numEntries,
                             std::optional<SharedValues> &values) {
   const Relation::Access &access = relation.accesses.front();
@@ -120,7 +120,7 @@ static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t
   return values && values->pattern.getNumEntries() == numEntries;
 }
 
-/// The kind of the entries; `values` are those that had to be found for it.
+/// Determines the kind of the entries. `values` receives the entries if they had to be computed.
 static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand,
                                                 jacobian::MatrixType type, const Relation &relation,
                                                 int64_t axis, std::optional<SharedValues> &values,

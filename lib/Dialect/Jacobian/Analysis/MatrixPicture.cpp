@@ -1,4 +1,4 @@
-//===- MatrixPicture.cpp - small pictures of zero patterns ----------------===//
+//===- MatrixPicture.cpp - small pictures of sparsity patterns ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,22 +9,22 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Counts of possible nonzeros in the cells of a picture.
+/// The number of possible nonzeros in each cell of a picture.
 struct MatrixStructure::Picture {
   int64_t rows, cols, height, width;
   std::vector<int64_t> counts;
 
-  /// The cell of a row or column.
+  /// Returns the cell that contains a row or column.
   int64_t getCellOfRow(int64_t row) const { return row * height / rows; }
   int64_t getCellOfCol(int64_t col) const { return col * width / cols; }
-  /// The first row and column of a cell, and of the end.
+  /// Returns the first row or column of a cell, or the end for the cell after the last.
   int64_t getFirstRow(int64_t cell) const { return (cell * rows + height - 1) / height; }
   int64_t getFirstCol(int64_t cell) const { return (cell * cols + width - 1) / width; }
 };
 
 void MatrixStructure::drawPattern(const Block &block, Picture &picture) {
   const SparsityPattern &pattern = block.structure.getPattern().getValue();
-  // Many rows are equal: the cells of each distinct one are counted once.
+  // Count the cells of each distinct row once; many rows are equal.
   std::vector<std::vector<int64_t>> ofClass(pattern.getNumClasses());
   for (int64_t row = 0; row < block.rows; ++row) {
     int32_t index = pattern.getRowClass(row);
@@ -47,7 +47,7 @@ void MatrixStructure::draw(const Block &block, Picture &picture) {
   int64_t lastX = picture.getCellOfCol(block.col + block.cols - 1);
   for (int64_t y = picture.getCellOfRow(block.row); y <= lastY; ++y)
     for (int64_t x = picture.getCellOfCol(block.col); x <= lastX; ++x) {
-      // The part of this block that lies in the cell.
+      // The intersection of this block and the cell.
       int64_t top = std::max(picture.getFirstRow(y) - block.row, int64_t(0));
       int64_t bottom = std::min(picture.getFirstRow(y + 1) - block.row, block.rows);
       int64_t left = std::max(picture.getFirstCol(x) - block.col, int64_t(0));
@@ -69,7 +69,7 @@ std::vector<std::string> MatrixStructure::sample(int64_t most) const {
     for (int64_t x = 0; x < picture.width; ++x) {
       int64_t area = (picture.getFirstRow(y + 1) - picture.getFirstRow(y)) *
                      (picture.getFirstCol(x + 1) - picture.getFirstCol(x));
-      // Rounded up: a cell that is not empty is seen.
+      // Round up so that a nonempty cell is visible.
       int64_t digit = (9 * picture.counts[y * picture.width + x] + area - 1) / area;
       lines[y][x] = char('0' + digit);
     }

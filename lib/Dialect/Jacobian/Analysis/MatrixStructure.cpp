@@ -1,4 +1,4 @@
-//===- MatrixStructure.cpp - what costs depend on of a matrix -------------===//
+//===- MatrixStructure.cpp - matrix structure for cost models -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,8 +31,7 @@ MatrixStructure MatrixStructure::withShared(bool shared) const {
   return result;
 }
 
-/// Whether every entry of a matrix of this structure, which is simplified, may
-/// differ from zero.
+/// Returns true if every entry of a matrix with this simplified structure may be nonzero.
 static bool isFull(jacobian::StructureAttr structure) {
   switch (structure.getKind()) {
   case jacobian::StructureKind::Zero:
@@ -44,7 +43,8 @@ static bool isFull(jacobian::StructureAttr structure) {
   case jacobian::StructureKind::Blocks:
     return llvm::all_of(structure.getParts(), isFull);
   default:
-    // Sums of matrices that are known by their zeros alone are patterns.
+    // Sums of structures that are fully described by their patterns are patterns after
+    // simplification, so this sum is full.
     return true;
   }
 }
@@ -155,7 +155,7 @@ int64_t MatrixStructure::getNumIndexBytes() const {
   if (structure.is(jacobian::StructureKind::CSR) ||
       structure.is(jacobian::StructureKind::BlockDiagonal))
     return indexBytes * (getNumNonzeros() + rows + 1);
-  // Those of a grid are those of its parts.
+  // A grid has the indices of its parts.
   int64_t bytes = 0;
   size_t width = structure.getColSizes().size();
   if (structure.is(jacobian::StructureKind::Blocks))

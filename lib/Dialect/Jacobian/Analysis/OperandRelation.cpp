@@ -1,4 +1,4 @@
-//===- OperandRelation.cpp - how a result follows from an operand ---------===//
+//===- OperandRelation.cpp - relations of operands and results ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ ArrayAccess bppsa::makeAccess(AffineMap map, Value array) {
   return {map, SmallVector<int64_t>(type.getShape())};
 }
 
-/// A relation of `operand` and `result` over the elements of the smaller of both.
+/// Creates a relation with one nest that iterates over `extents`.
 static Relation makeRelation(ArrayRef<int64_t> extents, AffineMap operandMap, Value operand,
                              AffineMap resultMap, Value result, Slope slope = Slope::One) {
   Relation relation;
@@ -42,7 +42,7 @@ static std::optional<Relation> getNestRelation(linalg::LinalgOp op, OpResult res
     if (!argument || argument.getOwner() != &body)
       return axes.contains(value);
     OpOperand &source = op->getOpOperand(argument.getArgNumber());
-    // What is accumulated depends on samples as soon as an operand does.
+    // An accumulator depends on samples as soon as an operand does.
     return axes.contains(source.get()) || op.isDpsInit(&source);
   };
   auto getSlope = [&](Value target) {
@@ -68,7 +68,7 @@ static std::optional<Relation> getNestRelation(linalg::LinalgOp op, OpResult res
     AffineMap map = op.getMatchingIndexingMap(&source);
     Slope slope = getSlope(op.getMatchingBlockArgument(&source));
     if (relation && (slope == Slope::Zero || map == relation->accesses.front().operand.map)) {
-      // Two slopes at one place add up.
+      // Two slopes of the same element are added.
       if (slope != Slope::Zero)
         relation->slope = std::max({relation->slope, slope, Slope::Shared});
       continue;
@@ -80,15 +80,15 @@ static std::optional<Relation> getNestRelation(linalg::LinalgOp op, OpResult res
     relation = makeRelation(op.getStaticLoopRanges(), map, operand, op.getMatchingIndexingMap(init),
                             result, slope);
   }
-  // What is accumulated to is no factor of a slope that samples share.
+  // The accumulator is not a factor of the slope.
   for (OpOperand *input : op.getDpsInputOperands())
     if (input->get() != operand)
       relation->factors.push_back(op.getMatchingIndexingMap(input));
   return relation;
 }
 
-/// `place[i] = offset[i] + stride[i] * loop` over the dimensions of a slice, where
-/// the whole has dimensions that the slice drops.
+/// Returns the map of a slice, `index[i] = offset[i] + stride[i] * loop`. Dropped dimensions have
+/// no loop.
 static std::optional<AffineMap> getSliceMap(OffsetSizeAndStrideOpInterface op,
                                             const llvm::SmallBitVector &dropped, std::string &why) {
   MLIRContext *context = op->getContext();
@@ -108,7 +108,7 @@ static std::optional<AffineMap> getSliceMap(OffsetSizeAndStrideOpInterface op,
   return AffineMap::get(numLoops, 0, exprs, context);
 }
 
-/// The map from the dimensions of `expanded` to those it is collapsed to.
+/// Returns the map from the dimensions of `expanded` to the collapsed dimensions.
 static AffineMap getCollapsedMap(RankedTensorType expanded, ArrayRef<ReassociationIndices> groups) {
   MLIRContext *context = expanded.getContext();
   SmallVector<AffineExpr> exprs;
@@ -122,8 +122,8 @@ static AffineMap getCollapsedMap(RankedTensorType expanded, ArrayRef<Reassociati
   return AffineMap::get(expanded.getRank(), 0, exprs, context);
 }
 
-/// Whether at most one dimension of each group has a size that is not known: the
-/// first that is not 1.
+/// Returns true if each group has at most one dynamic size, and that is the first size other than
+/// 1.
 static bool hasKnownStrides(RankedTensorType expanded, ArrayRef<ReassociationIndices> groups) {
   return llvm::all_of(groups, [&](const ReassociationIndices &group) {
     auto dims =

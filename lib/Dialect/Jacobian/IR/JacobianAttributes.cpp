@@ -17,8 +17,7 @@ using namespace bppsa::jacobian;
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// numbers ::= `[` ((int | int `to` int) (`,` ...)*)? `]`, where every number is
-/// at least 0 and less than `limit`.
+/// numbers ::= `[` ((int | int `to` int) (`,` ...)*)? `]`, with 0 <= int < `limit`.
 static ParseResult parseNumbers(AsmParser &parser, std::vector<int32_t> &numbers, int64_t limit) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
     int64_t first, last;
@@ -76,7 +75,7 @@ Attribute PatternAttr::parse(AsmParser &parser, Type) {
   return PatternAttr::get(parser.getContext(), builder.take());
 }
 
-/// Prints `[0, 3 to 7]`: runs of at least three by their ends.
+/// Prints, for example, `[0, 3 to 7]`. Runs of at least three numbers are abbreviated.
 static void printNumbers(AsmPrinter &printer, ArrayRef<int32_t> numbers) {
   printer << "[";
   for (size_t i = 0, end; i < numbers.size(); i = end) {
@@ -120,7 +119,7 @@ StructureAttr StructureAttr::getBlocks(ArrayRef<int64_t> rowSizes, ArrayRef<int6
   return get(parts.front().getContext(), StructureKind::Blocks, 0, {}, rowSizes, colSizes, parts);
 }
 
-/// The names of all structures, for a diagnostic.
+/// Lists the names of all structures for a diagnostic.
 static std::string listStructures() {
   std::string names;
   unsigned last = getMaxEnumValForStructureKind();
@@ -142,7 +141,7 @@ static ParseResult parseParts(AsmParser &parser, SmallVectorImpl<StructureAttr> 
   return success();
 }
 
-/// The sizes and the blocks of a grid, after the opening parenthesis.
+/// Parses the sizes and blocks of a grid after the opening parenthesis.
 static StructureAttr parseBlocks(AsmParser &parser, SMLoc loc) {
   SmallVector<int64_t> sizes[2];
   SmallVector<StructureAttr> parts;
@@ -251,7 +250,7 @@ void StructureAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// A description for diagnostics: patterns are too long for one.
+/// Returns a description for diagnostics. Patterns are too long to print.
 std::string StructureAttr::toString() const {
   std::string text = stringifyStructureKind(getKind()).str();
   if (is(StructureKind::CSR))

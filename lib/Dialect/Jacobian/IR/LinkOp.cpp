@@ -31,7 +31,8 @@ llvm::SetVector<Operation *> LinkOp::getJacobianOps() {
   return needed;
 }
 
-/// Checks that `region` gets the cotangent and yields `first` and the gradients.
+/// Checks that `region` takes the cotangent and yields a value of type `first`, then the parameter
+/// gradients.
 static LogicalResult verifyRegion(LinkOp op, Region &region, StringRef name, Type first) {
   Block &block = region.front();
   Type cotangent = op.getCotangent().getType();
@@ -51,7 +52,7 @@ static LogicalResult verifyRegion(LinkOp op, Region &region, StringRef name, Typ
   return error;
 }
 
-/// Checks that `type` has samples, and `size` known elements of each.
+/// Checks that `type` is `[samples, ...]` with `size` elements per sample.
 static LogicalResult verifyRows(LinkOp op, StringRef what, RankedTensorType type, int64_t size) {
   ArrayRef<int64_t> sample = type.getShape().drop_front(type.getRank() > 0 ? 1 : 0);
   if (type.getRank() >= 2 && !ShapedType::isDynamicShape(sample) &&

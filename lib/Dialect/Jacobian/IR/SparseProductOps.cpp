@@ -1,4 +1,4 @@
-//===- SparseProductOps.cpp - numeric phases of products ------------------===//
+//===- SparseProductOps.cpp - sparse Jacobian products --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace bppsa;
 using namespace bppsa::jacobian;
 
 namespace {
-/// A matrix of an op: values, and where they are.
+/// A sparse matrix operand: its values and their positions.
 struct MatrixOperands {
   StringRef name;
   Value values, starts, columns, positions;
@@ -21,7 +21,7 @@ struct MatrixOperands {
 };
 } // namespace
 
-/// Checks that `indices` has rank 1 and, where it is given, the size `expected`.
+/// Checks that `indices`, if present, has rank 1 and the size `expected` unless that is negative.
 static LogicalResult verifyIndices(Operation *op, StringRef what, Value indices, int64_t expected) {
   if (!indices)
     return success();
@@ -33,7 +33,7 @@ static LogicalResult verifyIndices(Operation *op, StringRef what, Value indices,
   return success();
 }
 
-/// Checks one matrix; `values` may be null for that of a result.
+/// Checks one matrix.
 static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
   if (!matrix.starts != !matrix.columns)
     return op->emitOpError() << matrix.name << " needs starts of rows and columns, or neither";
@@ -60,7 +60,7 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
   return success();
 }
 
-/// The written array: exactly one of result and destination must be there.
+/// Returns the type of the written array. Exactly one of result and destination must be present.
 static FailureOr<ShapedType> getWritten(Operation *op, Value destination) {
   if ((op->getNumResults() == 1) == static_cast<bool>(destination)) {
     op->emitOpError("must have either a result or a destination");
@@ -69,7 +69,7 @@ static FailureOr<ShapedType> getWritten(Operation *op, Value destination) {
   return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
 }
 
-/// Checks that arrays of values have one element type and one number of samples.
+/// Checks that all value arrays have the same element type and the same number of samples.
 static LogicalResult verifyAlike(Operation *op, ArrayRef<ShapedType> arrays) {
   int64_t samples = ShapedType::kDynamic;
   for (ShapedType type : arrays) {
@@ -179,7 +179,7 @@ LogicalResult SparseComposeOp::reifyResultShapes(OpBuilder &builder,
   return reifyOnlyShape(*this, getSize, shapes);
 }
 
-/// The elements of a weight are known by number.
+/// The result has a static shape.
 LogicalResult SparseOuterSumOp::reifyResultShapes(OpBuilder &,
                                                   ReifiedRankedShapedTypeDims &shapes) {
   return reifyOnlyShape(*this, [](int64_t) { return OpFoldResult(); }, shapes);

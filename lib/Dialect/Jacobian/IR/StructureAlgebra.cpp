@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a product or a sum of two structured matrices is. Structures without
-// parts are looked up in a table; grids of blocks and sums are taken apart; what
-// no rule keeps is known by its zeros alone.
+// The structure of products and sums of structured matrices. A table has the products of structures
+// without parts; block grids and sums are decomposed. Otherwise only the sparsity pattern is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +16,17 @@ using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::jacobian;
 
-/// Sums with more terms are dense: nothing is gained by their structure.
+/// Sums with more terms become dense: tracking their structure has no benefit.
 static constexpr size_t kMaxTerms = 8;
 
-/// The structures that have no parts come first.
+/// Structures without parts come first in the enum.
 static constexpr unsigned kNumPlainKinds = unsigned(StructureKind::CSR);
 
 static bool isPlain(StructureAttr structure) {
   return unsigned(structure.getKind()) < kNumPlainKinds;
 }
 
-/// The product table: `productTable[lhs][rhs]`.
+/// Looks up `productTable[lhs][rhs]`.
 static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
   constexpr StructureKind Z = StructureKind::Zero, I = StructureKind::Identity,
                           D = StructureKind::Diagonal, F = StructureKind::Dense,
@@ -50,7 +49,7 @@ static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// The structure without parts that says as much as `pattern`, if there is one.
+/// Returns the structure without parts that is equivalent to `pattern`, if any.
 static std::optional<StructureKind> getPlainKind(const SparsityPattern &pattern) {
   if (pattern.isZero())
     return StructureKind::Zero;
@@ -67,8 +66,8 @@ StructureAttr StructureAttr::fromPattern(MLIRContext *context, SparsityPattern p
   return getCSR(PatternAttr::get(context, std::move(pattern)));
 }
 
-/// The pattern of `structure`: in `storage`, where it is not one itself, which may be
-/// large.
+/// Returns the pattern of `structure`. It is computed into `storage` only if the structure has
+/// none, because a pattern may be large.
 static const SparsityPattern &findPattern(StructureAttr structure, int64_t rows, int64_t cols,
                                           SparsityPattern &storage) {
   if (structure.is(StructureKind::CSR))
@@ -81,8 +80,8 @@ static const SparsityPattern &findPattern(StructureAttr structure, int64_t rows,
 // Grids
 //===----------------------------------------------------------------------===//
 
-/// What a grid is that has diagonals along its diagonal and zeros elsewhere;
-/// null for any other grid.
+/// Returns the diagonal structure of a grid with diagonal blocks on its diagonal and zeros
+/// elsewhere; null for any other grid.
 static StructureAttr joinDiagonals(ArrayRef<int64_t> rowSizes, ArrayRef<int64_t> colSizes,
                                    ArrayRef<StructureAttr> parts) {
   StructureAttr result = parts.front();
@@ -108,8 +107,8 @@ StructureAttr StructureAttr::getGrid(ArrayRef<int64_t> rowSizes, ArrayRef<int64_
   return getBlocks(rowSizes, colSizes, parts);
 }
 
-/// `structure` as a grid with the given sizes on both sides: a grid as it is, a
-/// diagonal cut up; null where it is neither.
+/// Splits `structure` into a grid with the given sizes on both sides. A grid is returned unchanged
+/// and a diagonal is split; null for any other structure.
 static StructureAttr cutSquare(StructureAttr structure, ArrayRef<int64_t> sizes) {
   if (structure.is(StructureKind::Blocks))
     return structure;
@@ -122,8 +121,8 @@ static StructureAttr cutSquare(StructureAttr structure, ArrayRef<int64_t> sizes)
   return StructureAttr::getBlocks(sizes, sizes, parts);
 }
 
-/// The product of two structures at least one of which is a grid; null where
-/// they are not cut at the same places.
+/// Returns the product of two structures, at least one of which is a grid; null if their blocks do
+/// not match.
 static StructureAttr multiplyGrids(StructureAttr lhs, StructureAttr rhs) {
   if (!lhs.is(StructureKind::Blocks))
     lhs = cutSquare(lhs, rhs.getRowSizes());
@@ -147,7 +146,7 @@ static StructureAttr multiplyGrids(StructureAttr lhs, StructureAttr rhs) {
   return StructureAttr::getGrid(rows, cols, parts);
 }
 
-/// The sum of two grids that are cut at the same places.
+/// Adds two grids with the same block sizes.
 static StructureAttr addGrids(StructureAttr lhs, StructureAttr rhs) {
   SmallVector<StructureAttr> parts;
   size_t width = lhs.getColSizes().size();
@@ -157,7 +156,7 @@ static StructureAttr addGrids(StructureAttr lhs, StructureAttr rhs) {
   return StructureAttr::getGrid(lhs.getRowSizes(), lhs.getColSizes(), parts);
 }
 
-/// `block` along the diagonal `count` times, or something simpler that it is.
+/// Returns `block` repeated `count` times along the diagonal, or a simpler equivalent.
 static StructureAttr simplifyBlockDiagonal(int64_t count, StructureAttr block) {
   if (count == 1 || block.is(StructureKind::Zero) || block.isDiagonal())
     return block;
@@ -168,7 +167,7 @@ static StructureAttr simplifyBlockDiagonal(int64_t count, StructureAttr block) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// The terms of a sum, none for zero, one for anything else.
+/// Returns the terms of a sum, no term for zero, or `structure` itself.
 static SmallVector<StructureAttr> getTerms(StructureAttr structure) {
   if (structure.is(StructureKind::Sum))
     return llvm::to_vector(structure.getParts());
@@ -177,12 +176,12 @@ static SmallVector<StructureAttr> getTerms(StructureAttr structure) {
   return {structure};
 }
 
-/// Whether `structure` says nothing but where zeros are.
+/// Returns true if `structure` is fully described by its pattern.
 static bool isKnownByZeros(StructureAttr structure) {
   return structure.isDiagonal() || structure.getKind() >= StructureKind::CSR;
 }
 
-/// One structure for the sum of two terms; null where both have to be kept.
+/// Returns one structure for the sum of two terms; null if both must be kept.
 static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols) {
   MLIRContext *context = lhs.getContext();
   if (lhs.is(StructureKind::Dense) || rhs.is(StructureKind::Dense))
@@ -200,8 +199,8 @@ static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t ro
   if (isKnownByZeros(lhs) && isKnownByZeros(rhs))
     return StructureAttr::fromPattern(
         context, lhs.computePattern(rows, cols).unite(rhs.computePattern(rows, cols)));
-  // A scaled or shared matrix covers every element, but keeps its shape beside
-  // a diagonal only: a recurrent cell's gates.
+  // A scaled or shared matrix covers every element. Its structure is worth keeping only in a sum
+  // with a diagonal, as in the gates of a recurrent cell.
   if ((isKnownByZeros(lhs) && !lhs.isDiagonal()) || (isKnownByZeros(rhs) && !rhs.isDiagonal()))
     return StructureAttr::get(context, StructureKind::Dense);
   return {};
@@ -210,7 +209,7 @@ static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t ro
 StructureAttr StructureAttr::sum(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols) {
   SmallVector<StructureAttr> terms = getTerms(lhs);
   for (StructureAttr term : getTerms(rhs)) {
-    // What two terms merge to may merge with a third.
+    // A merged term may merge with another term.
     for (size_t i = 0; i < terms.size();) {
       StructureAttr merged = mergeTerms(terms[i], term, rows, cols);
       if (merged) {
@@ -263,8 +262,7 @@ StructureAttr StructureAttr::simplify(int64_t rows, int64_t cols) const {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Whether the product with `rhs` may leave `lhs` or the other way round as it
-/// is.
+/// Returns true for zero and identity, whose products need no computation.
 static bool isTrivialFactor(StructureAttr structure) {
   return structure.is(StructureKind::Zero) || structure.is(StructureKind::Identity);
 }
@@ -293,7 +291,7 @@ StructureAttr StructureAttr::product(StructureAttr lhs, StructureAttr rhs, int64
                                  product(lhs.getParts().front(), rhs.getParts().front(),
                                          rows / lhs.getCount(), inner / lhs.getCount(),
                                          cols / lhs.getCount()));
-  // Scaling rows or columns keeps zeros where they are, but no two blocks equal.
+  // Scaling rows or columns preserves the zeros, but repeated blocks are no longer equal.
   for (auto [factor, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)})
     if (factor.is(StructureKind::Diagonal))
       return other.is(StructureKind::CSR) ? other.simplify(rows, cols)

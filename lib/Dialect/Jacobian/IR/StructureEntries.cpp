@@ -1,4 +1,4 @@
-//===- StructureEntries.cpp - what structures say of entries --------------===//
+//===- StructureEntries.cpp - entries of structures -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The points of a convolution with many channels are far more than its distinct
-// rows. Loops that never meet in one index of an array are independent, so the
-// pattern is a product of small relations: of a 2-D convolution one of the rows
-// of the image, one of its columns, and all pairs of channels. Only these are
-// enumerated; rows of the pattern are put together from them, each distinct row
-// once.
+// A convolution with many channels has far more points than distinct rows. Loops that never occur
+// in the same array index are independent, so the pattern is a product of small relations. A 2-D
+// convolution has one relation for the image rows, one for the image columns and one for all pairs
+// of channels. Only these relations are enumerated; each distinct row of the pattern is composed
+// from them once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +18,7 @@
 using namespace bppsa;
 using namespace mlir;
 
-/// Whether `loop` indexes one dimension of `map` alone, and nothing else.
+/// Returns true if `loop` is exactly one index of `map` and occurs in no other index.
 static bool indexesOneDimension(AffineMap map, unsigned loop) {
   AffineExpr expr = getAffineDimExpr(loop, map.getContext());
   return llvm::count(map.getResults(), expr) == 1 &&
@@ -32,7 +31,7 @@ bool bppsa::isPerSample(const LoopNest &nest, AffineMap operand, AffineMap resul
                               indexesOneDimension(result, *nest.sampleLoop));
 }
 
-/// Fills `relation.offsets`. False where a map leaves its array.
+/// Fills `relation.offsets`. Returns false if a map is out of bounds.
 static bool enumerateRelation(AccessRelation &relation, ArrayRef<int64_t> extents,
                               int64_t numCols) {
   AccessRelationIndex index(relation);
@@ -48,7 +47,8 @@ static bool enumerateRelation(AccessRelation &relation, ArrayRef<int64_t> extent
   return true;
 }
 
-/// The sums of one offset of each relation, for the given class of each.
+/// Computes all sums of one offset per relation, where `classes` selects the offsets of each
+/// relation.
 static void combineOffsets(ArrayRef<AccessRelation> relations, ArrayRef<int32_t> classes,
                            std::vector<int32_t> &row) {
   row.assign(1, 0);
@@ -84,7 +84,7 @@ std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
     if (!enumerateRelation(relation, nest.extents, numCols))
       return std::nullopt;
 
-  // There are no more combinations of classes than rows.
+  // There are at most as many combinations of classes as rows.
   int64_t numClasses = 1;
   for (const AccessRelation &relation : relations)
     numClasses *= relation.offsets.getNumClasses();

@@ -12,20 +12,20 @@
 
 namespace bppsa {
 
-/// One index of one sample of an array: how it follows from the loops, its
-/// size and the distance of neighbours in row-major order.
+/// One index of an array, without the sample dimension: its expression in the loop indices, its
+/// size and its row-major stride.
 struct ArrayCoordinate {
   mlir::AffineExpr expr;
   int64_t size;
   int64_t stride;
 };
 
-/// The coordinates of one sample of `access`. None where the array is too big.
+/// Returns the coordinates of one sample of `access`, or nullopt if the array is too large.
 std::optional<llvm::SmallVector<ArrayCoordinate>>
 getCoordinates(const LoopNest &nest, const ArrayAccess &access, int64_t &numElements);
 
-/// The part of a pattern that one set of loops decides: for each combination of
-/// `rows` the offsets that `cols` add to the column.
+/// The part of a pattern that one set of loops determines: for each combination of `rows`, the
+/// offsets that `cols` adds to the column.
 struct AccessRelation {
   llvm::SmallVector<unsigned> loops;
   llvm::SmallVector<ArrayCoordinate> rows, cols;
@@ -33,17 +33,18 @@ struct AccessRelation {
   SparsityPattern offsets;
 };
 
-/// The sets of loops that meet in an index of an array, with their coordinates.
-/// Constant indices form a set without loops.
+/// Partitions the loops into sets that share no array index, and returns the coordinates of each
+/// set. Constant indices form a set without loops.
 std::vector<AccessRelation> splitLoops(const LoopNest &nest, llvm::ArrayRef<ArrayCoordinate> rows,
                                        llvm::ArrayRef<ArrayCoordinate> cols);
 
-/// The places of a relation's entries.
+/// Computes the positions of the entries of a relation.
 struct AccessRelationIndex {
   explicit AccessRelationIndex(const AccessRelation &relation);
-  /// The combination of the rows at a point; none where one leaves its array.
+  /// Returns the index of the combination of rows at `point`, or nullopt if it is out of bounds.
   std::optional<int64_t> getRow(llvm::ArrayRef<int64_t> point) const;
-  /// What the columns add to the column of the pattern.
+  /// Returns the offset that `point` adds to the column of the pattern, or nullopt if it is out of
+  /// bounds.
   std::optional<int64_t> getCol(llvm::ArrayRef<int64_t> point) const;
 
   const AccessRelation &relation;
@@ -51,12 +52,12 @@ struct AccessRelationIndex {
   llvm::SmallVector<int64_t> rowWeights, colWeights;
 };
 
-/// Steps `point` over the box of `extents` along `loops`, the last one fastest.
+/// Advances `point` along `loops` within `extents`, the last loop fastest. Returns false after the
+/// last point.
 bool advancePoint(llvm::MutableArrayRef<int64_t> point, llvm::ArrayRef<unsigned> loops,
                   llvm::ArrayRef<int64_t> extents);
 
-/// The combination of the rows of `relation` at row number `row` of the whole
-/// pattern.
+/// Returns the combination of the rows of `relation` for row `row` of the whole pattern.
 int64_t getLocalRow(const AccessRelation &relation, int64_t row);
 
 } // namespace bppsa

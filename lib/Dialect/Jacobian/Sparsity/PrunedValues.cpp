@@ -1,4 +1,4 @@
-//===- PrunedValues.cpp - patterns without entries that are zero -----------===//
+//===- PrunedValues.cpp - patterns of pruned factors ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,8 +19,8 @@ struct LinearIndex {
 };
 } // namespace
 
-/// The element that one sample of an array is indexed with, as a linear function
-/// of the loops. None where it is no such function.
+/// Returns the row-major index into one sample of an array as a linear function of the loops, or
+/// nullopt if it is not linear or may be out of bounds.
 static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coordinates,
                                                  ArrayRef<int64_t> extents) {
   LinearIndex index;
@@ -37,7 +37,7 @@ static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coord
     AffineMap map = AffineMap::get(extents.size(), 0, coordinate.expr);
     SmallVector<int64_t> point(extents.size(), 0);
     int64_t constant = map.compose(point)[0];
-    // The extremes over the box tell whether the index stays inside.
+    // The minimum and maximum over the iteration space determine if the index is in bounds.
     int64_t least = constant, most = constant;
     index.constant += constant * coordinate.stride;
     for (auto [loop, extent] : llvm::enumerate(extents)) {
@@ -55,13 +55,13 @@ static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coord
 }
 
 namespace {
-/// An entry with the element that holds its value.
+/// An entry and the element of its value.
 struct SharedEntry {
   int32_t row, col, source;
 };
 } // namespace
 
-/// Sorts `entries` by row and column. False where an entry occurs twice.
+/// Sorts `entries` by row and column. Returns false if an entry occurs twice.
 static bool sortEntries(std::vector<SharedEntry> &entries, int64_t numRows) {
   std::vector<int64_t> next(numRows + 1, 0);
   for (const SharedEntry &entry : entries)
@@ -119,7 +119,7 @@ std::optional<SharedValues> bppsa::getPrunedValues(const LoopNest &nest, const A
   auto rowIndex = getLinearIndex(*rows, extents), colIndex = getLinearIndex(*cols, extents);
   if (!rowIndex || !colIndex)
     return std::nullopt;
-  // The loops that choose the element, and those that repeat it.
+  // Loops that index the factor, and loops that reuse its elements.
   SmallVector<unsigned> choosing, repeating;
   for (AffineExpr expr : factor.map.getResults())
     choosing.push_back(cast<AffineDimExpr>(expr).getPosition());

@@ -1,4 +1,4 @@
-//===- SharedValues.cpp - entries of patterns that share values ------------===//
+//===- SharedValues.cpp - patterns with shared values ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,21 +13,21 @@ using namespace bppsa;
 using namespace mlir;
 
 namespace {
-/// A relation whose entries name elements of a factor: for each combination of
-/// the rows the offsets of its entries in the result, and in the factor.
+/// A relation whose entries refer to elements of a factor: for each combination of rows, the
+/// offsets of its entries in the result and in the factor.
 struct ValuedRelation {
   struct Entry {
     int32_t col, source;
   };
   std::vector<std::vector<Entry>> entries;
-  /// Combinations with equal numbers have the same entries, but that those in
-  /// the factor lie `bases` further on.
+  /// Combinations of the same class have the same entries, except that their factor offsets are
+  /// shifted by `bases`.
   std::vector<int32_t> classes, bases;
 };
 } // namespace
 
-/// The entries of `relation`, where the loops of `factor` have the given
-/// distances. None where an entry has several sources or a map leaves its array.
+/// Enumerates the entries of `relation`; `distances` has the strides of the loops in the factor.
+/// Returns nullopt if an entry has several sources or a map is out of bounds.
 static std::optional<ValuedRelation> enumerateValues(const AccessRelation &relation,
                                                      ArrayRef<int64_t> extents,
                                                      ArrayRef<int64_t> distances) {
@@ -62,7 +62,7 @@ static std::optional<ValuedRelation> enumerateValues(const AccessRelation &relat
   return result;
 }
 
-/// The sums of one entry of each relation, for the given row of each, by column.
+/// Computes all sums of one entry per relation for the given rows, sorted by column.
 static std::vector<ValuedRelation::Entry> combineValues(ArrayRef<ValuedRelation> relations,
                                                         ArrayRef<int64_t> rows) {
   std::vector<ValuedRelation::Entry> sums = {{0, 0}}, previous;

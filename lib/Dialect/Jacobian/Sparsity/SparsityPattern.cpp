@@ -1,4 +1,4 @@
-//===- SparsityPattern.cpp - zero patterns known at compile time ----------===//
+//===- SparsityPattern.cpp - compile-time sparsity patterns ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ PatternBuilder::PatternBuilder(int64_t rows, int64_t cols) {
 
 int32_t PatternBuilder::addRow(ArrayRef<int32_t> cols) {
   uint64_t hash = llvm::hash_combine_range(cols.begin(), cols.end());
-  // The two largest numbers mark empty places of the map.
+  // The shift avoids the two largest keys, which DenseMap reserves.
   auto [last, isNew] = lastOfHash.try_emplace(hash >> 1, -1);
   int32_t index = last->second;
   while (index >= 0 && pattern.getClass(index) != cols)
@@ -54,7 +54,7 @@ SparsityPattern PatternBuilder::take() { return std::move(pattern); }
 // Construction
 //===----------------------------------------------------------------------===//
 
-/// A pattern whose rows all have the given columns.
+/// Returns a pattern in which every row has the given columns.
 static SparsityPattern repeatRow(int64_t rows, int64_t cols, ArrayRef<int32_t> row) {
   PatternBuilder builder(rows, cols);
   for (int64_t i = 0, index = 0; i < rows; ++i)
@@ -171,7 +171,7 @@ SparsityPattern SparsityPattern::fromDense(int64_t rows, int64_t cols, ArrayRef<
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 bool SparsityPattern::contains(int64_t row, int32_t col) const {
@@ -192,7 +192,7 @@ bool SparsityPattern::isIdentity() const {
   return true;
 }
 
-/// The number of rows of each class.
+/// Returns the number of rows in each class.
 static std::vector<int64_t> countClasses(const SparsityPattern &pattern) {
   std::vector<int64_t> counts(pattern.getNumClasses(), 0);
   for (int32_t index : pattern.getRowClasses())
@@ -232,8 +232,8 @@ llvm::hash_code bppsa::hash_value(const SparsityPattern &pattern) {
 //===----------------------------------------------------------------------===//
 
 SparsityPattern SparsityPattern::transpose() const {
-  // Columns that occur in the same classes are equal rows of the result: first
-  // transpose the matrix of classes, then expand each distinct row of it.
+  // Columns that occur in the same classes become equal rows. Transpose the matrix of classes
+  // first, then expand each distinct row.
   std::vector<std::pair<int32_t, int32_t>> entries;
   entries.reserve(columns.size());
   for (int32_t index = 0; index < getNumClasses(); ++index)

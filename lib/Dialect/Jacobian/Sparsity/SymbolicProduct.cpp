@@ -1,13 +1,12 @@
-//===- SymbolicProduct.cpp - products of zero patterns --------------------===//
+//===- SymbolicProduct.cpp - products of sparsity patterns ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A row of the product is the union of those distinct rows of the right factor
-// that the row of the left factor touches. Most rows of a chain of layers touch
-// the same ones as a row before, so that unions are looked up first; what is
-// left is formed in a set of bits.
+// A row of the product is the union of the distinct rows of the right factor that the row of the
+// left factor references. Most rows of a chain of layers reference the same set as an earlier row,
+// so unions are cached. New unions are computed in a bit set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +20,7 @@ using namespace bppsa;
 using llvm::ArrayRef;
 
 namespace {
-/// A set of columns that can be read in ascending order.
+/// A set of columns that can be enumerated in ascending order.
 class ColumnSet {
 public:
   explicit ColumnSet(int64_t cols) : words((cols + 63) / 64, 0) {}
@@ -29,14 +28,14 @@ public:
   void insert(ArrayRef<int32_t> cols) {
     if (cols.empty())
       return;
-    // Ascending columns: the ends bound all words.
+    // The columns ascend, so the first and last columns bound the range of words.
     first = std::min<size_t>(first, cols.front() / 64);
     last = std::max<size_t>(last, cols.back() / 64);
     for (int32_t col : cols)
       words[col / 64] |= uint64_t(1) << (col % 64);
   }
 
-  /// Inserts a set that `words` holds.
+  /// Inserts a set given as words.
   void insert(ArrayRef<uint64_t> other) {
     for (size_t i = 0; i < words.size(); ++i)
       words[i] |= other[i];
@@ -46,7 +45,7 @@ public:
 
   size_t getNumWords() const { return words.size(); }
 
-  /// Moves all columns to `result`, and empties the set.
+  /// Moves all columns to `result` in ascending order and clears the set.
   void drainTo(std::vector<int32_t> &result) {
     result.clear();
     for (size_t i = first; i < words.size() && i <= last; ++i) {
@@ -73,7 +72,7 @@ int64_t bppsa::countMultiplyAdds(const SparsityPattern &lhs, const SparsityPatte
 }
 
 namespace {
-/// Inserts rows of a pattern in a set: long ones word by word.
+/// Inserts rows of a pattern into a set; long rows are inserted word by word.
 class RowInserter {
 public:
   explicit RowInserter(const SparsityPattern &pattern)
@@ -94,12 +93,12 @@ public:
 
 private:
   const SparsityPattern &pattern;
-  /// Of each class that was inserted so; empty for others.
+  /// The bit set of each class that was inserted by words; empty for other classes.
   std::vector<std::vector<uint64_t>> words;
 };
 } // namespace
 
-/// For each class of `lhs` the classes of `rhs` that it touches, as a pattern.
+/// Returns, as a pattern, the classes of `rhs` that each class of `lhs` references.
 static SparsityPattern getTouchedClasses(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   PatternBuilder builder(lhs.getNumClasses(), rhs.getNumClasses());
   std::vector<int32_t> lastSeen(rhs.getNumClasses(), -1), touched;
@@ -163,7 +162,7 @@ std::optional<ProductSchedule> bppsa::scheduleProduct(const SparsityPattern &lhs
   schedule.rhsEntries.resize(numPairs);
   std::vector<int64_t> next(product.getNumCols(), 0);
   for (int64_t row = 0; row < lhs.getNumRows(); ++row) {
-    // Count the summands of each entry, then write them where they belong.
+    // Count the terms of each entry, then write them at the resulting offsets.
     for (int32_t inner : lhs.getRow(row))
       for (int32_t col : rhs.getRow(inner))
         ++next[col];

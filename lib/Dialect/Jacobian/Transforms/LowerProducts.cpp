@@ -1,4 +1,4 @@
-//===- LowerProducts.cpp - Jacobians as arrays ----------------------------===//
+//===- LowerProducts.cpp - lower Jacobians to arrays ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,13 +17,13 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A Jacobian as arrays: the operands that stand for it in `jacobian.sparse_compose`.
+/// A Jacobian as arrays: its operands in `jacobian.sparse_compose`.
 struct MatrixArrays {
-  /// `[N]`, or `[N, B]` where every sample has its own.
+  /// `[N]`, or `[N, B]` if each sample has its own values.
   Value values;
-  /// Null where every element is possible.
+  /// Null for a dense pattern.
   Value starts, columns;
-  /// Null where entry e is element e.
+  /// Null if entry e is element e of `values`.
   Value positions;
 };
 
@@ -37,16 +37,16 @@ public:
 
 private:
   Value createIndices(ArrayRef<int32_t> indices);
-  /// The starts of rows and the columns of entries; none of a dense pattern.
+  /// Sets the row starts and the columns of the entries, except for a dense pattern.
   void addIndices(jacobian::MatrixType type, MatrixArrays &arrays);
-  /// The cotangent `[B, N]` with samples side by side.
+  /// Returns the transposed cotangent, `[N, B]`.
   Value getSideBySide(Value cotangent);
   Value multiplyElements(Value lhs, Value rhs);
 
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   llvm::DenseMap<Value, MatrixArrays> matrices;
-  /// Cotangents that products have made with samples side by side.
+  /// The transposed, `[N, B]` form of each known cotangent.
   llvm::DenseMap<Value, Value> sideBySide;
 };
 } // namespace
@@ -146,7 +146,8 @@ void ProductLowering::lower(jacobian::ApplyOp op) {
   op.getResult().replaceAllUsesWith(back);
 }
 
-/// The first op of `function` that needs a Jacobian this pass does not make.
+/// Returns the first operation of `function` that uses a Jacobian not created by a supported
+/// operation.
 static Operation *findUnknownJacobian(func::FuncOp function) {
   Operation *found = nullptr;
   function.walk([&](Operation *op) {

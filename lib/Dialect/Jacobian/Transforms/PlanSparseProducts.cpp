@@ -1,4 +1,4 @@
-//===- PlanSparseProducts.cpp - storage of products of Jacobians ----------===//
+//===- PlanSparseProducts.cpp - storage of Jacobian products --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,9 +27,9 @@ static jacobian::MatrixType withStructure(jacobian::MatrixType type,
 }
 
 namespace {
-/// The memory of the Jacobians of a function.
+/// The memory for the Jacobians of a function.
 struct JacobianMemory {
-  /// Indices, and values that all samples share; values of one sample.
+  /// Bytes of indices and shared values, and bytes of values per sample.
   int64_t sharedBytes = 0, sampleBytes = 0;
 
   int64_t getBytes(int64_t batch) const { return sharedBytes + batch * sampleBytes; }
@@ -63,7 +63,7 @@ private:
   void plan(jacobian::ComposeOp compose);
   void count(jacobian::AssembleOp assemble);
   void count(jacobian::ComposeOp compose);
-  /// Adds the indices of `type`, which equal patterns share.
+  /// Adds the indices of `type`. Equal patterns share their indices.
   void countIndices(jacobian::MatrixType type);
 
   JacobianMemory memory;
@@ -87,7 +87,7 @@ void PlanSparseProductsPass::plan(jacobian::ComposeOp compose) {
       second.getRows(), second.getCols(), first.getRows(), first.getCols(), pattern.getNumEntries(),
       density, countMultiplyAdds(second.computePattern(), first.computePattern()),
       4 * pattern.getNumEntries());
-  // Only products know how to read a product that is stored in another way.
+  // Only products can read a product in a storage format other than its structure.
   bool isInternal =
       llvm::all_of(compose->getUsers(), llvm::IsaPred<jacobian::ComposeOp, jacobian::ApplyOp>);
   bool fillsIn =

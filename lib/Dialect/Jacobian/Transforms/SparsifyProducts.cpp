@@ -1,4 +1,4 @@
-//===- SparsifyProducts.cpp - pruned layers by their nonzeros -------------===//
+//===- SparsifyProducts.cpp - sparse products of pruned layers ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,22 +24,24 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The matrix of a linear operation: rows are elements of its result, columns those of `operand`.
+/// The matrix of a linear operation: rows are the elements of its result, columns are the elements
+/// of `operand`.
 struct SparseProduct {
   linalg::GenericOp op;
   Value operand, weights;
   SparsityPattern pattern;
-  /// For each entry, row by row, the element of `weights` that it is.
+  /// For each entry, row by row, the index of its value in `weights`.
   std::vector<int32_t> positions;
 };
 } // namespace
 
-/// Whether arguments of `function` have elements that stay zero.
+/// Returns true if some argument of `function` has elements that stay zero.
 static bool hasPrunedArguments(func::FuncOp function) {
   return llvm::any_of(function.getArguments(), [](Value value) { return getNonzeros(value); });
 }
 
-/// `values` of the entries of the transposed matrix, in the order of those of the matrix.
+/// Reorders `values` from the entry order of the transposed matrix to the entry order of the
+/// matrix.
 static std::vector<int32_t> transposeEntries(const SparsityPattern &transposed,
                                              const SparsityPattern &pattern,
                                              ArrayRef<int32_t> values) {
@@ -54,15 +56,15 @@ static std::vector<int32_t> transposeEntries(const SparsityPattern &transposed,
   return found;
 }
 
-/// Whether `value` holds zeros.
+/// Returns true if `value` is filled with zeros.
 static bool isZero(Value value) {
   auto fill = value.getDefiningOp<linalg::FillOp>();
   Value element = fill ? fill.getInputs().front() : value;
   return matchPattern(element, m_AnyZeroFloat());
 }
 
-/// Whether `op`, which a link takes in, has zeros where it has no elements of `operand`: the matrix
-/// tells nothing of other constants.
+/// Returns true if all elements of the result of `op` that do not come from `operand` are zero. The
+/// matrix cannot represent other constants.
 static bool fillsWithZeros(Operation *op, Value operand) {
   if (auto pad = dyn_cast<tensor::PadOp>(op)) {
     Value padding = pad.getConstantPaddingValue();
@@ -74,7 +76,7 @@ static bool fillsWithZeros(Operation *op, Value operand) {
              tensor::CastOp>(op);
 }
 
-/// The product that `op` is with pruned weights; nothing where it is none.
+/// Returns the product with pruned weights that `op` computes, or nullopt if it computes none.
 static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const SampleAxes &axes) {
   if (!op.hasPureTensorSemantics() || !addsProducts(op) ||
       llvm::none_of(op.getDpsInputs(), [](Value input) { return getNonzeros(input); }))
@@ -98,7 +100,8 @@ static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const Samp
   return product;
 }
 
-/// The multiply-adds of `op` for each sample. Only the extent of samples may be dynamic.
+/// Returns the multiply-adds of `op` per sample. Only the extent of the sample dimension may be
+/// dynamic.
 static int64_t countMultiplyAdds(linalg::GenericOp op) {
   int64_t count = 1;
   for (int64_t extent : op.getStaticLoopRanges())
@@ -107,7 +110,7 @@ static int64_t countMultiplyAdds(linalg::GenericOp op) {
   return count;
 }
 
-/// Applies the matrix of `product` in the place of its operation.
+/// Replaces the operation of `product` with an application of its matrix.
 static void replace(const SparseProduct &product) {
   linalg::GenericOp op = product.op;
   OpBuilder builder(op);
@@ -156,7 +159,7 @@ struct SparsifyProductsPass : public bppsa::impl::SparsifyProductsBase<SparsifyP
   }
 
 private:
-  /// Whether few enough multiply-adds are left without zeros, with a remark.
+  /// Returns true if the product has few enough multiply-adds without the zeros. Emits a remark.
   bool isWanted(const SparseProduct &product) {
     auto options = remark::RemarkOpts::name("SparsifyProducts")
                        .category("products")

@@ -4,11 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The structure of the transposed Jacobian of an operation, found in the
-// operation itself: in the indexing maps of a loop nest, in the slices of a
-// tensor. Nothing here is about one kind of layer. A zero that is known is
-// guaranteed; elements that happen to be zero stay. `inferStepJacobian` does the
-// same for time loops.
+// Infers the structure of the transposed Jacobian of an operation from the operation itself, such
+// as its indexing maps or slice offsets. No rule is specific to a type of layer. Only guaranteed
+// zeros count as zeros; elements may also be zero by chance. `inferStepJacobian` is the counterpart
+// for time loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,39 +21,36 @@
 
 namespace bppsa {
 
-/// The dimension of a value that samples run along; none where the value does
-/// not depend on samples.
+/// The sample dimension of each value that depends on samples.
 using SampleAxes = llvm::DenseMap<mlir::Value, int64_t>;
 
-/// The dimension of the result number `result` of `op` that samples run along,
-/// given those of its operands. None where no operand depends on samples;
-/// failure, with the reason in `why`, where samples mix or no rule is known.
+/// Returns the sample dimension of `result`, given the sample dimensions of the operands. Returns
+/// nullopt if no operand depends on samples. Fails and sets `why` if samples mix or no rule is
+/// known.
 llvm::FailureOr<std::optional<int64_t>> inferSampleAxis(mlir::OpResult result,
                                                         const SampleAxes &axes, std::string &why);
 
-/// The transposed Jacobian of `result` with respect to `operand`, which depend
-/// on samples along the given dimensions: rows are the elements of one sample of
-/// `operand` in row-major order, columns those of `result`. It has a batch
-/// where its values differ between samples. Null, with the reason in `why`,
-/// where no structure is known.
-///
-/// `operand` is an operand of the operation, or a tensor that its body reads.
+/// Returns the type of the transposed Jacobian of `result` with respect to `operand`, whose sample
+/// dimensions are in `axes`. `operand` is an operand of the operation or a tensor that its body
+/// reads. Rows are the elements of one sample of `operand`, columns are the elements of one sample
+/// of `result`, both in row-major order. The type has a batch if the values differ between samples.
+/// Returns null and sets `why` if no structure is known.
 jacobian::MatrixType inferJacobian(mlir::OpResult result, mlir::Value operand,
                                    const SampleAxes &axes, std::string &why);
 
-/// Is told of every Jacobian that was found, or why none was (with a null type).
+/// Called with every Jacobian that was found, or with a null type and the reason if none was found.
 using StructureReport =
     llvm::function_ref<void(mlir::Operation *op, jacobian::MatrixType type, llvm::StringRef why)>;
 
-/// The dimensions that samples run along in a graph. Arguments with `bppsa.input` have samples
-/// along `bppsa.batch_axis`; where none has that attribute, along `batchAxis`.
+/// Returns the sample dimensions of all values of a graph. Arguments with `bppsa.input` use their
+/// `bppsa.batch_axis`, or `batchAxis` if no argument has that attribute.
 SampleAxes findSampleAxes(mlir::FunctionOpInterface function, int64_t batchAxis);
 
-/// Gives `op` its `jacobian.operands`, if its result depends on samples.
+/// Attaches `jacobian.operands` to `op` if its result depends on samples.
 void annotateStructure(mlir::Operation *op, const SampleAxes &axes);
 
-/// Gives every operation of a graph that depends on samples its `jacobian.operands`. Returns what
-/// `findSampleAxes` does.
+/// Attaches `jacobian.operands` to every operation of a graph that depends on samples. Returns the
+/// result of `findSampleAxes`.
 SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,
                                   StructureReport report);
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which operations of a graph are the links of a chain. The plan evaluator, the
-// report and differentiation ask here, so that they tell of the same links.
+// Finds the operations of a graph that form the links of a chain. The plan evaluator, the report
+// and differentiation share this analysis, so they agree on the links.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,52 +16,54 @@
 
 namespace bppsa {
 
-/// An operation of a graph, and the only operand through which cotangents leave it.
+/// An operation of a graph, and the only operand that receives a cotangent from it.
 struct Layer {
   mlir::Operation *op;
   mlir::Value operand;
   jacobian::MatrixType type;
 };
 
-/// A link of a chain: an operation whose transposed Jacobian is no identity, with the padding or
-/// the slices before it where it takes them in, as a convolution or a pool does.
+/// A link of a chain: an operation whose transposed Jacobian is not an identity. A convolution or
+/// pooling operation absorbs the padding and slices of its input.
 struct LayerLink {
-  /// The operation alone.
+  /// The operation itself.
   Layer layer;
-  /// Operations whose Jacobian is an identity, in the order in which cotangents pass them before
-  /// they reach `layer`: biases, reshapes.
+  /// Operations with an identity Jacobian, such as biases and reshapes, in the order in which
+  /// cotangents pass through them before they reach `layer`.
   llvm::SmallVector<Layer> entering;
-  /// What the link takes in, in the same order after `layer`.
+  /// Operations that the link absorbs, in the order in which cotangents pass through them after
+  /// `layer`.
   llvm::SmallVector<Layer> takenIn;
-  /// Where cotangents leave the link, and its transposed Jacobian: those of `layer` but for what
-  /// the link takes in.
+  /// The operand that receives the cotangent of the link, and the transposed Jacobian of the link.
+  /// These are the operand and the type of `layer` unless the link absorbs other operations.
   mlir::Value operand;
   jacobian::MatrixType type;
-  /// For each element of one sample of `operand` that of the layer's own operand that it is, -1
-  /// where it is cut off; empty where the link takes nothing in.
+  /// For each element of one sample of `operand`, the corresponding element of the operand of
+  /// `layer`, or -1 if it is cut off. Empty if the link absorbs no operation.
   std::vector<int32_t> rows;
 
   mlir::Operation *getOp() const { return layer.op; }
 };
 
-/// A part of a graph through which cotangents have one way.
+/// A part of a graph with a single path for cotangents.
 struct LayerChain {
-  /// In the order in which cotangents reach them; none is an identity.
+  /// The links in the order in which cotangents reach them. None is an identity.
   llvm::SmallVector<LayerLink, 0> links;
-  /// Why the chain does not begin earlier and not end later; empty at an argument.
+  /// The reasons why the chain does not begin earlier or end later; empty at an argument.
   std::string begins, ends;
 };
 
-/// The link that ends with `result`, whoever else reads its operands; gives its operations their
-/// `jacobian.operands`. Nothing where cotangents leave through no operand or several.
+/// Returns the link that ends with `result`, regardless of other users of its operands, and
+/// attaches `jacobian.operands` to its operations. Returns nullopt if not exactly one operand
+/// receives a cotangent.
 std::optional<LayerLink> findLayerLink(mlir::OpResult result, const SampleAxes &axes);
 
-/// Is told of an operation that is no link of a chain though its structure is known, and why.
+/// Called for each operation that is not a link although its structure is known, with the reason.
 using ObstacleReport = llvm::function_ref<void(mlir::Operation *op, llvm::StringRef why)>;
 
-/// The longest such parts of `function`, of at least two links, by the structure that
-/// `annotateGraphStructure` found. They are cut where a value has several users with structure or
-/// an operation several such operands, and where the values of a Jacobian are not known.
+/// Returns the maximal chains of at least two links in `function`, using the structure found by
+/// `annotateGraphStructure`. A chain ends at a value with several users with structure, at an
+/// operation with several operands with structure, and at a Jacobian whose values are not known.
 std::vector<LayerChain> findLayerChains(mlir::FunctionOpInterface function, ObstacleReport report);
 
 } // namespace bppsa

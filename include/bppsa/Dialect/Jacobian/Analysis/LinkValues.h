@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the possible nonzeros of the transposed Jacobian of an operation are: the
-// numeric side of JacobianStructure.h.
+// The values of the possible nonzeros of transposed Jacobians. JacobianStructure.h has their
+// positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,43 +16,44 @@
 
 namespace bppsa {
 
-/// The entries of a transposed Jacobian, row by row.
+/// The values of the entries of a transposed Jacobian, row by row.
 struct LinkValues {
   enum class Kind {
-    /// Every entry is one: elements are moved or added.
+    /// Every entry is one: the operation moves or adds elements.
     Ones,
-    /// A diagonal: what the derivative of the operation makes of a cotangent of ones.
+    /// The Jacobian is diagonal. Its entries are the VJP of the operation applied to a cotangent of
+    /// ones.
     Slopes,
     /// Entry e is element `sources[e]` of `factor`.
     Shared,
-    /// Entry e is one where `choice` holds `sources[e]` at element `columns[e]` of the
-    /// sample, and zero elsewhere.
+    /// Entry e is one if `choice` has the value `sources[e]` at element `columns[e]` of the sample,
+    /// else zero.
     Choice
   };
 
   Kind kind = Kind::Ones;
-  /// Of the kinds `Shared` and `Choice`.
+  /// Used by `Shared` and `Choice`.
   mlir::Value factor, choice;
   std::vector<int32_t> sources, columns;
 
-  /// The entries of the rows `rows` of a matrix with the pattern `pattern` and these entries, in
-  /// the new order; negative rows are empty.
+  /// Returns the entries of the given rows in the given order. `pattern` is the pattern of the
+  /// whole matrix. Negative rows are empty.
   LinkValues selectRows(const SparsityPattern &pattern, llvm::ArrayRef<int32_t> rows) const;
 };
 
-/// What the entries are that `findLinkValues` finds, without making them.
+/// Like `findLinkValues`, but determines only the kind of the entries.
 std::optional<LinkValues::Kind> findLinkKind(mlir::OpResult result, mlir::Value operand,
                                              jacobian::MatrixType type, const SampleAxes &axes,
                                              std::string &why);
 
-/// The entries of the Jacobian of type `type` that `inferJacobian` found for these
-/// operands. None, with the reason in `why`, where they are not known.
+/// Returns the entries of the Jacobian of type `type` that `inferJacobian` returned for the same
+/// arguments. Returns nullopt and sets `why` if they are not known.
 std::optional<LinkValues> findLinkValues(mlir::OpResult result, mlir::Value operand,
                                          jacobian::MatrixType type, const SampleAxes &axes,
                                          std::string &why);
 
-/// Which elements of `factor`, a parameter of a function, may differ from zero: the
-/// attribute `bppsa.nonzeros` of its argument. Null without one.
+/// Returns the attribute `bppsa.nonzeros` of the function argument `factor`: a mask of the elements
+/// that may be nonzero. Null if the argument has no such attribute.
 mlir::DenseElementsAttr getNonzeros(mlir::Value factor);
 
 } // namespace bppsa

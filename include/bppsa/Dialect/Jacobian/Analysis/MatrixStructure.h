@@ -1,13 +1,12 @@
-//===- MatrixStructure.h - what costs depend on of a matrix -----*- C++ -*-===//
+//===- MatrixStructure.h - matrix structure for cost models -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What a cost model knows of a transposed Jacobian, of a product of some, or of
-// a cotangent (a matrix of one column): its structure and sizes, and whether all
-// samples of a batch share it. It has no values. Here entries are counted; what a
-// product is says `jacobian::StructureAttr::product`.
+// The structure and size of a transposed Jacobian, a product of Jacobians, or a cotangent (a matrix
+// of one column), and whether all samples of a batch share it. Cost models count entries with it;
+// it has no values. `jacobian::StructureAttr::product` has the rules for products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,56 +21,56 @@ namespace bppsa {
 
 class MatrixStructure {
 public:
-  /// That of no matrix.
+  /// Creates the structure of no matrix.
   MatrixStructure() = default;
-  /// That of a `rows` x `cols` matrix. `shared` says whether all samples have the
-  /// same entries, which zeros and identities have anyway.
+  /// Creates the structure of a `rows` x `cols` matrix. `shared` states that all samples have the
+  /// same entries, which always holds for zero and identity matrices.
   MatrixStructure(jacobian::StructureAttr structure, int64_t rows, int64_t cols,
                   bool shared = false);
   static MatrixStructure getDense(mlir::MLIRContext *context, int64_t rows, int64_t cols);
 
-  /// This structure, with one matrix for all samples or with one for each.
+  /// Returns this structure with one matrix for all samples or one per sample.
   MatrixStructure withShared(bool shared) const;
 
   jacobian::StructureAttr getStructure() const { return structure; }
   int64_t getRows() const { return rows; }
   int64_t getCols() const { return cols; }
   bool isShared() const { return shared; }
-  /// Whether only the diagonal may differ from zero.
+  /// Returns true if only the diagonal may be nonzero.
   bool isDiagonal() const { return structure.isDiagonal(); }
-  /// Whether every entry may differ from zero. Matrices of which more is known than
-  /// their zeros, such as `diag(d) W`, are stored and multiplied like any other.
+  /// Returns true if every entry may be nonzero. Matrices with other known properties, such as
+  /// `diag(d) W`, are stored and multiplied as dense matrices.
   bool isDense() const;
-  /// "dense", "shared-dense", "diagonal", ...
+  /// Returns "dense", "shared-dense", "diagonal", ...
   std::string getName() const;
 
-  /// Entries that may differ from zero.
+  /// Returns the number of possible nonzeros.
   int64_t getNumNonzeros() const;
   std::vector<int64_t> getRowCounts() const;
   std::vector<int64_t> getColumnCounts() const;
-  /// Bytes that hold the values of one sample; a zero or identity matrix has none.
+  /// Returns the bytes for the values of one sample; zero and identity matrices need none.
   int64_t getNumBytes(int64_t elementBytes) const;
-  /// Bytes that say where the values of every sample are: a column for each entry
-  /// and a start for each row of a sparse pattern.
+  /// Returns the bytes for the indices, which all samples share: a column per entry and a start per
+  /// row of a sparse pattern.
   int64_t getNumIndexBytes() const;
 
-  /// Whether its name leaves open where its zeros are.
+  /// Returns true if the name does not determine the positions of the zeros.
   bool hasPicture() const;
-  /// The share of possible nonzeros in each cell of a grid of at most `most` by
-  /// `most` cells that covers the matrix, row by row, as digits 0 (none) to 9.
+  /// Draws the matrix as a grid of at most `most` x `most` cells, one string per grid row. Each
+  /// digit is the density of possible nonzeros in a cell, from 0 (none) to 9.
   std::vector<std::string> sample(int64_t most) const;
 
 private:
-  /// A part of the matrix that has no parts itself.
+  /// A block of the matrix that is not subdivided further.
   struct Block {
     jacobian::StructureAttr structure;
     int64_t row, col, rows, cols;
   };
 
-  /// Calls `visit` for every block that may differ from zero.
+  /// Calls `visit` for every block that may contain nonzeros.
   void forEachBlock(llvm::function_ref<void(const Block &)> visit) const;
   static void forEachBlock(const Block &whole, llvm::function_ref<void(const Block &)> visit);
-  /// Adds a block to the picture of the matrix.
+  /// Adds a block to a picture of the matrix.
   struct Picture;
   static void draw(const Block &block, Picture &picture);
   static void drawPattern(const Block &block, Picture &picture);
@@ -81,13 +80,12 @@ private:
   bool shared = true;
 };
 
-/// FLOPs of `second * first`: a multiply-add for each pair of a nonzero of column k
-/// of `second` and one of row k of `first`, two FLOPs each. A diagonal only scales
-/// the other factor, which takes one multiplication for each entry. A product with
-/// a zero or an identity matrix costs nothing.
+/// Returns the FLOPs of `second * first`: two for each pair of a nonzero in column k of `second`
+/// and a nonzero in row k of `first`. A diagonal factor takes one multiplication per entry of the
+/// other factor. Products with zero or identity matrices are free.
 int64_t countFlops(const MatrixStructure &second, const MatrixStructure &first);
 
-/// The structure of `second * first`.
+/// Returns the structure of `second * first`.
 MatrixStructure multiply(const MatrixStructure &second, const MatrixStructure &first);
 
 } // namespace bppsa

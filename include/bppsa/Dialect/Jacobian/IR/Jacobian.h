@@ -29,11 +29,11 @@ class MatrixType;
 #define GET_TYPEDEF_CLASSES
 #include "bppsa/Dialect/Jacobian/IR/JacobianTypes.h.inc"
 
-// After the attributes: the dialect has typed access to those of operations.
+// Must follow the attributes: the dialect class has typed accessors for operation attributes.
 #include "bppsa/Dialect/Jacobian/IR/JacobianDialect.h.inc"
 
 namespace bppsa::jacobian {
-/// Checks that a capture of type `type` enters the body of `op` as a vector of its own static
+/// Checks that a capture of type `type` enters the body of `op` as a vector of the same static
 /// shape.
 llvm::LogicalResult verifyVectorCapture(mlir::Operation *op, mlir::ShapedType type,
                                         mlir::Type bodyType);

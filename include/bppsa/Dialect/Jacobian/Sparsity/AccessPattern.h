@@ -4,11 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operation that is a loop nest over a box D reads element x(d) of an
-// operand and contributes to element y(d) of its result at each point d. Where
-// its transposed Jacobian can be nonzero is therefore {(x(d), y(d)) : d in D}:
-// the pattern of a convolution, a pooling, a matrix product or an elementwise
-// function comes out of its indexing maps alone.
+// At each point d of its iteration space D, a loop nest reads operand element x(d) and contributes
+// to result element y(d). The nonzeros of its transposed Jacobian are therefore contained in
+// {(x(d), y(d)) : d in D}. The patterns of convolutions, pooling, matrix products and elementwise
+// functions all follow from their indexing maps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,50 +21,48 @@
 
 namespace bppsa {
 
-/// One array that a loop nest reads or writes: the element that belongs to each
-/// point, and the sizes of the array. Sizes of dimensions that samples run
-/// along are not looked at.
+/// An array that a loop nest accesses: the map from loop indices to array indices, and the shape.
+/// The sizes of sample dimensions are ignored.
 struct ArrayAccess {
   mlir::AffineMap map;
   llvm::SmallVector<int64_t> shape;
 };
 
-/// A loop nest: the extents of its loops, and the loop over samples if there is
-/// one. The extent of that loop is not looked at.
+/// A loop nest: the extents of its loops and the loop over samples, if any. The extent of the
+/// sample loop is ignored.
 struct LoopNest {
   llvm::SmallVector<int64_t> extents;
   std::optional<unsigned> sampleLoop;
 };
 
-/// Whether the samples of both arrays are independent: each array is indexed by
-/// the sample loop in one dimension alone, and nowhere else. Holds where there
-/// is no sample loop.
+/// Returns true if the samples of both arrays are independent: the sample loop indexes exactly one
+/// dimension of each array and appears in no other index. Also true without a sample loop.
 bool isPerSample(const LoopNest &nest, mlir::AffineMap operand, mlir::AffineMap result);
 
-/// The pattern of the transposed Jacobian of one sample: rows are the elements
-/// of `operand`, columns those of `result`, in row-major order and without the
-/// dimension of the samples. Exact: an element is an entry if and only if some
-/// point of the nest relates the two. None where the samples are not
-/// independent, a map has symbols, leaves its array, or a size is 2^31 or more.
+/// Returns the pattern of the transposed Jacobian of one sample. Rows are the elements of `operand`
+/// and columns are the elements of `result`, both in row-major order without the sample dimension.
+/// The pattern is exact: an element is an entry if and only if some point of the nest relates the
+/// two. Returns nullopt if the samples are not independent, a map has symbols or indexes out of
+/// bounds, or a size is 2^31 or more.
 std::optional<SparsityPattern> getAccessPattern(const LoopNest &nest, const ArrayAccess &operand,
                                                 const ArrayAccess &result);
 
-/// A pattern whose values are elements of an array that all samples share.
+/// A pattern whose values are elements of an array shared by all samples.
 struct SharedValues {
   SparsityPattern pattern;
-  /// For each entry, the element of the shared array, in row-major order.
+  /// For each entry, the row-major index of its value in the shared array.
   std::vector<int32_t> sources;
 };
 
-/// The pattern of a product of `operand` and `factor`, with the element of
-/// `factor` that is the value of each entry. None where several points give the
-/// same entry, `factor` is not indexed by distinct loops, or as for
-/// `getAccessPattern`. Rows with the same entries are found once.
+/// Returns the pattern of a product of `operand` and `factor`, and the element of `factor` that is
+/// the value of each entry. Equal rows are computed once. Returns nullopt if several points give
+/// the same entry, if `factor` is not indexed by distinct loops, or under the conditions of
+/// `getAccessPattern`.
 std::optional<SharedValues> getSharedValues(const LoopNest &nest, const ArrayAccess &operand,
                                             const ArrayAccess &result, const ArrayAccess &factor);
 
-/// The same with only those entries whose element of `factor` is accepted by
-/// `isNonzero`. None also where a map is not linear. Takes time in the accepted
+/// Like `getSharedValues`, but keeps only entries whose element of `factor` satisfies `isNonzero`.
+/// Also returns nullopt if a map is not linear. The run time is proportional to the number of kept
 /// elements.
 std::optional<SharedValues> getPrunedValues(const LoopNest &nest, const ArrayAccess &operand,
                                             const ArrayAccess &result, const ArrayAccess &factor,

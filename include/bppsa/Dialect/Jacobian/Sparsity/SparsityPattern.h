@@ -1,12 +1,11 @@
-//===- SparsityPattern.h - zero patterns known at compile time --*- C++ -*-===//
+//===- SparsityPattern.h - compile-time sparsity patterns -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Where a matrix may be nonzero, in compressed sparse rows. Entries are
-// numbered in row order, ascending columns within a row; the value of entry e
-// of a matrix is element e of its array of values.
+// The possible nonzeros of a matrix, in compressed sparse rows. Entries are numbered by row, then
+// by ascending column. The value of entry e is element e of the value array of the matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,45 +22,43 @@
 
 namespace bppsa {
 
-/// The pattern of a matrix with `rows` x `cols` elements, each dimension below
-/// 2^31. Rows with the same columns are stored once, as one class: the
-/// transposed Jacobian of a convolution has as many classes as positions, a
-/// dense matrix has one. Two patterns are equal exactly where they have the
-/// same entries.
+/// The pattern of a `rows` x `cols` matrix; each dimension is below 2^31. Equal rows are stored
+/// once, as a class: the transposed Jacobian of a convolution has one class per output position, a
+/// dense matrix has one class. Patterns compare equal if and only if they have the same entries.
 class SparsityPattern {
 public:
   SparsityPattern() = default;
   static SparsityPattern getZero(int64_t rows, int64_t cols);
   static SparsityPattern getDense(int64_t rows, int64_t cols);
-  /// The pattern of an identity, and of any diagonal matrix.
+  /// Returns the pattern of an identity or any other diagonal matrix.
   static SparsityPattern getIdentity(int64_t size);
-  /// Row i has the one entry `columns[i]`, or none where that is negative.
+  /// Row i has the single entry `columns[i]`, or no entry if that is negative.
   static SparsityPattern getSelection(llvm::ArrayRef<int32_t> columns, int64_t cols);
-  /// The Kronecker product: `inner` at every entry of `outer`.
+  /// Returns the Kronecker product, with `inner` at every entry of `outer`.
   static SparsityPattern getKronecker(const SparsityPattern &outer, const SparsityPattern &inner);
-  /// The same block `count` times along the diagonal.
+  /// Repeats `block` `count` times along the diagonal.
   static SparsityPattern getBlockDiagonal(const SparsityPattern &block, int64_t count);
-  /// A grid of blocks, row by row with `width` blocks in each. Blocks beside each
-  /// other have as many rows, blocks above each other as many columns.
+  /// Returns a grid of blocks, row by row with `width` blocks in each. Blocks in the same grid row
+  /// have equally many rows; blocks in the same grid column have equally many columns.
   static SparsityPattern getGrid(llvm::ArrayRef<SparsityPattern> blocks, int64_t width);
-  /// The pattern with the given (row, column) pairs, in any order, also
-  /// repeated.
+  /// Returns the pattern with the given (row, column) pairs. Their order does not matter, and
+  /// duplicates are allowed.
   static SparsityPattern fromEntries(int64_t rows, int64_t cols,
                                      llvm::ArrayRef<std::pair<int32_t, int32_t>> entries);
-  /// The pattern of the row-major matrix `values`, where zeros are no entries.
+  /// Returns the pattern of the nonzeros of the row-major matrix `values`.
   static SparsityPattern fromDense(int64_t rows, int64_t cols, llvm::ArrayRef<float> values);
 
   int64_t getNumRows() const { return rowClasses.size(); }
   int64_t getNumCols() const { return numCols; }
   int64_t getNumEntries() const { return rowStarts.empty() ? 0 : rowStarts.back(); }
-  /// The columns of a row, ascending.
+  /// Returns the columns of a row in ascending order.
   llvm::ArrayRef<int32_t> getRow(int64_t row) const { return getClass(rowClasses[row]); }
-  /// The number of the first entry of `row`; of the end where `row` is the
-  /// number of rows.
+  /// Returns the index of the first entry of `row`, or the number of entries if `row` is the number
+  /// of rows.
   int64_t getRowStart(int64_t row) const { return rowStarts.empty() ? 0 : rowStarts[row]; }
   bool contains(int64_t row, int32_t col) const;
 
-  /// Distinct rows.
+  /// Returns the number of distinct rows.
   int64_t getNumClasses() const { return int64_t(classStarts.size()) - 1; }
   llvm::ArrayRef<int32_t> getClass(int32_t index) const {
     return llvm::ArrayRef(columns).slice(classStarts[index],
@@ -70,31 +67,29 @@ public:
   int32_t getRowClass(int64_t row) const { return rowClasses[row]; }
   llvm::ArrayRef<int32_t> getRowClasses() const { return rowClasses; }
 
-  /// The fraction of elements that are entries; 0 for a matrix without
-  /// elements.
+  /// Returns the fraction of elements that are entries; 0 for an empty matrix.
   double getDensity() const;
-  /// The fraction of guaranteed zeros.
+  /// Returns the fraction of guaranteed zeros.
   double getZeroFraction() const { return 1 - getDensity(); }
   bool isZero() const { return getNumEntries() == 0; }
   bool isDense() const { return getNumEntries() == getNumRows() * getNumCols(); }
-  /// Whether the matrix is square with exactly the diagonal as entries.
+  /// Returns true if the matrix is square and its entries are exactly the diagonal.
   bool isIdentity() const;
-  /// The number of entries of each row.
+  /// Returns the number of entries in each row.
   std::vector<int64_t> countRows() const;
-  /// The number of entries of each column.
+  /// Returns the number of entries in each column.
   std::vector<int64_t> countColumns() const;
-  /// The memory that this object holds.
+  /// Returns the memory used by this object.
   int64_t getNumBytes() const;
 
   SparsityPattern transpose() const;
-  /// The entries of either matrix; both have the same shape.
+  /// Returns the union of the entries of two matrices of the same shape.
   SparsityPattern unite(const SparsityPattern &other) const;
-  /// Row i of the result is row `rows[i]`, and empty where that is negative.
+  /// Row i of the result is row `rows[i]`, or empty if that is negative.
   SparsityPattern selectRows(llvm::ArrayRef<int32_t> rows) const;
-  /// Column i of the result is column `cols[i]`; no column is named twice.
+  /// Column i of the result is column `cols[i]`. The columns must be distinct.
   SparsityPattern selectCols(llvm::ArrayRef<int32_t> cols) const;
-  /// Keeps the entries whose number `keep` accepts. Entries are asked for in
-  /// order.
+  /// Keeps the entries whose index satisfies `keep`, which is called in order.
   SparsityPattern prune(llvm::function_ref<bool(int64_t)> keep) const;
 
   bool operator==(const SparsityPattern &other) const {
@@ -109,31 +104,29 @@ private:
   friend class PatternBuilder;
 
   int64_t numCols = 0;
-  /// The class of each row; classes are numbered by first appearance.
+  /// The class of each row, numbered by first appearance.
   std::vector<int32_t> rowClasses;
-  /// The entries before each row, and all entries.
+  /// The index of the first entry of each row, followed by the number of entries.
   std::vector<int64_t> rowStarts = {0};
-  /// The place of each class in `columns`, and the end.
+  /// The offset of each class in `columns`, followed by the end.
   std::vector<int64_t> classStarts = {0};
   std::vector<int32_t> columns;
 };
 
-/// Builds a pattern row by row.
 class PatternBuilder {
 public:
-  /// `rows` is how many rows to reserve.
+  /// `rows` is a capacity hint.
   PatternBuilder(int64_t rows, int64_t cols);
-  /// Appends a row with the given ascending columns; returns its class.
+  /// Appends a row with the given ascending columns and returns its class.
   int32_t addRow(llvm::ArrayRef<int32_t> cols);
-  /// Appends one more row of a class that `addRow` returned.
+  /// Appends another row of a class that `addRow` returned.
   void addRowOfClass(int32_t index);
-  /// The pattern; the builder is then used up.
+  /// Returns the pattern. The builder must not be used afterwards.
   SparsityPattern take();
 
 private:
   SparsityPattern pattern;
-  /// The last class with a hash, and for each class the one before it with the
-  /// same hash.
+  /// The last class with each hash, and for each class the previous one with the same hash.
   llvm::DenseMap<uint64_t, int32_t> lastOfHash;
   std::vector<int32_t> previousOfHash;
 };

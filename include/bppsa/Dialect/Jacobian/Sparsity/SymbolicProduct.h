@@ -1,11 +1,11 @@
-//===- SymbolicProduct.h - products of zero patterns ------------*- C++ -*-===//
+//===- SymbolicProduct.h - products of sparsity patterns --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The symbolic phase of a sparse matrix product: everything about `lhs * rhs`
-// that does not depend on values.
+// The symbolic phase of a sparse matrix product: the parts of `lhs * rhs` that do not depend on
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,24 +17,23 @@
 
 namespace bppsa {
 
-/// The multiply-adds of `lhs * rhs`: the pairs of an entry (i, k) of `lhs` and
-/// an entry (k, j) of `rhs`. Twice this is the number of floating-point
-/// operations. Takes time in the distinct rows of both.
+/// Returns the number of multiply-adds of `lhs * rhs`: pairs of an entry (i, k) of `lhs` and an
+/// entry (k, j) of `rhs`. One multiply-add is two floating-point operations. The run time is
+/// proportional to the size of the distinct rows of both operands.
 int64_t countMultiplyAdds(const SparsityPattern &lhs, const SparsityPattern &rhs);
 
 struct SymbolicProduct {
-  /// Where `lhs * rhs` may be nonzero.
+  /// The possible nonzeros of `lhs * rhs`.
   SparsityPattern pattern;
   int64_t multiplyAdds = 0;
 };
 
-/// `lhs` has as many columns as `rhs` has rows.
+/// `lhs` must have as many columns as `rhs` has rows.
 SymbolicProduct multiply(const SparsityPattern &lhs, const SparsityPattern &rhs);
 
-/// What the numeric phase reads, laid out in the order in which it is read:
-/// entry e of the product is the sum of `lhs[lhsEntries[p]] *
-/// rhs[rhsEntries[p]]` over starts[e] <= p < starts[e + 1]. Summands are
-/// ordered by the index that is summed over.
+/// The input of the numeric phase, laid out in the order of access. Entry e of the product is the
+/// sum of `lhs[lhsEntries[p]] * rhs[rhsEntries[p]]` over starts[e] <= p < starts[e + 1]. Terms are
+/// ordered by the contracted index.
 struct ProductSchedule {
   std::vector<int64_t> starts;
   std::vector<int32_t> lhsEntries;
@@ -43,9 +42,8 @@ struct ProductSchedule {
   int64_t getNumBytes() const;
 };
 
-/// The schedule of `lhs * rhs`, whose pattern is `product`. None where an
-/// operand has 2^31 entries or the product takes more than `maxPairs`
-/// multiply-adds.
+/// Returns the schedule of `lhs * rhs`, whose pattern is `product`. Returns nullopt if an operand
+/// has 2^31 or more entries or the product takes more than `maxPairs` multiply-adds.
 std::optional<ProductSchedule> scheduleProduct(const SparsityPattern &lhs,
                                                const SparsityPattern &rhs,
                                                const SparsityPattern &product, int64_t maxPairs);

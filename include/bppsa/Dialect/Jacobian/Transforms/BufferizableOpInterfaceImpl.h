@@ -11,7 +11,8 @@
 
 namespace bppsa::jacobian {
 
-/// Attaches models that allocate the results of jacobian operations in one-shot bufferization.
+/// Registers the one-shot bufferization models of jacobian operations. Each model allocates the
+/// result of its operation.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa::jacobian

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: structure and products of Jacobians - -*- C++ -*-===//
+//===- Passes.h - passes on Jacobians ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
