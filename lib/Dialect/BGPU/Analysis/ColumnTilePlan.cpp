@@ -1,4 +1,4 @@
-//===- ColumnTilePlan.cpp - how a column tile is run -------------------===//
+//===- ColumnTilePlan.cpp - evaluation plan of a column tile --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,8 @@ static bool isVectorOf(Value value, bool isBoolean) {
 
 static bool isVector(Value value) { return isVectorOf(value, false) || isVectorOf(value, true); }
 
-/// A product of what has one value for each row would be none of a column tile.
+/// A product needs a column tile as its vector: values with one element per row give no matrix
+/// product.
 static bool isSupported(Operation &op, bool isColumnTile) {
   if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
     return false;
@@ -61,7 +62,7 @@ bool ColumnTilePlan::addOp(Operation &op) {
   return true;
 }
 
-/// Whether `argument` is a vector of numbers, or a matrix.
+/// Returns true if `argument` is a matrix or a floating-point vector.
 static bool isSupportedArgument(BlockArgument argument) {
   return cast<VectorType>(argument.getType()).getRank() == 2 || isVectorOf(argument, false);
 }
@@ -92,7 +93,8 @@ int64_t bppsa::getNumFactorRegisters(TensorPrecision precision) {
   return precision == TensorPrecision::FP32 ? 8 : 4;
 }
 
-/// Registers of a thread for its parts of the matrices of `body`, whose rows so many warps share.
+/// Returns the registers of a thread for its parts of the matrices of `body`, whose rows are
+/// distributed over `numWarps` warps.
 static int64_t countMatrixRegisters(Block &body, int64_t numWarps, TensorPrecision precision) {
   int64_t count = 0;
   for (auto product : body.getOps<MatVecOp>()) {

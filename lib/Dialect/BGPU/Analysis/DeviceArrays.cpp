@@ -1,4 +1,4 @@
-//===- DeviceArrays.cpp - how a GPU copies the vectors of arrays ----------===//
+//===- DeviceArrays.cpp - vector copies on a GPU --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
   auto [strides, offset] = array.getStridesAndOffset();
   ArrayRef<int64_t> outer = ArrayRef(strides).drop_back();
   int64_t count = array.getShape().back();
-  // Dynamic strides are multiples of a static one, and so is the offset of whole vectors.
+  // Dynamic strides are multiples of a static stride, as is the offset of whole vectors.
   bool isStatic =
       llvm::any_of(outer, [](int64_t stride) { return !ShapedType::isDynamic(stride); });
   bool isWhole = llvm::is_contained(outer, count);
@@ -37,7 +37,7 @@ int64_t bppsa::getStagedRows(MemRefType array) {
                        cost::kWarpThreads * getCopyWidth(array, cost::kWarpThreads));
 }
 
-/// The type of `source`, a tensor or a memref, as an array: a tensor has no gaps.
+/// Returns the memref type of `source`; a tensor is treated as contiguous.
 static MemRefType getArrayType(Value source) {
   auto type = cast<ShapedType>(source.getType());
   auto array = dyn_cast<MemRefType>(type);
@@ -52,7 +52,7 @@ int64_t bppsa::getStagedBytes(ValueRange sources, int64_t stages) {
 }
 
 int64_t bppsa::countStages(ValueRange sources, int64_t maxBytes) {
-  // An asynchronous copy moves four bytes at least, and here one element.
+  // Asynchronous copies move at least four bytes, which must be one element here.
   auto canCopy = [](Value source) {
     return cast<ShapedType>(source.getType()).getElementTypeBitWidth() == 32;
   };

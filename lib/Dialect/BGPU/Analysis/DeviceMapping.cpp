@@ -1,4 +1,4 @@
-//===- DeviceMapping.cpp - which kernels of a GPU run a loop --------------===//
+//===- DeviceMapping.cpp - mapping of loops to GPU kernels ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Threads of a block that sums may ask for where the body alone needs fewer: two warps.
+/// The number of threads (two warps) that a block may always use for sums, even if the body needs
+/// fewer.
 static constexpr int64_t kThreadsForSums = 64;
 
 //===----------------------------------------------------------------------===//
@@ -23,7 +24,7 @@ static constexpr int64_t kThreadsForSums = 64;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The most rows of the values that a block computes, and the columns of its products.
+/// The maximum number of rows of a value in a block, and the columns of the products.
 struct BlockNeeds {
   explicit BlockNeeds(const BodyPlan &plan) {
     for (const RowUnit &unit : plan.getUnits()) {
@@ -46,8 +47,8 @@ static GPUMappingAttr getBlock(Operation *op, GPUKernel kernel, const cost::Bloc
                              /*offset=*/{});
 }
 
-/// A block of the kind `kernel`, whose threads read matrices from memory where no number of them
-/// has the registers.
+/// Chooses a block that runs `kernel`. Threads read matrices from memory if no number of threads
+/// per row gives enough registers.
 static FailureOr<MappingChoice> chooseBlock(const LoopBody &loop, GPUKernel kernel,
                                             const BlockNeeds &needs, bool readAhead) {
   int64_t stages = readAhead ? countStages(loop.sources) : 0;
@@ -107,7 +108,7 @@ std::string bppsa::findObstacleToSharing(const LoopBody &loop) {
   return loop.numStates == 0 ? "states" : "";
 }
 
-/// A mapping to several blocks, or what rules it out.
+/// Returns a cooperative mapping to several blocks, or the reason why there is none.
 static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &plan) {
   if (std::string obstacle = findObstacleToSharing(loop); !obstacle.empty())
     return {{}, "blocks that share rows need " + obstacle};
@@ -130,8 +131,9 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
   return {mapping, ""};
 }
 
-/// Whether one block reads the matrices from memory in every step sooner than several wait for each
-/// other: few entries, which lie as the threads of a warp read them.
+/// Returns true if one block that reads the matrices from memory in every step is faster than
+/// several blocks that wait for each other. This holds for small transposed matrices, whose reads
+/// are coalesced.
 static bool isReadSooner(const LoopBody &loop) {
   int64_t entries = 0;
   for (const LinkFactor &factor : getFactors(*loop.body)) {
@@ -213,7 +215,7 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(ChainOp op) {
       return op->emitOpError("has more sums than fit into registers beside its matrices; leave "
                              "bppsa-fuse-gradients out");
   }
-  // In a parallel loop each has a block of its own.
+  // In a parallel loop, each chain has its own block.
   bool canCooperate = op.getPlan().isSequential() && !op->getParentOfType<scf::ForallOp>();
   return chooseLoopMapping(body, canCooperate);
 }
@@ -241,7 +243,8 @@ static bool hasRows(Value value) {
   return type && type.getRank() == 1;
 }
 
-/// Where a thread has a row, that of a slice is another thread's.
+/// Returns true if a value has slices: row i of a slice is held by a different thread than row i of
+/// the operand.
 static bool hasSlices(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
     auto cell = dyn_cast<CellOpInterface>(op);
@@ -266,7 +269,8 @@ std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body,
   return parts > 1 && hasSlices(body) ? "a column's threads not to share rows of slices" : "";
 }
 
-/// Why the columns of a link are too much for threads, beside what they cannot evaluate.
+/// Returns the limit that a link exceeds with one column per thread, or else the obstacle to its
+/// evaluation; empty if none.
 static std::string findLimitOfThreads(const CotangentLoop &loop, Block &body) {
   auto exceeds = [](int64_t value, const char *what, int64_t most) {
     return llvm::formatv("{0} {1}, above {2}", value, what, most).str();
@@ -290,7 +294,7 @@ static std::string findLimitOfThreads(const CotangentLoop &loop, Block &body) {
   return findObstacleToThreads(loop, body, /*parts=*/1);
 }
 
-/// What is read once is not worth registers.
+/// Matrices that are read only once are not kept in registers.
 static GPUMappingAttr shareColumn(const CotangentLoop &loop, Block &body, bool readAhead) {
   std::vector<std::pair<int64_t, int64_t>> sizes;
   for (const LinkFactor &factor : getFactors(body))
@@ -305,7 +309,7 @@ static GPUMappingAttr shareColumn(const CotangentLoop &loop, Block &body, bool r
                              /*offset=*/{});
 }
 
-/// A mapping to column tiles; null where they cannot evaluate the link, or do not fit.
+/// Returns a mapping to column tiles; null if they cannot evaluate the link or do not fit.
 static GPUMappingAttr tileColumns(const CotangentLoop &loop, Block &body, bool readAhead,
                                   TensorPrecision precision) {
   std::optional<ColumnTilePlan> plan = ColumnTilePlan::create(loop, body);
@@ -315,7 +319,7 @@ static GPUMappingAttr tileColumns(const CotangentLoop &loop, Block &body, bool r
   return plan->chooseMapping(loop, body, getStagedBytes(loop.saved, stages), stages, precision);
 }
 
-/// A block a column, of the links with or without what is injected.
+/// Chooses a block per column for the links, with or without injected cotangents.
 static FailureOr<MappingChoice> chooseColumnBlock(const CotangentLoop &loop, bool inject,
                                                   bool readAhead) {
   LinkOptions options = {inject, /*emit=*/false};

@@ -1,14 +1,13 @@
-//===- TiledProducts.cpp - products of all steps, in tiles ----------------===//
+//===- TiledProducts.cpp - tiled products of all time steps ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A recurrence without states that multiplies what it reads by captured
-// matrices is a product of matrices: its left factor has a row for each step of
-// each sample. Results that multiply the same vectors, such as the products of an
-// input for all gates, are parts of one product, whose right factor has all their
-// matrices.
+// A recurrence without states that multiplies its inputs by captured matrices is a matrix product
+// whose left factor has one row per step and sample. Results that multiply the same vectors, such
+// as the input projections of all gates, are combined into one product whose right factor has all
+// their matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +28,9 @@ bool bppsa::isTiledFactor(Value array) {
          !type.isDynamicDim(type.getRank() - 1) && type.isLastDimUnitStride();
 }
 
-/// Whether the vectors of `array`, its last dimension, may be stacked behind those of others. Not
-/// where they are copied element by element: for each one a thread would have registers for its
-/// array.
+/// Returns true if the vectors of `array` (its last dimension) may be stacked with those of other
+/// arrays. Vectors copied element by element may not: a thread would need registers for the array
+/// of each element.
 static bool isStackedVector(Value array) {
   return getAlignedElements(cast<MemRefType>(array.getType())) > 1;
 }
@@ -64,7 +63,8 @@ bool SequenceProduct::absorb(const SequenceProduct &other) {
   return true;
 }
 
-/// The array that an argument of the body of `op` stands for; null for other values.
+/// Returns the sequence or capture that corresponds to a body argument of `op`; null for other
+/// values.
 static Value getArray(RecurrenceOp op, Value value, bool isSequence) {
   auto argument = dyn_cast<BlockArgument>(value);
   unsigned numSequences = op.getSequences().size();

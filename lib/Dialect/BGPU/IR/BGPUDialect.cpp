@@ -115,7 +115,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), getThreadsAttrName().getValue());
 }
 
-/// The first tile that has more elements than a block has threads.
+/// Returns the first tile with more elements than the block has threads.
 static Type findLargeTile(KernelOp kernel) {
   Type large;
   auto isLarge = [&](RankedTensorType tile) {
@@ -152,7 +152,7 @@ LogicalResult KernelOp::verifyRegions() {
 // Operations on tiles
 //===----------------------------------------------------------------------===//
 
-/// `tile` with `rows` rows.
+/// Returns `tile` with `rows` rows.
 static RankedTensorType withRows(ShapedType tile, int64_t rows) {
   SmallVector<int64_t> shape(tile.getShape());
   shape[0] = rows;
@@ -161,9 +161,9 @@ static RankedTensorType withRows(ShapedType tile, int64_t rows) {
                                tensor ? tensor.getEncoding() : Attribute());
 }
 
-/// Checks that `tile` is rows of `buffer` from row `first` on.
+/// Checks that `tile` consists of rows of `buffer` starting at `first`.
 static LogicalResult verifyRows(Operation *op, Type tileType, Type bufferType, int64_t first) {
-  // Which threads have an element does not matter to the array.
+  // Arrays do not depend on the distribution of a tile over threads.
   auto tile = cast<RankedTensorType>(tileType).dropEncoding();
   auto buffer = cast<MemRefType>(bufferType);
   if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer))
@@ -209,7 +209,7 @@ LogicalResult AccumulateOp::verify() {
       return emitOpError("needs a tile of the elements of ") << array << ", but has " << tile;
     return success();
   }
-  // Which of them a thread has follows from how many share a row.
+  // The number of threads per row determines the columns of each thread.
   int64_t columns = llvm::divideCeil(getNumColumns(), getNumParts());
   SmallVector<int64_t> shape = {rows};
   if (tile.getRank() == 2)
@@ -313,7 +313,7 @@ RankedTensorType ForEachOp::getPositions() {
   return getTileType(getShape(), IndexType::get(getContext()), getReplicas());
 }
 
-/// Whether `tile` has an element for each row of `each`, which all threads of the row have.
+/// Returns true if `tile` has one element per row of `each`, replicated in all threads of the row.
 static bool isOfRows(RankedTensorType tile, ForEachOp each) {
   ArrayRef<int64_t> shape = each.getShape();
   return each.getReplicas() == 1 && shape.size() > 1 && tile.getShape() == shape.drop_back() &&

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - what threads combine together --------------------===//
+//===- Collectives.cpp - collective operations of threads -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -55,7 +55,7 @@ LogicalResult ReduceAcrossOp::verify() {
   return success();
 }
 
-/// The elements of the vectors of a row, in place of its threads.
+/// Returns the type after distributing the vector elements of a row over its threads.
 static RankedTensorType shareOut(RankedTensorType tile) {
   auto type = cast<VectorType>(tile.getElementType());
   SmallVector<int64_t> shape(tile.getShape().drop_back());

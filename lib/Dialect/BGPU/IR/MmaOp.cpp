@@ -1,4 +1,4 @@
-//===- MmaOp.cpp - products of tiles on tensor cores ----------------------===//
+//===- MmaOp.cpp - tensor-core products of tiles --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Accesses.cpp - memory that blocks read and write -------------------===//
+//===- Accesses.cpp - memory accesses of blocks ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,7 +24,7 @@ static bool isShared(Value array) {
          gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(cast<MemRefType>(array.getType()));
 }
 
-/// Whether some of the objects are different ones of the same `memref.distinct_objects`.
+/// Returns true if the views belong to different results of the same `memref.distinct_objects`.
 static bool areApart(ArrayRef<Value> objects, ArrayRef<Value> others) {
   return llvm::any_of(objects, [&](Value object) {
     return llvm::any_of(others, [&](Value other) {
@@ -33,8 +33,8 @@ static bool areApart(ArrayRef<Value> objects, ArrayRef<Value> others) {
   });
 }
 
-/// Arrays in shared memory are apart from all others; arrays in device memory may be parts of the
-/// same one.
+/// Arrays in shared memory never alias other arrays. Arrays in device memory may be views of the
+/// same memory.
 Scope Access::findConflict(const Access &other) const {
   if (!writes && !other.writes)
     return Scope::None;
@@ -44,7 +44,8 @@ Scope Access::findConflict(const Access &other) const {
     return Scope::None;
   if (array != other.array)
     return isShared(array) || isShared(other.array) ? Scope::None : Scope::Block;
-  // Where both begin at the same row, the thread is the same.
+  // Tiles with the same row shape and first row give each element to the same thread. Disjoint row
+  // ranges never conflict.
   if (owners && other.owners && owners->row == other.owners->row &&
       (owners->first == other.owners->first || owners->first >= other.owners->last ||
        other.owners->first >= owners->last))
@@ -52,7 +53,7 @@ Scope Access::findConflict(const Access &other) const {
   return ofWarp && other.ofWarp ? Scope::Warp : Scope::Block;
 }
 
-/// Whether the last `count` dimensions of a view are those of its array, from the first element on.
+/// Returns true if a subview keeps the last `count` dimensions, with offset 0 and stride 1.
 static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   auto is = [](ArrayRef<OpFoldResult> values, int64_t number) {
     return llvm::all_of(values, [&](OpFoldResult v) { return isConstantIntValue(v, number); });
@@ -66,8 +67,8 @@ static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
 }
 
-/// The slot that `number` is: that of an iteration of a loop, the last bits of the sum of an index
-/// and a constant, or the other one of two slots.
+/// Parses a slot number: a loop induction variable, the low bits of an index plus a constant, or
+/// the other of two slots.
 static std::optional<Access::Slot> parseSlot(Value number) {
   if (scf::getForInductionVarOwner(number))
     return Access::Slot{number, 0, 0};
@@ -87,7 +88,7 @@ static std::optional<Access::Slot> parseSlot(Value number) {
                 : Access::Slot{bits.getLhs(), 0, *mask + 1};
 }
 
-/// The slot of its array that a view is; none where that is not known.
+/// Returns the slot of its array that a view selects; nullopt if unknown.
 static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   bool isOne = view.getType().getRank() + 1 == view.getSourceType().getRank() &&
                view.getDroppedDims().test(0);
@@ -95,7 +96,7 @@ static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   return slot ? parseSlot(slot) : std::nullopt;
 }
 
-/// Gives `view` and what it is a view of, one after the other, to `visit`; returns the array.
+/// Calls `visit` for `view` and each view it is derived from; returns the root array.
 static Value walkViews(Value view, function_ref<void(Value)> visit) {
   while (Operation *op = view.getDefiningOp()) {
     auto distinct = dyn_cast<memref::DistinctObjectsOp>(op);
@@ -109,7 +110,7 @@ static Value walkViews(Value view, function_ref<void(Value)> visit) {
   return view;
 }
 
-/// Whether dimension `dim` of `view` is that of its array, from the first element on.
+/// Returns true if `view` keeps dimension `dim` of its array, with offset 0 and stride 1.
 static bool keepsDim(Value view, int64_t dim) {
   bool keeps = true;
   walkViews(view, [&](Value part) {
@@ -123,8 +124,8 @@ static bool keepsDim(Value view, int64_t dim) {
   return keeps;
 }
 
-/// The array that `view` is a view of; the access gets its slot and objects. `keeps` is set to
-/// false where the last `count` dimensions are not those of the array.
+/// Returns the root array of `view` and sets the slot and objects of `access`. Sets `keeps` to
+/// false if the view does not keep the last `count` dimensions.
 static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   memref::SubViewOp last;
   Value array = walkViews(view, [&](Value part) {
@@ -133,7 +134,7 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
       return;
     }
     last = part.getDefiningOp<memref::SubViewOp>();
-    // What is reshaped may have fewer dimensions.
+    // Reshaped views may have fewer dimensions.
     keeps =
         keeps && (last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp()));
   });
@@ -141,16 +142,16 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   return array;
 }
 
-/// Whether each row of `tile`, which `op` works on, is that of a warp. Threads beyond its elements
-/// may have those of the last row.
+/// Returns true if each row of `tile`, an operand of `op`, belongs to one warp. Surplus threads may
+/// share the elements of the last row.
 static bool hasRowsOfWarps(RankedTensorType tile, Operation *op) {
   int64_t threads = op->getParentOfType<KernelOp>().getThreads();
   return tile.getRank() > 0 && countThreads(tile) == threads &&
          tile.getDimSize(0) * bppsa::cost::kWarpThreads == threads;
 }
 
-/// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`. Of threads that have the same
-/// element one writes it and others may read it.
+/// Returns the access to the rows of `buffer` from `first` on that correspond to `tile`. A
+/// replicated element is written by one thread and may be read by any.
 static Access getRows(Operation *op, Value buffer, RankedTensorType tile, int64_t first,
                       bool writes) {
   bool keeps = getReplicas(tile) == 1;
@@ -163,7 +164,8 @@ static Access getRows(Operation *op, Value buffer, RankedTensorType tile, int64_
   return access;
 }
 
-/// Which thread has which elements follows from the types. It reads what it writes.
+/// The types determine the thread of each element. The operation also reads the elements that it
+/// writes.
 static Access getSums(AccumulateOp op) {
   bool keeps = true;
   Access access = {Value(), /*writes=*/true, {}};
@@ -175,7 +177,7 @@ static Access getSums(AccumulateOp op) {
 }
 
 namespace {
-/// The accesses of an operation of a kernel.
+/// Collects the accesses of an operation in a kernel.
 class AccessCollector {
 public:
   explicit AccessCollector(Operation *op);
@@ -188,10 +190,11 @@ private:
   void addCopy(nvgpu::DeviceAsyncCopyOp copy);
 
   Operation *op;
-  /// The tile whose elements the body is run for, and their indices in it.
+  /// The shape of the tile over which the body is evaluated, and the body arguments with the
+  /// position.
   ArrayRef<int64_t> shape;
   ValueRange position;
-  /// The number of the warp, where that is the first of these indices.
+  /// The warp number, if it is the first position.
   Value warp;
   SmallVector<Access> accesses;
 };
@@ -208,7 +211,8 @@ AccessCollector::AccessCollector(Operation *op) : op(op) {
     warp = each.getBody().getArgument(0);
 }
 
-/// The slot that the first index that is one says, of those that are the same in all bodies.
+/// Returns the slot given by the first index that is a slot number and is the same in all
+/// evaluations of the body.
 std::optional<Access::Slot> AccessCollector::findSlot(Value view, ValueRange indices) const {
   for (auto [dim, index] : llvm::enumerate(indices)) {
     std::optional<Access::Slot> slot = parseSlot(index);
@@ -221,13 +225,13 @@ std::optional<Access::Slot> AccessCollector::findSlot(Value view, ValueRange ind
   return {};
 }
 
-/// A thread has its own elements alone where the last indices are those of its position.
+/// A thread accesses only its own elements if the last indices are its position.
 void AccessCollector::add(Value view, ValueRange indices, bool writes, bool isElement) {
   bool isOwn = isElement && !shape.empty() && indices.size() >= shape.size() &&
                indices.take_back(shape.size()) == position;
   Access access = {Value(), writes, {}};
   access.array = getArray(view, shape.size(), isOwn, access);
-  // What a body allocates is of a thread alone.
+  // Allocations in the body are private to a thread.
   Operation *allocation = access.array.getDefiningOp();
   if (allocation && op->isProperAncestor(allocation))
     return;
@@ -240,7 +244,7 @@ void AccessCollector::add(Value view, ValueRange indices, bool writes, bool isEl
     accesses.push_back(access);
 }
 
-/// What copies read no block writes.
+/// The sources of copies are never written in the kernel, so only the destination is recorded.
 void AccessCollector::addCopy(nvgpu::DeviceAsyncCopyOp copy) {
   Access access = {Value(), /*writes=*/true, {}};
   bool keeps = false;
@@ -253,7 +257,7 @@ void AccessCollector::addCopy(nvgpu::DeviceAsyncCopyOp copy) {
 }
 
 LogicalResult AccessCollector::visit(Operation *inner) {
-  // A fence orders accesses of its thread.
+  // A fence only orders accesses of its own thread.
   if (isa<nvgpu::DeviceAsyncCreateGroupOp, LLVM::FenceOp>(inner))
     return success();
   if (auto copy = dyn_cast<nvgpu::DeviceAsyncCopyOp>(inner)) {
@@ -273,7 +277,7 @@ LogicalResult AccessCollector::visit(Operation *inner) {
   } else if (auto store = dyn_cast<memref::StoreOp>(inner)) {
     add(store.getMemRef(), store.getIndices(), /*writes=*/true);
   } else if (auto load = dyn_cast<vector::LoadOp>(inner)) {
-    // Of the last dimensions, it reads more than what the indices say.
+    // The load reads several elements along the last dimensions.
     ValueRange indices = load.getIndices().drop_back(load.getVectorType().getRank());
     add(load.getBase(), indices, /*writes=*/false, /*isElement=*/false);
   } else if (auto memory = dyn_cast<MemoryEffectOpInterface>(inner)) {

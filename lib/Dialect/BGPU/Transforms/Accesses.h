@@ -1,4 +1,4 @@
-//===- Accesses.h - memory that blocks read and write -----------*- C++ -*-===//
+//===- Accesses.h - memory accesses of blocks -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,18 @@
 
 namespace bppsa::bgpu {
 
-/// Threads that have to wait for each other between two accesses.
+/// The threads that must synchronize between two accesses.
 enum class Scope { None, Warp, Block };
 
-/// What the threads of a block read or write of an array.
+/// A read or write of an array by the threads of a block.
 struct Access {
-  /// The array of which all views are; null for any memory.
+  /// The root array of the accessed view; null for unknown memory.
   mlir::Value array;
   bool writes;
-  /// Which thread has which elements. None where any thread may have any element.
+  /// The assignment of elements to threads; nullopt if any thread may access any element.
   struct Owners {
-    /// A row of the tile, whose element number i is that of thread i, and the rows of the array
-    /// that the tile is: [first, last).
+    /// The shape of a tile row, and the rows [first, last) of the array that the tile covers.
+    /// Thread i accesses tile element i.
     llvm::SmallVector<int64_t, 2> row;
     int64_t first, last;
     bool operator==(const Owners &other) const {
@@ -31,16 +31,15 @@ struct Access {
     }
   };
   std::optional<Owners> owners;
-  /// Which of the slots of `array`, its dimension `dim`, that is: number `index` + `offset`, of
-  /// `count` that are used by turns, or of any number where that is 0. None where that may be any
-  /// of them.
+  /// The slot of the array along dimension `dim`: (`index` + `offset`) modulo `count`, or without
+  /// modulo if `count` is 0. Nullopt if any slot may be accessed.
   struct Slot {
     mlir::Value index;
     int64_t offset, count, dim = 0;
     bool operator==(const Slot &other) const {
       return index == other.index && offset == other.offset && isLike(other);
     }
-    /// Whether the other slot is never the same one, where the indices are equal.
+    /// Returns true if two slots with equal indices are always different.
     bool differsFrom(const Slot &other) const {
       int64_t distance = offset - other.offset;
       return index == other.index && isLike(other) && (count ? distance % count : distance) != 0;
@@ -50,12 +49,13 @@ struct Access {
     bool isLike(const Slot &other) const { return count == other.count && dim == other.dim; }
   };
   std::optional<Slot> slot = std::nullopt;
-  /// Whether each warp has elements of its own: its number is their first index in `array`.
+  /// True if each warp accesses only its own elements: the warp number is the first index into
+  /// `array`.
   bool ofWarp = false;
-  /// The results of `memref.distinct_objects` that it is a part of.
+  /// The results of `memref.distinct_objects` that the view is derived from.
   llvm::SmallVector<mlir::Value, 2> objects = {};
-  /// Whether it is an asynchronous copy, for which a `bgpu.wait` waits: it may not begin before
-  /// what it overwrites is read, but nothing behind it waits for the copy itself.
+  /// True for an asynchronous copy, which a `bgpu.wait` completes. It must not start before its
+  /// destination has been read, but later accesses do not wait for it.
   bool isCopy = false;
 
   bool operator==(const Access &other) const {
@@ -63,13 +63,13 @@ struct Access {
            slot == other.slot && ofWarp == other.ofWarp && objects == other.objects &&
            isCopy == other.isCopy;
   }
-  /// Those of which one may touch an element that another one touches in `other`, where one of them
-  /// writes.
+  /// Returns the scope of the barrier needed between this access and `other`: they may touch the
+  /// same element from different threads, and one of them writes.
   Scope findConflict(const Access &other) const;
 };
 
-/// The accesses of `op`, which is in a kernel: those of its body, too. Fails after a diagnostic
-/// where an operation has effects that nobody knows.
+/// Returns the accesses of `op`, which is in a kernel, including its regions. Fails with a
+/// diagnostic if the effects of an operation are unknown.
 llvm::FailureOr<llvm::SmallVector<Access>> getAccesses(mlir::Operation *op);
 
 } // namespace bppsa::bgpu

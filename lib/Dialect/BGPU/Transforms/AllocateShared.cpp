@@ -24,8 +24,8 @@ using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::bgpu;
 
-/// Elements that one instruction loads, at multiples of which rows behind an array begin, and rows
-/// that threads of the last warp have beyond the last of a tile.
+/// Elements per load instruction, to which arrays are padded, and spare rows for the surplus
+/// threads of the last warp of a tile.
 static constexpr int64_t kLoadedTogether = 4, kSpareRows = 32;
 
 namespace {
@@ -44,7 +44,7 @@ struct AllocateShared : public bppsa::bgpu::impl::AllocateSharedBase<AllocateSha
 private:
   void lower(ReduceOp op);
   LogicalResult lower(ShareOp op);
-  /// An array of `shape` for what `op` does.
+  /// Allocates a shared array of `shape` for `op`.
   Value allocate(Operation *op, ArrayRef<int64_t> shape, Type element);
 };
 } // namespace
@@ -63,8 +63,8 @@ Value AllocateShared::allocate(Operation *op, ArrayRef<int64_t> shape, Type elem
   return memref::AllocOp::create(builder, op->getLoc(), type);
 }
 
-/// A thread has the same column in all levels of the tree, and one of the two rows that it combines
-/// is its own.
+/// Emits a tree reduction. A thread keeps its column in all levels, and one of the two rows it
+/// combines is its own.
 void AllocateShared::lower(ReduceOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -84,8 +84,8 @@ void AllocateShared::lower(ReduceOp op) {
   op.erase();
 }
 
-/// Where `values` are known before `loop`: in front of the branch that is for loops with an
-/// iteration, which asks for copies first.
+/// Returns an insertion point before `loop` at which `values` are defined. If possible, that is
+/// before the scf.if that guards the loop and requests its first copies.
 static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
   auto branch = dyn_cast<scf::IfOp>(loop->getParentOp());
   bool isInside = branch && llvm::any_of(values, [&](Value value) {
@@ -94,9 +94,9 @@ static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
   return branch && !isInside ? branch.getOperation() : loop.getOperation();
 }
 
-/// Puts `carried`, which an iteration of `loop` shares, into one of `arrays`, and returns that. It
-/// is put where it is made, by the iteration before: nobody has it in a register until the next
-/// one.
+/// Double-buffers `carried`, which iterations of `loop` share, in `arrays`. Returns the buffer of
+/// the current iteration. The next value is stored right after its definition, so it need not stay
+/// in a register until the next iteration.
 static Value putByTurns(ShareOp op, scf::ForOp loop, BlockArgument carried, Value arrays) {
   Location loc = op.getLoc();
   OpBuilder builder(op);
@@ -120,7 +120,7 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, BlockArgument carried, Valu
   return own;
 }
 
-/// The tile that `op` shares where `loop`, which it is in, carries that.
+/// Returns the argument of `loop` that `op` shares, if any.
 static BlockArgument getCarried(ShareOp op, scf::ForOp loop) {
   auto argument = dyn_cast<BlockArgument>(op.getTile());
   return loop && argument && argument.getOwner() == loop.getBody() ? argument : BlockArgument();
@@ -133,7 +133,8 @@ LogicalResult AllocateShared::lower(ShareOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   SmallVector<int64_t> shape(tile.getShape());
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  // Two arrays that are a power of two apart take more instructions: LLVM carries what each adds.
+  // The padding also avoids arrays that are a power of two apart, for which LLVM carries separate
+  // addresses and emits more instructions.
   if (loop || op->getParentOfType<KernelOp>().getRepeatLast())
     shape[0] = llvm::alignTo(shape[0], kLoadedTogether) + kSpareRows;
   BlockArgument carried = getCarried(op, loop);

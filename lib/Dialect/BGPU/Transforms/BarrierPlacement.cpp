@@ -1,13 +1,12 @@
-//===- BarrierPlacement.cpp - where blocks wait for each other ------------===//
+//===- BarrierPlacement.cpp - barriers of block-level kernels -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Visits the accesses of memory in the order in which threads come to them, with those
-// that no barrier separates from here. What a loop would wait for in its first iteration
-// alone it waits for in front of it, and what it would wait for of the iteration before at
-// the end of that: both are found by trying its body.
+// Visits memory accesses in program order and tracks the accesses since the last barrier. A barrier
+// that only the first iteration of a loop needs is placed before the loop. A barrier between
+// iterations is placed at the end of the body. Trial visits of the body detect both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +18,7 @@
 using namespace mlir;
 using namespace bppsa::bgpu;
 
-/// Whether `op` has a region in which a block, not a thread, accesses memory.
+/// Returns true if `op` has a region with accesses by a block, as opposed to a thread.
 static bool holdsBlockAccesses(Operation &op) {
   if (op.getNumRegions() == 0 || isa<tensor::GenerateOp, ForEachOp>(op))
     return false;
@@ -40,7 +39,7 @@ void BarrierPlacement::leaveOpen(ArrayRef<Open> accesses) {
       open.push_back(next);
 }
 
-/// A barrier of warps separates what is of a warp alone from what is, too.
+/// A warp barrier only separates accesses to elements of the same warp.
 void BarrierPlacement::close(Scope scope) {
   if (scope == Scope::Block)
     open.clear();
@@ -68,8 +67,8 @@ LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, Sco
   return success();
 }
 
-/// Whether both are slots of an array that are never the same: of one iteration, or of `next` and
-/// the iteration before.
+/// Returns true if the accesses use different slots of an array, in the same iteration or in
+/// consecutive iterations of `next`.
 bool BarrierPlacement::isOtherSlot(const Access &own, const Open &other) {
   std::optional<Access::Slot> before = other.access.slot;
   if (!own.slot || !before || own.array != other.access.array)
@@ -107,7 +106,7 @@ LogicalResult BarrierPlacement::visit(Operation *op) {
   if (waits != Scope::None && isTrying) {
     close(waits);
   } else if (waits != Scope::None) {
-    // A read waits for writes alone: reads in front of it stand behind the barrier too.
+    // Place the barrier before a group of reads: they only need to wait for writes.
     Operation *place = op;
     while (isa<GetOp>(op) && isa_and_nonnull<GetOp>(place->getPrevNode()))
       place = place->getPrevNode();
@@ -158,7 +157,7 @@ LogicalResult BarrierPlacement::visitLoop(scf::ForOp loop) {
   if (*again != Scope::None && !isTrying &&
       failed(addBarrier(body.getTerminator(), loop, *again, "between its iterations")))
     return failure();
-  // A loop without iterations leaves open what was open.
+  // A loop without iterations leaves the earlier accesses open.
   leaveOpen(before);
   return success();
 }

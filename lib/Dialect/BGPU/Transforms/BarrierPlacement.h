@@ -1,4 +1,4 @@
-//===- BarrierPlacement.h - where blocks wait for each other ----*- C++ -*-===//
+//===- BarrierPlacement.h - barriers of block-level kernels -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,27 +12,27 @@
 
 namespace bppsa::bgpu {
 
-/// The barriers of a kernel: finds accesses of different threads of which one writes, with no
-/// barrier between them.
+/// Finds conflicting accesses of different threads, one of which writes, that no barrier separates.
 class BarrierPlacement {
 public:
   enum class Missing { Insert, Refuse };
   explicit BarrierPlacement(Missing missing) : missing(missing) {}
 
-  /// Visits the accesses of `block` in order. Puts a barrier where one is missing, or fails there
-  /// after a diagnostic, and fails so where the accesses of an operation are not known.
+  /// Visits the accesses of `block` in order. Inserts each missing barrier or fails with a
+  /// diagnostic, depending on the mode. Also fails with a diagnostic if the accesses of an
+  /// operation are unknown.
   llvm::LogicalResult visitBlock(mlir::Block &block);
-  /// Barriers of the block, and of each warp alone.
+  /// The number of inserted block barriers and warp barriers.
   int64_t getNumBarriers() const { return numBarriers; }
   int64_t getNumWarpBarriers() const { return numWarpBarriers; }
 
 private:
-  /// An access that no barrier separates from what is visited now.
+  /// An access not yet followed by a block barrier.
   struct Open {
     Access access;
-    /// How many of the bodies that are tried, one in another, began after it.
+    /// The number of enclosing trial visits that began after the access.
     int64_t age;
-    /// Whether a barrier of its warp does.
+    /// True if a warp barrier follows the access.
     bool isBeforeWarp = false;
   };
 
@@ -40,15 +40,15 @@ private:
   llvm::LogicalResult visitBranches(mlir::scf::IfOp branch);
   llvm::LogicalResult visit(mlir::Operation *op);
   bool isOtherSlot(const Access &own, const Open &other);
-  /// Threads that have to wait for each other between `other` and `own`.
+  /// Returns the scope of the barrier needed between `other` and `own`.
   Scope findConflict(const Access &own, const Open &other);
-  /// Threads that have to wait in `block` for what is open now; inserts nothing. What is open then
-  /// includes what `block` leaves open.
+  /// Returns the scope of the barrier that `block` needs for accesses that are open before it,
+  /// without inserting barriers. Afterwards the open accesses include those of `block`.
   llvm::FailureOr<Scope> tryBlock(mlir::Block &block);
-  /// `where` is what a diagnostic says of `op`, which waits.
+  /// Adds a barrier for `op`. `where` describes its position in a diagnostic.
   llvm::LogicalResult addBarrier(mlir::Operation *before, mlir::Operation *op, Scope scope,
                                  llvm::StringRef where);
-  /// What a barrier of so many threads separates from what follows is open no more.
+  /// Removes accesses that a barrier of this scope separates from later ones.
   void close(Scope scope);
   void leaveOpen(llvm::ArrayRef<Open> accesses);
 
@@ -56,7 +56,7 @@ private:
   llvm::SmallVector<Open> open;
   bool isTrying = false;
   Scope waitsForBefore = Scope::None;
-  /// The loop whose next iteration is tried; null elsewhere.
+  /// The loop whose next iteration is being tried; null otherwise.
   mlir::scf::ForOp next;
   int64_t numBarriers = 0, numWarpBarriers = 0;
 };

@@ -1,13 +1,13 @@
-//===- StageCopies.cpp - reads vectors ahead of time ----------------------===//
+//===- StageCopies.cpp - copy vectors ahead of their use ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The vectors that a loop fetches are copied to rings in shared memory. The copies of an
-// iteration are a group. Requests have no branches, so that an iteration is one basic
-// block, in which the assembler can hide one latency behind another: threads that have
-// nothing to copy, and iterations beyond the last, copy what nobody reads.
+// Copies the vectors that a loop fetches to rings in shared memory, one group of asynchronous
+// copies per iteration. Requests have no branches, so an iteration is a single basic block in which
+// ptxas can overlap latencies. Surplus threads, and iterations past the end, copy data that is
+// never read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ using namespace bppsa;
 using namespace bppsa::bgpu;
 
 namespace {
-/// The copies of what one loop fetches.
+/// The copies of the vectors that one loop fetches.
 class LoopCopies {
 public:
   LoopCopies(scf::ForOp loop, SmallVector<FetchOp> ofLoop)
@@ -44,7 +44,7 @@ public:
         stages(fetches.front().getStages()),
         numThreads(loop->getParentOfType<KernelOp>().getThreads()) {}
 
-  /// Fails after a diagnostic where iterations cannot be told ahead.
+  /// Fails with a diagnostic if the positions of later iterations cannot be computed ahead of time.
   LogicalResult verify();
   void stage();
   int64_t getBytes();
@@ -55,26 +55,27 @@ private:
     return cast<MemRefType>(fetch.getArray().getType());
   }
   void allocateRings();
-  /// Puts the loop into a branch for those that have an iteration.
+  /// Wraps the loop in an scf.if that is taken if it has at least one iteration.
   void guardLoop();
   void requestFirst(OpBuilder &builder);
-  /// Asks for what the iteration `position` fetches.
+  /// Requests the vectors of iteration `position`.
   void request(OpBuilder &builder, Value position);
   void copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration);
-  /// The elements that a thread copies `width` of, in its slot and in an array: those of part
-  /// `begin` + `number` of a vector of `rows`, which lies behind `first` (or at 0) there. Parts
-  /// beyond the last one are that one.
+  /// Offsets of the `width` elements that a thread copies: `to` in its slot, and `from` in an array
+  /// in which the vector begins at `first` (or 0). They are part `begin` + `number` of a vector of
+  /// `rows` elements. Parts past the end repeat the last part.
   struct Copy {
     Value to, from;
   };
   Copy locate(OpBuilder &builder, Value number, int64_t begin, int64_t rows, int64_t width,
               Value first) const;
   void requestInLoop();
-  /// Waits for what the iteration `position` fetches.
+  /// Waits for the vectors of iteration `position`.
   void wait(OpBuilder &builder, Value position);
-  /// The slots of the rings that have what the iteration `position` fetches.
+  /// Returns the ring slots with the vectors of iteration `position`.
   SmallVector<Value> viewSlots(OpBuilder &builder, Value position);
-  /// `value` of the loop's body, in iteration `mapping` of the induction variable.
+  /// Clones `value` of the loop body for the iteration to which `mapping` maps the induction
+  /// variable.
   Value cloneAt(OpBuilder &builder, Value value, IRMapping &mapping);
 
   scf::ForOp loop;
@@ -82,7 +83,7 @@ private:
   Location loc;
   int64_t stages, numThreads;
   SmallVector<Value> rings;
-  /// The elements of arrays without gaps; null for others.
+  /// Contiguous arrays as flat memrefs; null for other arrays.
   SmallVector<Value> elements;
 };
 } // namespace
@@ -101,7 +102,8 @@ Value LoopCopies::cloneAt(OpBuilder &builder, Value value, IRMapping &mapping) {
 // What can be staged
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` follows from `index`, and from values outside of `loop`, by arithmetic.
+/// Returns true if `value` is computed from `index` and values outside of `loop` by operations
+/// without side effects.
 static bool followsFrom(Value value, Value index, scf::ForOp loop) {
   if (value == index)
     return true;
@@ -210,7 +212,7 @@ LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t be
                                     int64_t width, Value first) const {
   Value scale = getIndex(builder, loc, width), to, from;
   if (rows / width % numThreads == 0) {
-    // Constants are added last: loads and stores take them as offsets then.
+    // Constants are added last so that loads and stores use them as immediate offsets.
     Value behind = getIndex(builder, loc, begin * width);
     Value own = mulIndex(builder, loc, number, scale);
     to = addIndex(builder, loc, own, behind);
@@ -225,7 +227,7 @@ LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t be
 }
 
 void LoopCopies::request(OpBuilder &builder, Value position) {
-  // The slot of a position beyond the last one is that of a position which has been read.
+  // A position past the last iteration maps to a slot that has already been read.
   Value slot = getRingSlot(builder, loc, position, stages);
   Value last = addIndex(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
   Value iteration = minIndex(builder, loc, position, last);
@@ -235,9 +237,9 @@ void LoopCopies::request(OpBuilder &builder, Value position) {
   nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());
 }
 
-/// Where all threads copy in each iteration, which has no branch then, the assembler would unroll
-/// the loop, and hold addresses of several iterations: in small cells, in more registers than a
-/// step needs.
+/// Disables unrolling. If all threads copy in each iteration, the loop has no branch, and ptxas
+/// would unroll it and keep the addresses of several iterations in registers. In small cells that
+/// exceeds the registers of a step.
 static void keepRolled(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   LLVM::LoopAnnotationAttr annotation;
@@ -278,7 +280,8 @@ void LoopCopies::wait(OpBuilder &builder, Value position) {
   WaitOp::create(builder, loc, viewSlots(builder, position), stages - 2);
 }
 
-/// Behind the first reads, which are waited for: of what is fetched, or of what threads share.
+/// Requests are placed after the first reads of fetched vectors or shared tiles, on which the step
+/// depends.
 void LoopCopies::requestInLoop() {
   Operation *firstRead = fetches.front();
   for (Operation &op : *loop.getBody()) {
@@ -296,8 +299,8 @@ void LoopCopies::requestInLoop() {
   request(builder, addIndex(builder, loc, index, getIndex(builder, loc, stages - 1)));
 }
 
-/// An iteration ends with the wait for what the next one reads, which one barrier separates from it
-/// together with all that the iteration has written.
+/// Each iteration ends by waiting for the vectors of the next. A single barrier then separates both
+/// the copies and all writes of the iteration from the next one.
 void LoopCopies::stage() {
   allocateRings();
   guardLoop();

@@ -1,4 +1,4 @@
-//===- VerifyBarriers.cpp - whether barriers are missing ------------------===//
+//===- VerifyBarriers.cpp - check for missing barriers --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,13 +1,12 @@
-//===- ColumnTilePlan.h - how a column tile is run -----------*- C++ -*-===//
+//===- ColumnTilePlan.h - evaluation plan of a column tile ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A column tile is some columns of the map of one run of links: matrices of as many columns
-// take the place of the vectors of a link. All columns see the same saved values, so
-// what depends on these alone has one value for each row. Tiles of 16 rows are shared
-// out to the warps of a block.
+// A column tile is a group of columns of a transition: matrices with these columns replace the
+// vectors of a link. All columns use the same saved values, so values that depend only on saved
+// values have one element per row. Tiles of 16 rows are distributed over the warps of a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,33 +21,34 @@ namespace bppsa {
 
 class ColumnTilePlan {
 public:
-  /// Plans `body`, the link of `loop`. None, and no diagnostic, where column tiles cannot evaluate
-  /// it.
+  /// Plans `body`, the link of `loop`. Returns nullopt without a diagnostic if column tiles cannot
+  /// evaluate the link.
   static std::optional<ColumnTilePlan> create(const CotangentLoop &loop, mlir::Block &body);
 
-  /// The widest tiles that fit beside `otherBytes` of shared memory, and where threads have their
-  /// parts of matrices; null where none fit. Copies have `stages`.
+  /// Chooses the widest tiles that fit next to `otherBytes` of shared memory, and the location of
+  /// the matrices. Returns null if no tiles fit. `stages` is the number of copy stages.
   GPUMappingAttr chooseMapping(const CotangentLoop &loop, mlir::Block &body, int64_t otherBytes,
                                int64_t stages, TensorPrecision precision) const;
-  /// Shares tiles out as `mapping` says.
+  /// Distributes tiles according to `mapping`.
   void setMapping(GPUMappingAttr mapping);
 
-  /// Whether `value` has a column for each of the column tile, not one for all.
+  /// Returns true if `value` has one element per row and column, not one per row.
   bool isColumnTile(mlir::Value value) const { return stages.contains(value); }
-  /// What is computed in a stage needs column tiles in shared memory of those before alone.
+  /// Returns the stage in which a value is computed. A stage reads shared column tiles only from
+  /// earlier stages.
   int64_t getStage(mlir::Value value) const { return stages.lookup(value); }
   int64_t getNumStages() const;
-  /// ColumnTiles of which threads read elements of others.
+  /// Column tiles whose elements are read by other threads.
   llvm::ArrayRef<mlir::Value> getShared() const { return shared.getArrayRef(); }
 
   int64_t getNumWarps() const { return numWarps; }
-  /// Tiles of a value of `rows` rows, and those of one warp: slot i of warp w is tile
-  /// `i * warps + w`.
+  /// Return the number of tiles of a value with `rows` rows, in total and per warp. Slot i of warp
+  /// w is tile `i * warps + w`.
   static int64_t getNumTiles(int64_t rows);
   int64_t getNumSlots(int64_t rows) const;
-  /// Columns of a column tile, in tiles.
+  /// Returns the width of a column tile, in tiles of 8 columns.
   int64_t getNumColumnTiles() const { return numColumnTiles; }
-  /// Whether threads have their parts of matrices in registers, for all steps.
+  /// Returns true if threads keep their parts of the matrices in registers for all steps.
   bool keepsMatrices() const { return inRegisters; }
 
 private:
@@ -61,8 +61,7 @@ private:
   bool inRegisters = false;
 };
 
-/// Rows that products of tensor cores add up at a time, and registers that a thread needs for its
-/// part of a left factor.
+/// Returns the registers of a thread for its part of a left factor of the tensor-core product.
 int64_t getNumFactorRegisters(TensorPrecision precision);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- DeviceArrays.h - how a GPU copies the vectors of arrays --*- C++ -*-===//
+//===- DeviceArrays.h - vector copies on a GPU ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,27 +13,30 @@
 
 namespace bppsa {
 
-/// Elements of f32 that one instruction loads or copies, where they begin at a multiple of 16
-/// bytes.
+/// The number of f32 elements per 16-byte load or copy.
 inline constexpr int64_t kLoadedTogether = 4;
 
-/// How many neighbours, a power of two up to `most`, one instruction may move wherever a vector of
-/// `array` (its last dimension) is cut into as many: all vectors begin at multiples of them. A part
-/// of an array is known to do so where its offset is known, or where it has whole vectors.
+/// Returns the largest power of two, up to `most`, that divides the offsets of all vectors of
+/// `array` (its last dimension) and their length, so that one instruction can move as many
+/// elements. The offset of a subview is known if it is static, or if the subview consists of whole
+/// vectors.
 int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
 
-/// Elements that each of `numThreads` threads copies at a time of a vector of `array`, `[step,
-/// sample, row]`: long ones are copied by 16 bytes, which need fewer instructions.
+/// Returns the number of elements that each of `numThreads` threads copies per instruction from a
+/// vector of `array`, `[step, sample, row]`. Long vectors use 16-byte copies, which need fewer
+/// instructions.
 int64_t getCopyWidth(mlir::MemRefType array, int64_t numThreads);
 
-/// Rows of a vector in shared memory: a warp's copies of the largest kind may go beyond it.
+/// Returns the size of a vector in shared memory, rounded up because the widest copies of a warp
+/// may extend past its end.
 int64_t getStagedRows(mlir::MemRefType array);
 
-/// Steps that are read ahead of `sources`, memrefs or tensors `[step, sample, row]`, in `maxBytes`
-/// of shared memory; 0 where they do not fit, or cannot be copied.
+/// Returns the number of ring stages for reading `sources` ahead, memrefs or tensors `[step,
+/// sample, row]`, within `maxBytes` of shared memory. Returns 0 if they do not fit or cannot be
+/// copied.
 int64_t countStages(mlir::ValueRange sources, int64_t maxBytes = cost::kMaxRingBytes);
 
-/// Bytes of shared memory that so many stages of `sources` take.
+/// Returns the shared memory of `stages` stages of `sources`, in bytes.
 int64_t getStagedBytes(mlir::ValueRange sources, int64_t stages);
 
 } // namespace bppsa

@@ -1,12 +1,12 @@
-//===- DeviceMapping.h - which kernels of a GPU run a loop ------*- C++ -*-===//
+//===- DeviceMapping.h - mapping of loops to GPU kernels --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // The rules by which `bppsa-choose-gpu-mapping` maps loops to kernels (docs/GPULowering.md). They
-// follow from sizes and types alone, and hold for tensors and for memrefs. Lowerings read the
-// mappings; the cost model asks here for those of loops that a plan would make.
+// depend only on sizes and types and apply to tensors and memrefs. Lowerings read the resulting
+// attributes. The cost model calls these functions for loops that a plan would create.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,54 +19,60 @@
 
 namespace bppsa {
 
-/// A mapping, and what ruled out the one that would be taken before it; empty where that is the
-/// first.
+/// A mapping, and the reason why the preferred mapping was ruled out; the reason is empty for the
+/// preferred mapping.
 struct MappingChoice {
   GPUMappingAttr mapping;
   std::string reason;
 };
 
-/// A body that a loop over time runs.
+/// The body of a time loop.
 struct LoopBody {
   mlir::Operation *op;
   mlir::Block *body;
   size_t numCaptures, firstState, numStates;
-  /// What each step reads of memory.
+  /// Arrays that each step reads from memory.
   llvm::SmallVector<mlir::Value> sources;
-  /// Columns of the sums that threads keep, each of which shares rows as the body does.
+  /// The number of columns of each sum that threads keep in registers. A sum is distributed over
+  /// threads like the rows of the body.
   std::vector<int64_t> summed;
 };
 
-/// How the steps of a loop run, one after the other: a block a row, or several blocks that share
-/// rows where one has not the registers for the matrices and `canCooperate`. Fails after a
-/// diagnostic where nothing can run them.
+/// Chooses a kernel that runs the steps of a loop in order: one block per row, or several
+/// cooperating blocks if one block has too few registers for the matrices and `canCooperate` is
+/// set. Fails with a diagnostic if no kernel can run the loop.
 llvm::FailureOr<MappingChoice> chooseLoopMapping(const LoopBody &loop, bool canCooperate);
-/// Of a recurrence that is no product of all steps, and of the links of a chain.
+/// For a recurrence that is not a product of all time steps, and for the links of a chain.
 llvm::FailureOr<MappingChoice> chooseLoopMapping(RecurrenceOp op);
 llvm::FailureOr<MappingChoice> chooseLoopMapping(ChainOp op);
 
-/// How the columns of the transitions of runs of links of `loop` are made, a chain or a transition;
-/// `readAhead` where runs have more than one step. Fails as above.
+/// Chooses a kernel that computes the columns of transitions. `loop` is a chain or a transition.
+/// `readAhead` is set if runs have more than one step. Fails with a diagnostic if no kernel fits.
 llvm::FailureOr<MappingChoice> chooseTransitionMapping(const CotangentLoop &loop, bool readAhead,
                                                        TensorPrecision precision);
 
-/// Whether the threads of a block have registers for the sums of `loop` beside its matrices, and
-/// the block no more than two warps or what it has without them. Fails as above.
+/// Returns true if the sums of `loop` fit into registers together with its matrices. The block may
+/// have at most two warps, or as many as it needs without sums. Fails with a diagnostic if no
+/// kernel can run the loop.
 llvm::FailureOr<bool> fitsSums(const LoopBody &loop);
 
-/// The links of `loop` with `options` as `body`, made by `cloneLink` for them.
+/// Describes the links of `loop` as a loop body. `body` is the result of `cloneLink` with the same
+/// `options`.
 LoopBody getLoopBody(const CotangentLoop &loop, mlir::Block &body, LinkOptions options);
-/// What a step of such links reads from memory: all but the cotangent and captures.
+/// Returns the arrays that a step of the links reads from memory: all operands except the cotangent
+/// and captures.
 llvm::SmallVector<mlir::Value> getSources(const CotangentLoop &loop, LinkOptions options);
 
-/// What threads that have a column, or share one with `parts` neighbours, need to evaluate the
-/// links of `loop`; empty where they can. `body` is that of the links without injected and emitted
+/// Returns the requirement that prevents threads from evaluating the links of `loop` with one
+/// column per `parts` neighbouring threads; empty if they can. `body` has no injected or emitted
 /// values.
 std::string findObstacleToThreads(const CotangentLoop &loop, mlir::Block &body, int64_t parts);
-/// What blocks that share rows need to run `loop`; empty where they can.
+/// Returns the requirement that prevents several blocks from sharing the rows of `loop`; empty if
+/// they can.
 std::string findObstacleToSharing(const LoopBody &loop);
 
-/// The matrices of a link, each once: rows and columns as products read them.
+/// A matrix of a link, with the rows and columns that products see. `getFactors` returns each
+/// matrix once.
 struct LinkFactor {
   mlir::BlockArgument matrix;
   bool isTransposed;
@@ -74,7 +80,7 @@ struct LinkFactor {
 };
 llvm::SmallVector<LinkFactor> getFactors(mlir::Block &body);
 
-/// Checks that `op` is on memory, and on samples one by one, as kernels of a GPU take it.
+/// Checks that `op` is bufferized and not packed into lanes, as GPU kernels require.
 llvm::LogicalResult verifyReady(mlir::Operation *op);
 
 } // namespace bppsa

@@ -1,11 +1,11 @@
-//===- TiledProducts.h - products of all steps, in tiles --------*- C++ -*-===//
+//===- TiledProducts.h - tiled products of all time steps -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Which loops and sums are products of matrices that a GPU multiplies in tiles, `tiled_product`,
-// and which of them one kernel has together. Operations are on memory.
+// Finds the loops and outer sums that a GPU computes as tiled matrix products (`tiled_product`),
+// and those that can share a kernel. Operations must be bufferized.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,38 +16,40 @@
 
 namespace bppsa {
 
-/// Whether the rows of `array` can be copied: `[row, column]`, or a sequence `[step, sample,
-/// column]`, the row step * samples + sample of which is that.
+/// Returns true if the rows of `array` can be copied. `array` is `[row, column]` or a sequence
+/// `[step, sample, column]` with row index step * samples + sample.
 bool isTiledFactor(mlir::Value array);
 
-/// Results of a recurrence: products of the same sequences with matrices, added up.
+/// Results of a recurrence that are sums of products of the same sequences with matrices.
 struct SequenceProduct {
   llvm::SmallVector<mlir::Value> sequences;
-  /// For each sequence a matrix of each result.
+  /// For each sequence, a matrix for each result.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> matrices;
-  /// Vectors that are added to each row of a result; none, or one for each.
+  /// Vectors added to each row of a result: none, or one per result.
   llvm::SmallVector<mlir::Value> biases;
-  /// Whether the rows of matrices are those that are summed over.
+  /// True if the rows of the matrices are the contracted dimension.
   bool isTransposed = false;
   llvm::SmallVector<mlir::Value> destinations;
 
   int64_t getNumColumns() const;
-  /// Whether the product is worth tiles.
+  /// Returns true if the product is large enough for tiles.
   bool isLarge() const;
-  /// Takes in the results of a product of the same sequences; false for other products.
+  /// Merges the results of a product of the same sequences. Returns false if the products cannot be
+  /// merged.
   bool absorb(const SequenceProduct &other);
 };
 
-/// The results of a recurrence without states whose body has nothing but such products. Fails for
-/// others, without a diagnostic.
+/// Returns the products of a recurrence without states whose body consists only of such products.
+/// Fails without a diagnostic for other recurrences.
 llvm::FailureOr<llvm::SmallVector<SequenceProduct, 0>> getSequenceProducts(RecurrenceOp op);
-/// Whether a recurrence has nothing but products that are worth tiles.
+/// Returns true if a recurrence consists only of products that are large enough for tiles.
 bool areLargeProducts(RecurrenceOp op);
 
-/// How many of `ops`, from the first on, one kernel may have together: outer sums that follow each
-/// other, have the same right factor and are mapped alike.
+/// Returns how many of the first operations in `ops` one kernel may compute: consecutive outer sums
+/// with the same right factor and the same mapping.
 size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
-/// Whether outer products are worth tiles, and whether they may be one above the other then.
+/// `areLargeSums` returns true if the outer products, stacked along rows, are large enough for
+/// tiles. `canStack` returns true if their left factors can be stacked.
 bool areLargeSums(llvm::ArrayRef<OuterSumOp> ops);
 bool canStack(llvm::ArrayRef<OuterSumOp> ops);
 

@@ -25,20 +25,21 @@
 
 namespace bppsa::bgpu {
 
-/// Whether so many neighbouring threads are in one warp, wherever they begin.
+/// Returns true if every aligned group of `threads` neighbouring threads is within one warp.
 bool areInWarp(int64_t threads);
-/// The type of an array in shared memory.
+/// Returns the type of an array in shared memory.
 mlir::MemRefType getSharedType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
-/// The slot that iteration `position` of a loop has of the `count` slots of a ring, a power of two:
-/// by it `bgpu-insert-barriers` tells slots apart.
+/// Returns the ring slot of iteration `position` in a ring of `count` slots, a power of two.
+/// `bgpu-insert-barriers` recognises this computation to distinguish slots.
 mlir::Value getRingSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position,
                         int64_t count);
-/// How many neighbouring threads have each element of a tile: 1, or what its layout says.
+/// Returns the number of neighbouring threads that hold each element of a tile.
 int64_t getReplicas(mlir::RankedTensorType tile);
-/// A tile whose elements `replicas` neighbouring threads have.
+/// Returns the type of a tile whose elements are held by `replicas` neighbouring threads each.
 mlir::RankedTensorType getTileType(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                                    int64_t replicas);
-/// The threads of a block that have an element of a tile: the first ones.
+/// Returns the number of threads of a block that hold elements of a tile. These are the first
+/// threads.
 int64_t countThreads(mlir::RankedTensorType tile);
 
 } // namespace bppsa::bgpu

@@ -1,4 +1,4 @@
-//===- ChooseGPUMapping.cpp - maps loops to kernels of a GPU -----------------===//
+//===- ChooseGPUMapping.cpp - map loops to GPU kernels --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -38,12 +38,12 @@ struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapp
   }
 
 private:
-  /// Sums that are launched together, or one operation.
+  /// Maps one operation, or outer sums that share a launch.
   LogicalResult map(ArrayRef<Operation *> ops);
   LogicalResult mapLoop(Operation *op);
   void mapSums(ArrayRef<OuterSumOp> sums);
   GPUMappingAttr getProductMapping(GPUKernel kernel, int64_t threads);
-  /// What `op` has stays; else it gets what `choose()` gives.
+  /// Sets the mapping of `op` to the result of `choose()` unless it has one.
   template <typename ChooseFn> LogicalResult setMapping(Operation *op, ChooseFn choose);
 };
 } // namespace
@@ -73,7 +73,7 @@ LogicalResult ChooseGPUMapping::setMapping(Operation *op, ChooseFn choose) {
   return success();
 }
 
-/// On tensors, which may have other gaps and neighbours once they are memory, nothing is chosen.
+/// Fails for tensors: their layout and neighbours are known only after bufferization.
 LogicalResult ChooseGPUMapping::map(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (failed(verifyReady(op)))
@@ -113,7 +113,7 @@ LogicalResult ChooseGPUMapping::mapLoop(Operation *op) {
   if (auto transition = dyn_cast<TransitionOp>(op))
     return setMapping(op, [&] {
       CotangentLoop loop = getCotangentLoop(transition);
-      // A run of one step has nothing to read ahead.
+      // A single step has nothing to read ahead.
       bool isOneStep = cast<ShapedType>(loop.saved[0].getType()).getDimSize(0) == 1;
       return chooseTransitionMapping(loop, !isOneStep, precision);
     });

@@ -1,4 +1,4 @@
-//===- FuseGradients.cpp - sums of what links yield, inside of chains -----===//
+//===- FuseGradients.cpp - fuse gradient sums into chains -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,21 +20,21 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A sum over steps and samples of an emitted value, and the operation that makes it.
+/// A sum over steps and samples of an emitted value, and the operation that computes it.
 struct FusedSum {
   Operation *leaf;
   unsigned emitted;
-  /// The sequence that it is multiplied with; null where there is none.
+  /// The sequence that the emitted value is multiplied by; null for a plain sum.
   Value factor;
 };
 } // namespace
 
-/// Whether the launches for `plan` take link by link, with what is emitted in registers.
+/// Returns true if the launches of `plan` run link by link with emitted values in registers.
 static bool keepsEmittedInRegisters(PlanAttr plan) {
   return plan.isSequential() || plan.getAlgorithm() == ScanAlgorithm::Chunked;
 }
 
-/// The sums of emitted values of `op` whose other operands can be there before it.
+/// Returns the sums of emitted values of `op` whose other operand can be defined before `op`.
 static SmallVector<FusedSum> findSums(ChainOp op, RewriterBase &rewriter) {
   SmallVector<FusedSum> found;
   for (auto [index, emitted] : llvm::enumerate(op.getEmitted()))
@@ -53,7 +53,7 @@ static SmallVector<FusedSum> findSums(ChainOp op, RewriterBase &rewriter) {
   return found;
 }
 
-/// The sequences that `sums` multiply with, each once, and which of them each sum has.
+/// Returns the distinct factors of `sums`, and the index of the factor of each sum.
 static std::pair<SmallVector<Value>, SmallVector<int64_t>> getFactors(ArrayRef<FusedSum> sums) {
   SmallVector<Value> factors;
   SmallVector<int64_t> sumWith;
@@ -65,7 +65,7 @@ static std::pair<SmallVector<Value>, SmallVector<int64_t>> getFactors(ArrayRef<F
   return {factors, sumWith};
 }
 
-/// Makes the link also yield what `sums` add up.
+/// Makes the link also yield the terms of `sums`.
 static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums) {
   Operation *yield = body.getTerminator();
   SmallVector<Value> values;
@@ -74,8 +74,8 @@ static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums
   yield->insertOperands(yield->getNumOperands(), values);
 }
 
-/// Whether the threads that run `op` have registers for `sums`; fails where they
-/// cannot run it at all.
+/// Returns true if the threads that run `op` have registers for `sums`. Fails if they cannot run it
+/// at all.
 static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   auto [factors, sumWith] = getFactors(sums);
   CotangentLoop loop = getCotangentLoop(op);
@@ -98,8 +98,8 @@ static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted,
                          op.getCaptures(), options);
 }
 
-/// The numbers of steps and samples are those of every sequence: asking for them must
-/// not keep an emitted one.
+/// Redirects queries for the numbers of steps and samples to `other`, so they do not keep emitted
+/// sequences alive.
 static void takeSizesFrom(Value other, ValueRange sequences) {
   for (Value sequence : sequences)
     for (Operation *user : llvm::make_early_inc_range(sequence.getUsers()))
@@ -107,7 +107,7 @@ static void takeSizesFrom(Value other, ValueRange sequences) {
         dim.getSourceMutable().assign(other);
 }
 
-/// Replaces `op` by one that makes `sums`, and emits what others still read.
+/// Replaces `op` by a chain that computes `sums` and emits only values with other users.
 static void fuse(ChainOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
   unsigned numStates = op.getSeeds().size();
   takeSizesFrom(op.getSaved()[0], op.getEmitted());

@@ -1,13 +1,12 @@
-//===- HoistInputProducts.cpp - products of inputs for all steps ----------===//
+//===- HoistInputProducts.cpp - hoist input projections -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Products of what a recurrence reads wait for none of its steps. Where their matrices
-// are large, a loop without states computes them for all steps, and the recurrence
-// reads the results: a step then waits for nothing but its states, and the registers
-// of its threads are for the matrices that multiply these.
+// Input projections do not depend on the recurrent state. If their matrices are large, a loop
+// without states computes them for all steps and the recurrence reads the results. A step then
+// waits only for its states, and registers hold only the recurrent matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,17 +32,18 @@ class InputProducts {
 public:
   explicit InputProducts(RecurrenceOp op) : op(op), loc(op.getLoc()), builder(op) {}
 
-  /// Whether the products should be taken out. Fails, after a diagnostic, where the body
-  /// has no row-wise evaluation.
+  /// Returns true if the products should be hoisted. Fails with a diagnostic if the body has no
+  /// row-wise evaluation.
   FailureOr<bool> areLarge();
-  /// Replaces the recurrence by one of the products and one of the rest.
+  /// Splits the recurrence into a loop of the products and a recurrence of the rest.
   void hoist();
 
 private:
   bool isProductOfInput(MatVecOp product);
   bool isCapture(Value value);
   Value getCapture(Value argument);
-  /// What a product adds: what is the same in all steps, and what is not. Null where there is none.
+  /// The addends of a product: a captured vector and a value that differs between steps. Either may
+  /// be null.
   struct Addends {
     Value bias, rest;
   };
@@ -56,7 +56,7 @@ private:
   Location loc;
   OpBuilder builder;
   SmallVector<MatVecOp> products;
-  /// Their values `[step, sample, row]`.
+  /// The values of the products, `[step, sample, row]`.
   SmallVector<Value> results;
 };
 } // namespace
@@ -120,7 +120,7 @@ void InputProducts::allocateResults() {
   }
 }
 
-/// The body of the loop that has the products of all steps.
+/// Builds the body of the loop that computes the products of all steps.
 void InputProducts::buildProducts(RecurrenceOp loop) {
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());
@@ -143,7 +143,7 @@ void InputProducts::buildProducts(RecurrenceOp loop) {
   YieldOp::create(builder, loc, values);
 }
 
-/// The recurrence that reads the results of the products, and no sequence that they alone need.
+/// Creates the recurrence that reads the products. Sequences used only by the products are dropped.
 RecurrenceOp InputProducts::buildRest() {
   SmallVector<Value> sequences(op.getSequences());
   unsigned numOld = sequences.size();

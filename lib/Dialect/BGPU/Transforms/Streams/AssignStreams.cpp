@@ -1,4 +1,4 @@
-//===- AssignStreams.cpp - gradients of parameters on a sub stream --------===//
+//===- AssignStreams.cpp - move parameter gradients to a sub stream -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,17 +22,17 @@ using namespace bppsa;
 static constexpr int64_t kMainStream = 0, kSubStream = 1;
 
 namespace {
-/// Ws that stand together.
+/// Consecutive parameter-gradient launches on the sub stream.
 struct Section {
   SmallVector<MemoryAccess> accesses;
-  /// Where the main stream is selected again.
+  /// Selects the main stream again.
   bgpu::SelectStreamOp end;
-  /// The event behind them, where something waits for it, and the first operation that does.
+  /// The event recorded after the section and the first operation that waits for it, if any.
   std::optional<int64_t> event;
   Operation *waited = nullptr;
 };
 
-/// Rewrites a function by a plan.
+/// Rewrites a function according to a plan.
 class StreamAssigner {
 public:
   StreamAssigner(MarkPhaseOp start, const StreamAssignment &plan, LaunchAccesses &accesses)
@@ -54,7 +54,7 @@ private:
 };
 } // namespace
 
-/// Moves what `op` needs and stands behind `record` in front of it.
+/// Moves the producers of `op` that follow `record` before it.
 void StreamAssigner::moveProducers(Operation *op, bgpu::RecordEventOp record) {
   for (Value value : getUsedValues(op)) {
     Operation *made = value.getDefiningOp();
@@ -65,8 +65,9 @@ void StreamAssigner::moveProducers(Operation *op, bgpu::RecordEventOp record) {
   }
 }
 
-/// Puts the Ws of `region` behind `place`. The sub stream waits for all that the main stream was
-/// given before: memory that is taken there may be what that still uses.
+/// Moves the parameter-gradient launches of `region` after `place`. The sub stream waits for all
+/// earlier launches of the main stream, because memory allocated for the section may still be in
+/// use by them.
 void StreamAssigner::placeSection(unsigned region, Operation *place) {
   SmallVector<unsigned> numbers;
   for (const WeightGroup &group : plan.getGroups())
@@ -91,7 +92,7 @@ void StreamAssigner::placeSection(unsigned region, Operation *place) {
   }
 }
 
-/// Lets `user`, on the main stream, wait for the first `count` sections.
+/// Makes `user`, on the main stream, wait for the first `count` sections.
 void StreamAssigner::joinSections(size_t count, Operation *user) {
   Section &last = sections[count - 1];
   if (last.waited)
@@ -106,7 +107,8 @@ void StreamAssigner::joinSections(size_t count, Operation *user) {
       section.waited = wait;
 }
 
-/// Lets the main stream wait where it needs what the sub stream does, and at the end.
+/// Makes the main stream wait before operations that need results of the sub stream, and at the
+/// end.
 void StreamAssigner::placeJoins() {
   size_t given = 0;
   bool isSub = false;
@@ -128,7 +130,7 @@ void StreamAssigner::placeJoins() {
   joinSections(sections.size(), start->getBlock()->getTerminator());
 }
 
-/// What sections use is freed once the main stream has waited for them.
+/// Frees arrays used by sections only after the main stream has waited for the sections.
 void StreamAssigner::moveDeallocations() {
   DenseMap<Value, Operation *> waits;
   for (const Section &section : sections)
@@ -150,10 +152,8 @@ void StreamAssigner::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
 //===----------------------------------------------------------------------===//
 
-/// The name of what `op` calls.
 static StringRef getCalleeName(Operation *op) { return cast<func::CallOp>(op).getCallee(); }
 
 static remark::RemarkOpts getRemarkOptions(func::FuncOp function) {
@@ -162,7 +162,6 @@ static remark::RemarkOpts getRemarkOptions(func::FuncOp function) {
       .function(function.getName());
 }
 
-/// Reports what goes to the sub stream.
 static void emitRemarks(func::FuncOp function, const StreamAssignment &plan) {
   size_t numWeights = 0;
   for (const WeightGroup &group : plan.getGroups()) {

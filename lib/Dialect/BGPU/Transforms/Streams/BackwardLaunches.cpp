@@ -1,11 +1,11 @@
-//===- BackwardLaunches.cpp - what a backward pass launches ---------------===//
+//===- BackwardLaunches.cpp - launches of a backward pass -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// ParameterSide tells Ws from other operations by values. A value of memory is what an array holds
-// from one write to the next; as a write may be one of a part, it also reads what was there.
+// ParameterSide classifies operations by values. In memory, a value is the content of an array
+// between two writes. A write also reads the previous content, because it may be partial.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ std::optional<SmallVector<MemoryAccess>> LaunchAccesses::get(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// The backward part
+// The backward pass
 //===----------------------------------------------------------------------===//
 
 MarkPhaseOp bppsa::findBackwardStart(func::FuncOp function) {
@@ -60,7 +60,7 @@ MarkPhaseOp bppsa::findBackwardStart(func::FuncOp function) {
 }
 
 namespace {
-/// Follows the contents of arrays through a function.
+/// Tracks the contents of arrays through a function.
 class ContentFlow {
 public:
   ContentFlow(func::FuncOp function, LaunchAccesses &accesses)
@@ -71,7 +71,7 @@ public:
   SmallVector<BackwardLaunch, 0> launches;
 
 private:
-  /// What an array holds, by its number in `side`, and what that depends on.
+  /// The content of an array: its index in `side` and its dependence.
   struct Content {
     unsigned value;
     Dependence dependence;
@@ -87,8 +87,8 @@ private:
   LaunchAccesses &launchAccesses;
   ParameterSide side;
   DenseMap<Value, Content> contents;
-  /// By launch: its number in `side`, or what one makes that depends on constants alone and may
-  /// move.
+  /// For each launch, its index in `side`; or, for a movable launch that depends only on constants,
+  /// the values it defines.
   SmallVector<std::optional<unsigned>> numbers;
   SmallVector<SmallVector<unsigned>, 0> constants;
 };
@@ -105,7 +105,7 @@ ContentFlow::Content &ContentFlow::get(Value array) {
   return found->second;
 }
 
-/// What the launch with these accesses depends on, by what is in the arrays.
+/// Returns the dependence of a launch with these accesses on the contents of the arrays.
 Dependence ContentFlow::getDependence(ArrayRef<MemoryAccess> accesses) {
   auto dependence = Dependence::Constants;
   for (const MemoryAccess &access : accesses)
@@ -136,7 +136,7 @@ void ContentFlow::addBackward(BackwardLaunch &launch, bool isMovable) {
   constants.push_back(isConstant && isMovable ? made : SmallVector<unsigned>());
 }
 
-/// Notes what is read after the function: the last contents of its arguments.
+/// Records the final contents of arguments as uses.
 void ContentFlow::addResults() {
   for (BlockArgument argument : function.getArguments()) {
     auto found = contents.find(argument);

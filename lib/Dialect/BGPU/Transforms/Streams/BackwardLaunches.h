@@ -1,4 +1,4 @@
-//===- BackwardLaunches.h - what a backward pass launches -------*- C++ -*-===//
+//===- BackwardLaunches.h - launches of a backward pass ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,14 +12,14 @@
 
 namespace bppsa {
 
-/// What operations of functions of the host, on memory, use of arrays when their launches run.
+/// The array accesses of the launches of bufferized host operations.
 class LaunchAccesses {
 public:
   explicit LaunchAccesses(mlir::ModuleOp module) : symbols(module) {}
 
-  /// Empty for what launches nothing; nothing where the arrays are not known.
+  /// Returns no accesses for an operation without launches, and nullopt if the arrays are unknown.
   std::optional<llvm::SmallVector<MemoryAccess>> get(mlir::Operation *op);
-  /// The kernel that `op` calls and does nothing else; null for other operations.
+  /// Returns the kernel if `op` is just a call of a kernel; null otherwise.
   mlir::func::FuncOp getKernel(mlir::Operation *op) const;
 
 private:
@@ -27,18 +27,20 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> writes;
 };
 
-/// An operation of the backward part of a host function that launches something.
+/// An operation of the backward pass that launches a kernel.
 struct BackwardLaunch {
   mlir::Operation *op;
   llvm::SmallVector<MemoryAccess> accesses;
-  /// Whether it is a W (ParameterSide), or fills memory for Ws alone.
+  /// True for a parameter-gradient launch (see ParameterSide), or one that only initializes memory
+  /// for such launches.
   bool isParameter = false;
 };
 
-/// The `bppsa.mark_phase 1` of `function`, where its backward part begins; null where it has none.
+/// Returns the `bppsa.mark_phase 1` of `function`, at which the backward pass begins, or null.
 MarkPhaseOp findBackwardStart(mlir::func::FuncOp function);
 
-/// The launches behind `start`, in order. Fails at the operation whose arrays are not known.
+/// Returns the launches after `start` in order. Fails at the first operation with unknown arrays
+/// and stores it in `unknown`.
 mlir::FailureOr<llvm::SmallVector<BackwardLaunch, 0>>
 findBackwardLaunches(MarkPhaseOp start, LaunchAccesses &accesses, mlir::Operation *&unknown);
 

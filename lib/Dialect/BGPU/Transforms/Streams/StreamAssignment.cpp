@@ -1,4 +1,4 @@
-//===- StreamAssignment.cpp - which launches run beside which -------------------===//
+//===- StreamAssignment.cpp - assignment of launches to streams -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,8 @@ using namespace bppsa;
 
 StreamAssignment::StreamAssignment(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
     : launches(launches.begin(), launches.end()), start(start) {
-  // What stays on the main stream is one more launch that others must keep their order with.
+  // A launch that returns to the main stream adds an ordering constraint for the other groups, so
+  // groups are formed again.
   for (bool changed = true; std::exchange(changed, false);) {
     formGroups();
     for (const WeightGroup &group : groups)
@@ -54,7 +55,7 @@ void StreamAssignment::formGroups() {
     groups.push_back(std::move(group));
 }
 
-/// How many launches stand up to the last one of the main stream that `group` has to come after.
+/// Returns the number of launches up to the last main-stream launch that must precede `group`.
 unsigned StreamAssignment::countBefore(const WeightGroup &group) const {
   unsigned count = 0;
   for (unsigned number : group.launches)
@@ -64,7 +65,7 @@ unsigned StreamAssignment::countBefore(const WeightGroup &group) const {
   return count;
 }
 
-/// The first launch of the main stream from `from` on that has to come after `group`.
+/// Returns the first main-stream launch from `from` on that must follow `group`.
 std::optional<unsigned> StreamAssignment::findNextConflict(const WeightGroup &group,
                                                            unsigned from) const {
   for (unsigned i = from, e = launches.size(); i < e; ++i)
@@ -75,8 +76,8 @@ std::optional<unsigned> StreamAssignment::findNextConflict(const WeightGroup &gr
   return std::nullopt;
 }
 
-/// Whether `op`, and what it needs behind `place`, may stand there. `known` are operations that
-/// may.
+/// Returns true if `op`, and its producers after `place`, can move to `place`. `known` are
+/// operations already checked.
 static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *> &known) {
   if (!known.insert(op).second)
     return true;
@@ -88,8 +89,8 @@ static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *>
   });
 }
 
-/// Whether launches of the main stream stand between those of `group`, as it has to come after one
-/// and before another, or what a launch needs is not there before.
+/// Returns true if the group cannot run as a unit: a main-stream launch must run between its
+/// launches, or an operand of a launch is not available early enough.
 bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
   unsigned count = countBefore(group);
   std::optional<unsigned> next = findNextConflict(group, 0);
@@ -105,7 +106,7 @@ bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// The last of the first `count` launches.
+/// Returns the last of the first `count` launches.
 Operation *StreamAssignment::getLastOf(unsigned count) const {
   return count > 0 ? launches[count - 1].op : start;
 }
@@ -137,7 +138,7 @@ void StreamAssignment::chooseOwnRegions() {
     group.region = group.earliest;
 }
 
-/// Adds up what regions and groups take, by what each launch does.
+/// Adds up the costs of regions and groups.
 void StreamAssignment::addCosts(function_ref<LaunchCost(Operation *)> cost) {
   for (auto [number, begin] : llvm::enumerate(begins)) {
     unsigned end = number + 1 < begins.size() ? begins[number + 1] : launches.size();
@@ -165,7 +166,7 @@ void StreamAssignment::chooseJointly(function_ref<LaunchCost(Operation *)> cost)
       with += group.cost;
       const LaunchCost &main = regions[number].cost;
       double hidden = group.cost.alone - (main.beside(with) - main.beside(taken[number]));
-      // Where regions hide as much, the first one frees memory sooner.
+      // Of regions that hide equally much, the first one frees memory sooner.
       if (hidden > group.hidden) {
         group.hidden = hidden;
         group.region = number;

@@ -1,4 +1,4 @@
-//===- StreamAssignment.h - which launches run beside which -----------*- C++ -*-===//
+//===- StreamAssignment.h - assignment of launches to streams ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,37 +12,37 @@
 
 namespace bppsa {
 
-/// Ws that depend on each other: they run in their order, wherever they do.
+/// Parameter-gradient launches that depend on each other. They keep their relative order.
 struct WeightGroup {
-  /// Their numbers among the launches of the backward part.
+  /// Indices into the launches of the backward pass.
   llvm::SmallVector<unsigned> launches;
   LaunchCost cost;
-  /// The first region that they may run in, and the last one: a launch behind that may change what
-  /// they read.
+  /// The first and last region in which the group may run. A launch after the last region may
+  /// overwrite its inputs.
   unsigned earliest = 0, latest = 0;
-  /// The region that they run in, and the microseconds that it hides of them.
+  /// The chosen region, and the microseconds of the group that overlap with the launches of the
+  /// region.
   unsigned region = 0;
   double hidden = 0;
 };
 
-/// Launches of the main stream: those from where a group of Ws becomes possible to where the next
-/// one does.
+/// Launches of the main stream between two points at which parameter-gradient groups become ready.
 struct Region {
-  /// The last operation before them.
+  /// The last operation before the region.
   mlir::Operation *before;
   LaunchCost cost;
 };
 
-/// What of a backward part goes to the sub stream.
+/// Selects the launches of a backward pass that run on the sub stream.
 class StreamAssignment {
 public:
   StreamAssignment(llvm::ArrayRef<BackwardLaunch> launches, MarkPhaseOp start);
 
-  /// Lets every group run in the first region that it may run in.
+  /// Assigns each group to its first possible region.
   void chooseOwnRegions();
-  /// Lets every group run where the cost model hides most of it beside the launches of the region,
-  /// the longest first (Oh et al., EuroSys 2022, call that joint scheduling of regions). `cost` is
-  /// that of a launch.
+  /// Assigns each group, longest first, to the region whose launches hide most of it according to
+  /// the cost model (joint scheduling of regions, Oh et al., EuroSys 2022). `cost` returns the cost
+  /// of a launch.
   void chooseJointly(llvm::function_ref<LaunchCost(mlir::Operation *)> cost);
 
   llvm::ArrayRef<WeightGroup> getGroups() const { return groups; }
@@ -64,7 +64,7 @@ private:
   mlir::Operation *start;
   llvm::SmallVector<WeightGroup, 0> groups;
   llvm::SmallVector<Region, 0> regions;
-  /// By region: how many launches come before it.
+  /// For each region, the number of launches before it.
   llvm::SmallVector<unsigned> begins;
 };
 

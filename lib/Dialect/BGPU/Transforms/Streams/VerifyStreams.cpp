@@ -1,4 +1,4 @@
-//===- VerifyStreams.cpp - streams wait for each other --------------------===//
+//===- VerifyStreams.cpp - check stream synchronization -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Follows the streams of a function. A stream has waited for a number of the launches of the other
-/// one; those behind may run at any time.
+/// Simulates the streams of a function. A stream has waited for a prefix of the launches of the
+/// other stream; later launches of the other stream may run concurrently.
 class StreamChecker {
 public:
   explicit StreamChecker(LaunchAccesses &accesses) : launchAccesses(accesses) {}
@@ -30,7 +30,7 @@ public:
 private:
   struct Launch {
     Operation *op;
-    /// Nothing where the arrays are not known.
+    /// Nullopt if the arrays are unknown.
     std::optional<SmallVector<MemoryAccess>> accesses;
   };
   struct Stream {
@@ -55,7 +55,7 @@ private:
 };
 } // namespace
 
-/// Memory is taken and given back in the order of the selected stream.
+/// Memory is allocated and freed in the order of the selected stream, which counts as a write.
 std::optional<SmallVector<MemoryAccess>> StreamChecker::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op))
     return SmallVector<MemoryAccess>{{op->getResult(0), true}};

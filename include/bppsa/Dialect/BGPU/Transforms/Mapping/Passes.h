@@ -1,4 +1,4 @@
-//===- Passes.h - passes: what GPUs run -------------------*- C++ -*-===//
+//===- Passes.h - GPU mapping passes ----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - passes that assign streams of a GPU -----------*- C++ -*-===//
+//===- Passes.h - GPU stream passes -----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
