@@ -38,7 +38,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// One kernel has the sum of each slab, another one adds these up.
+/// One kernel sums each slab, and another adds up the slabs.
 static void convertStepSum(StepSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -84,7 +84,8 @@ static bool isMappedTo(Operation *op, GPUKernel kernel) {
   return getMapping(op) && getMapping(op).is(kernel);
 }
 
-/// Whether this pass has kernels for `op`, or refuses it; for others, other conversions have them.
+/// Returns true if this pass converts or rejects `op`. Other operations are left to other
+/// conversions.
 static bool becomesKernel(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
@@ -94,8 +95,7 @@ static bool becomesKernel(Operation &op) {
              ReverseIfOp>(op);
 }
 
-/// The first of `op`, and of what it holds, that has to be mapped to a kernel and is not; null
-/// without one.
+/// Returns the first operation in `op` that needs a mapping to a kernel but has none, or null.
 static Operation *findUnmapped(Operation *op) {
   Operation *found = nullptr;
   op->walk([&](Operation *inner) {
@@ -113,7 +113,7 @@ static LogicalResult verifyMapped(Operation *op) {
   return success();
 }
 
-/// Whether a chain that is no part of a parallel loop is one over all steps.
+/// Checks that a chain outside of a parallel loop covers all steps.
 static LogicalResult verifySequential(ChainOp op) {
   if (!op.getPlan().isSequential())
     return op->emitOpError("has the plan ")
@@ -131,7 +131,7 @@ static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
   return success();
 }
 
-/// Emits the kernels of operations in front of them: of one, or of sums that kernels have together.
+/// Emits the kernels of one operation, or of outer sums that share a kernel, before it.
 static LogicalResult convert(ArrayRef<Operation *> ops) {
   Operation &op = *ops[0];
   for (Operation *other : ops)
@@ -168,8 +168,8 @@ static LogicalResult convert(ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// Equal loops of several nodes of a model share a kernel, which has the location of one of them:
-/// gives it those of all. The calls have the locations of the loops that were there.
+/// Gives kernels that several model nodes share the fused location of all callers, which have the
+/// locations of the original loops.
 static void fuseLocations(ModuleOp module) {
   llvm::MapVector<StringAttr, SetVector<Location>> callers;
   module.walk(
@@ -200,7 +200,7 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
   }
 
 private:
-  /// Gives `function` kernels for what it holds.
+  /// Replaces the operations in `function` by kernels.
   LogicalResult convertKernel(func::FuncOp function) {
     SmallVector<Operation *> ops;
     for (Operation &op : function.getOps())

@@ -1,4 +1,4 @@
-//===- CarryLoop.cpp - a cotangent is carried across runs -----------------===//
+//===- CarryLoop.cpp - loops that carry a cotangent -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Bytes of shared memory for transitions that are read ahead: there are few blocks, one for each
-/// row.
+/// Shared memory for transitions that are read ahead, in bytes. A block may use this much because
+/// there are few blocks, one per row.
 static constexpr int64_t kMaxBytesOfTransitions = 40 * 1024;
 
-/// Whether `view` is row `row`, any where that is null, of slot `slot` of an array; null otherwise.
+/// Returns the subview if `view` is one row of a slot that satisfies `isSlot`; null otherwise.
 static memref::SubViewOp getSlot(Value view, function_ref<bool(Value)> isSlot) {
   auto subview = view.getDefiningOp<memref::SubViewOp>();
   if (!subview || subview.getSourceType().getRank() != subview.getType().getRank() + 1)
@@ -29,7 +29,6 @@ static memref::SubViewOp getSlot(Value view, function_ref<bool(Value)> isSlot) {
   return isWhole ? subview : memref::SubViewOp();
 }
 
-/// Whether `value` is `index + 1`.
 static bool isNext(Value value, Value index) {
   auto sum = value.getDefiningOp<arith::AddIOp>();
   return sum && sum.getLhs() == index && isConstantIntValue(sum.getRhs(), 1);
@@ -89,8 +88,8 @@ Value CarryLoop::emitStep(OpBuilder &builder, Value index, Value cotangent) cons
   return next.getResult(0);
 }
 
-/// A thread has its row of the transition, and what that multiplies, in registers before it
-/// multiplies them: the transition that is asked for, farthest ahead, is behind these loads.
+/// Each thread loads its row of the transition and the cotangent into registers before it
+/// multiplies them. The next transition is then requested after these loads.
 Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangent) const {
   Place map = {bgpu::FetchOp::create(builder, loc, vectors, {index, row}, stages), {}};
   Place from = {bgpu::ShareOp::create(builder, loc, cotangent), {}};
@@ -115,7 +114,7 @@ Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangen
 
 void CarryLoop::convert() {
   OpBuilder builder(op);
-  // Transitions are read only.
+  // Transitions are only read.
   auto distinct =
       memref::DistinctObjectsOp::create(builder, loc, ValueRange{transitions, cotangents});
   transitions = distinct.getResult(0);

@@ -1,4 +1,4 @@
-//===- CarryLoop.h - a cotangent is carried across runs ---------*- C++ -*-===//
+//===- CarryLoop.h - loops that carry a cotangent ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,12 +15,12 @@
 
 namespace bppsa {
 
-/// A loop over i from 0 on that applies transition i to cotangent i, which gives cotangent i + 1,
-/// for one row, in a kernel. The cotangent is a tile that the loop carries, which a block shares in
-/// each iteration. Transitions are fetched ahead where shared memory holds two.
+/// A loop over i that applies transition i to cotangent i, which gives cotangent i + 1, for one row
+/// in a kernel. The loop carries the cotangent as a tile that the block shares in each iteration.
+/// Transitions are fetched ahead if two fit into shared memory.
 class CarryLoop {
 public:
-  /// None where `op`, in `kernel`, is another loop.
+  /// Returns nullopt if `op`, in `kernel`, is a different loop.
   static std::optional<CarryLoop> match(bgpu::KernelOp kernel, mlir::scf::ForOp op);
 
   /// Replaces the loop.
@@ -28,9 +28,9 @@ public:
 
 private:
   CarryLoop(bgpu::KernelOp kernel, mlir::scf::ForOp op, ApplyTransitionOp apply);
-  /// Cotangent `index` in device memory.
+  /// Returns cotangent `index` in device memory.
   Place getCotangent(mlir::OpBuilder &builder, mlir::Value index) const;
-  /// The next cotangent from `cotangent`, transition `index` times it.
+  /// Emits the product of transition `index` and `cotangent`, which is the next cotangent.
   mlir::Value emitStep(mlir::OpBuilder &builder, mlir::Value index, mlir::Value cotangent) const;
   mlir::Value emitFetchedStep(mlir::OpBuilder &builder, mlir::Value index,
                               mlir::Value cotangent) const;
@@ -40,10 +40,11 @@ private:
   mlir::Location loc;
   AffineMapLayout layout;
   mlir::Type element;
-  /// The arrays of all transitions, of them as vectors `[i, row, entry]`, and of all cotangents;
-  /// and the row of the block.
+  /// All transitions, the same array as vectors `[i, row, entry]`, all cotangents, and the row of
+  /// the block.
   mlir::Value transitions, vectors, cotangents, row;
-  /// Transitions that are copied ahead; 0 where they are read where they are.
+  /// The number of stages for reading transitions ahead; 0 if they are read directly from device
+  /// memory.
   int64_t stages;
 };
 

@@ -1,4 +1,4 @@
-//===- DeviceMaps.cpp - maps g -> A g + s in device memory ----------------===//
+//===- DeviceMaps.cpp - transitions in device memory ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -94,7 +94,6 @@ Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMap &map, c
       .front();
 }
 
-/// Row `row` of the product of two diagonals.
 static void emitComposedDiagonal(OpBuilder &builder, Location loc, const DeviceMap &first,
                                  const DeviceMap &second, const DeviceMap &target, Value row) {
   Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);

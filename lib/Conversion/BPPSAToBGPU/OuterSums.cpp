@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block has a tile of the outer products of one slab. Some rows of both operands at a
-// time are in shared memory, where its threads read what they multiply.
+// A block computes a tile of the outer products of one slab. Groups of rows of both operands are
+// staged in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Elements of each side of the tile of a result that a block has, and rows that it has in shared
-/// memory at a time: each thread has an element of each of them.
+/// The side of the result tile of a block, and the number of staged rows. Each thread has one
+/// element of all three tiles.
 static constexpr int64_t kTile = 16;
 static_assert(kTile * kTile == cost::kElementThreads);
 
 namespace {
-/// Where the tile of a block lies in the result, and the slab that it sums.
+/// The position of the tile of a block in the result, and its slab.
 struct TilePosition {
   Value slabNumber, firstRow, firstColumn;
   Slab slab;
@@ -47,10 +47,11 @@ public:
 private:
   TilePosition locate(OpBuilder &builder, Value block);
   Value sumTile(OpBuilder &builder, const TilePosition &at);
-  /// Elements `first + j` of rows `firstRow + i` of `sequence`, zero beyond the slab and `size`.
+  /// Returns elements `first + j` of rows `firstRow + i` of `sequence`; zero outside of the slab
+  /// and `size`.
   Value read(OpBuilder &builder, Value sequence, const Slab &slab, Value firstRow, Value first,
              int64_t size);
-  /// `sums` and the products of the rows of `left` and `right`, which are in shared memory.
+  /// Adds the products of the rows of `left` and `right`, in shared memory, to `sums`.
   Value multiply(OpBuilder &builder, Value left, Value right, Value sums);
   void store(OpBuilder &builder, const TilePosition &at, Value sums);
 

@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Replaces a bufferized sum by two kernels in front of it: one has the outer products of each slab
-/// (Slabs.h), a thread for each element, the other adds the slabs up.
+/// Replaces a bufferized outer sum by two kernels. The first computes the outer products of each
+/// slab (Slabs.h) with one thread per element; the second adds up the slabs.
 void convertOuterSum(OuterSumOp op);
 
 } // namespace bppsa

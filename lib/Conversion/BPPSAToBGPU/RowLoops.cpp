@@ -1,12 +1,12 @@
-//===- RowLoops.cpp - products of transitions, row by row -----------------===//
+//===- RowLoops.cpp - loops over transitions, row by row ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Products of transitions and copies of vectors take each row, the sequence of one
-// sample, by itself. So a loop of them is one kernel: a block has a row, and for a
-// parallel loop an iteration, and its threads the values of a vector.
+// Products of transitions and copies of vectors are independent for each row, the sequence of one
+// sample. A kernel runs the loop with one block per row (and iteration of a parallel loop) and one
+// thread per element of a vector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +32,10 @@ static bool takesRows(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a kernel can have
+// Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Whether a kernel can have `op`, which is in a loop.
+/// Returns true if `op` is supported in a loop.
 static bool isKnown(Operation *op) {
   auto isWhole = [](MemRefType type) { return type.getRank() == 2 && !type.isDynamicDim(1); };
   return llvm::TypeSwitch<Operation *, bool>(op)
@@ -53,7 +53,7 @@ static bool isKnown(Operation *op) {
       });
 }
 
-/// Fails after a diagnostic where `loop` has no kernel.
+/// Fails with a diagnostic if `loop` has unsupported operations.
 static LogicalResult verifyRows(Operation *loop) {
   bool takesAny = false;
   WalkResult result = loop->walk([&](Operation *op) {
@@ -70,7 +70,7 @@ static LogicalResult verifyRows(Operation *loop) {
   return success();
 }
 
-/// The number of rows that the operations in `loop` take, at `builder`, outside of it.
+/// Returns the number of rows of the operations in `loop`, computed outside of it.
 static Value countRows(OpBuilder &builder, Operation *loop) {
   Value vector;
   loop->walk([&](Operation *op) {
@@ -86,7 +86,7 @@ static Value countRows(OpBuilder &builder, Operation *loop) {
                                          view.getMixedSizes()[kept.find_first()]);
 }
 
-/// A thread for each value of the longest vector.
+/// Returns a thread count with one thread per element of the longest vector.
 static int64_t countThreads(Operation *loop) {
   int64_t most = 1;
   loop->walk([&](Operation *op) {
@@ -101,8 +101,7 @@ static int64_t countThreads(Operation *loop) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Turns operations on all rows, copies of those of a loop in a kernel, into what a block does for
-/// its row.
+/// Converts the operations of a cloned loop from all rows to the row of a block.
 class RowKernel {
 public:
   RowKernel(bgpu::KernelOp kernel, Value row) : kernel(kernel), row(row) {}
@@ -112,7 +111,7 @@ private:
   void convert(OpBuilder &builder, ApplyTransitionOp op);
   void convert(OpBuilder &builder, ComposeTransitionsOp op);
   void convert(OpBuilder &builder, memref::CopyOp op);
-  /// Runs `body(value)` for each value of vectors of `size`.
+  /// Evaluates `body(value)` for each element of a vector of `size` elements.
   void forEachValue(OpBuilder &builder, Location loc, int64_t size,
                     function_ref<void(OpBuilder &, Value)> body);
   Place getVector(Value array) const;
@@ -121,7 +120,7 @@ private:
 
   bgpu::KernelOp kernel;
   Value row;
-  /// Memory that an iteration has for itself, of which a block has one row.
+  /// Shared memory for a row of each local allocation.
   DenseMap<Value, Value> ofBlock;
 };
 } // namespace
@@ -221,7 +220,7 @@ LogicalResult bppsa::convertRowLoop(scf::ForallOp loop) {
   Value numRows = countRows(builder, loop);
   Value row;
   auto emitBlock = [&](OpBuilder &nested, Value block) {
-    // One row needs no division.
+    // A single row needs no division.
     SmallVector<Value> digits = {getIndex(nested, loc, 0), block};
     if (!isConstantIntValue(numRows, 1))
       digits = splitIndex(nested, loc, block, {Value(), count});

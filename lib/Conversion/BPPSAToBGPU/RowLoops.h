@@ -1,4 +1,4 @@
-//===- RowLoops.h - products of transitions, row by row ---------*- C++ -*-===//
+//===- RowLoops.h - loops over transitions, row by row ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-// Replace a loop of products of transitions and copies of vectors, as `bppsa-expand-scan` writes
-// them, by one kernel in front of it, with a block for each row (the sequence of one sample) and,
-// for a parallel loop, iteration. Fail after a diagnostic where the loop has other operations.
+// Replace a loop of transition products and vector copies, as written by `bppsa-expand-scan`, by a
+// kernel before the loop. The kernel has one block per row (the sequence of one sample) and, for a
+// parallel loop, per iteration. Fail with a diagnostic if the loop has other operations.
 
 llvm::LogicalResult convertRowLoop(mlir::scf::ForallOp loop);
 llvm::LogicalResult convertRowLoop(mlir::scf::ForOp loop);

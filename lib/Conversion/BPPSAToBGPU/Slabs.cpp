@@ -1,4 +1,4 @@
-//===- Slabs.cpp - parts of all steps of all samples ----------------------===//
+//===- Slabs.cpp - slabs of sequence rows ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Large results have enough tiles for all blocks of a GPU. Their slabs are longer, as each has a
-/// result in memory: kSlabRows for each so many elements, and so many times kSlabRows at most.
+/// The slab length: kSlabRows for each kElementsOfSlab elements of the result, up to kLongestSlab
+/// times. Large results have enough tiles to fill the GPU. Longer slabs save memory, because each
+/// slab stores a partial result.
 static constexpr int64_t kSlabRows = 1024, kElementsOfSlab = 1 << 17, kLongestSlab = 8;
 
 int64_t Slabs::getLength(int64_t elements) {

@@ -1,4 +1,4 @@
-//===- ThreadNumbers.h - what a thread has of tiles of vectors --*- C++ -*-===//
+//===- ThreadNumbers.h - elements of tiles of vectors -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,14 +11,14 @@
 
 namespace bppsa {
 
-/// The numbers of a thread as an element of a tile of vectors, in its body.
+/// Packs scalars of a thread into an element of a tile of vectors.
 inline mlir::Value packNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                                mlir::ValueRange numbers) {
   auto type = mlir::VectorType::get(numbers.size(), numbers[0].getType());
   return mlir::vector::FromElementsOp::create(builder, loc, type, numbers);
 }
 
-/// The same, by groups of `size`.
+/// Packs groups of `size` scalars.
 inline llvm::SmallVector<mlir::Value> packNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                                                   mlir::ValueRange numbers, size_t size) {
   llvm::SmallVector<mlir::Value> vectors;
@@ -27,7 +27,7 @@ inline llvm::SmallVector<mlir::Value> packNumbers(mlir::OpBuilder &builder, mlir
   return vectors;
 }
 
-/// The numbers that `vectors` are, one after the other.
+/// Unpacks all elements of `vectors`.
 inline llvm::SmallVector<mlir::Value> unpackNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                                                     mlir::ValueRange vectors) {
   llvm::SmallVector<mlir::Value> numbers;

@@ -1,4 +1,4 @@
-//===- Totals.cpp - sums of parts that blocks have made -------------------===//
+//===- Totals.cpp - sums of partial results -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// A block has the sums of so many columns, and so many threads for each, every one of which adds
-/// up a slice of the rows.
+/// The columns of a block, and the threads per column, each of which sums a slice of the rows.
 static constexpr int64_t kElements = kWarpThreads, kSlices = 16;
 
 Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int64_t size,
@@ -25,7 +24,7 @@ Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int
                                  builder.getI64IntegerAttr(64));
 }
 
-/// Adds up rows slice, slice + kSlices, ... of `rows`.
+/// Sums rows slice, slice + kSlices, ... of `rows`.
 static Value sumSlice(OpBuilder &builder, Location loc, const ColumnSums &sums, const Slab &rows,
                       Value slice, Value column) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sums.element));
@@ -53,7 +52,7 @@ void bppsa::emitColumnSums(OpBuilder &builder, Location loc, const ColumnSums &s
     auto tile = RankedTensorType::get({kSlices, kElements}, sums.element);
     auto slices = tensor::GenerateOp::create(
         nested, loc, tile, ValueRange(), [&](OpBuilder &inThread, Location, ValueRange at) {
-          // Threads beyond the last column add it up again, and do not write it.
+          // Surplus threads sum the last column again without storing it.
           Value column = addIndex(inThread, loc, first, at[1]);
           Value read = minIndex(inThread, loc, column, getIndex(inThread, loc, size - 1));
           Value sum = sumSlice(inThread, loc, sums, rows, at[0], read);

@@ -1,4 +1,4 @@
-//===- Totals.h - sums of parts that blocks have made -----------*- C++ -*-===//
+//===- Totals.h - sums of partial results -----------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,10 +11,10 @@
 
 namespace bppsa {
 
-/// Sums of the columns of each group of rows. Values of one group are those of the rows
-/// `getRows(group)`, and column j of them is read by `load(row, j)`.
+/// Sums the columns of each group of rows. The rows of a group are `getRows(group)`; `load(row, j)`
+/// reads column j.
 struct ColumnSums {
-  /// Null where there is one group.
+  /// Null if there is only one group.
   mlir::Value numGroups;
   int64_t numColumns;
   mlir::Type element;
@@ -25,21 +25,21 @@ struct ColumnSums {
       write;
 };
 
-/// A `bgpu.kernel` whose blocks have 32 columns of a group each. The order of additions depends on
-/// the number of rows of a group alone.
+/// Emits a `bgpu.kernel` whose blocks sum 32 columns of a group each. The order of additions
+/// depends only on the number of rows of a group.
 void emitColumnSums(mlir::OpBuilder &builder, mlir::Location loc, const ColumnSums &sums);
 
-/// Memory for `numParts` parts of `size` elements, `[numParts, size]`, to be freed.
+/// Allocates `[numParts, size]` for partial results. The caller frees it.
 mlir::Value allocateParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numParts,
                           int64_t size, mlir::Type element);
 
-/// A `bgpu.kernel` that adds `parts` `[numParts, size]` up and gives each total to
-/// `write(position, total)`. The order of additions depends on the number of parts alone.
+/// Emits a `bgpu.kernel` that adds up `parts`, `[numParts, size]`, and passes each total to
+/// `write(position, total)`. The order of additions depends only on the number of parts.
 void emitTotals(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts, mlir::Value numParts,
     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value position, mlir::Value total)> write);
-/// Writes the totals to `sums`, vectors or matrices, which parts have one after the other, each
-/// column by column.
+/// Writes the totals to `sums`, vectors or matrices. A part contains all sums one after the other
+/// in column-major order.
 void emitTotals(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts,
                 mlir::Value numParts, mlir::ValueRange sums);
 

@@ -1,4 +1,4 @@
-//===- CooperativeKernels.cpp - loops that several blocks run -------------===//
+//===- CooperativeKernels.cpp - cooperative kernels -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -55,7 +55,7 @@ LogicalResult bppsa::convertCooperatively(ChainOp op) {
   arrays.sources = llvm::to_vector(loop.saved);
   arrays.sources.resize(loop.saved.size() + numStates);
   llvm::append_range(arrays.sources, loop.injected);
-  // Cotangents are stored behind the last step alone.
+  // Cotangents are stored only after the last step.
   arrays.outputs.resize(numStates);
   llvm::append_range(arrays.outputs, loop.destinations.drop_front(numStates));
   arrays.starts = llvm::to_vector(loop.seeds);

@@ -1,4 +1,4 @@
-//===- CooperativeKernels.h - loops that several blocks run -----*- C++ -*-===//
+//===- CooperativeKernels.h - cooperative kernels ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Emits the kernels of a bufferized loop over all steps that is mapped to `cooperative` in front
-/// of it: blocks share the rows of large matrices. Fails after a diagnostic where these cannot run
-/// it.
+/// Emit the kernels of a bufferized loop over all steps mapped to `cooperative` before the
+/// operation: several blocks share the rows of large matrices. Fail with a diagnostic if they
+/// cannot run the loop.
 llvm::LogicalResult convertCooperatively(RecurrenceOp op);
 llvm::LogicalResult convertCooperatively(ChainOp op);
 

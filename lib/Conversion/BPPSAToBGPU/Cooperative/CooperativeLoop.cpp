@@ -1,4 +1,4 @@
-//===- CooperativeLoop.cpp - blocks that share the rows of a loop ---------===//
+//===- CooperativeLoop.cpp - loops shared by several blocks ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Counters are apart from each other, as blocks wait at them.
+/// The distance between counters, in elements, so that groups do not wait on the same cache line.
 static constexpr int64_t kCounterStride = 32;
 
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ bool CooperativeLoop::isSource(Value value) const {
 void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, rowsOfVectors}).second)
-      // Multiples of what a warp reads at a time.
+      // Multiples of the columns that a warp reads at once.
       rowsOfVectors += countLoads(value) * cost::kCooperativeColumns;
   };
   for (Operation &op : body->without_terminator()) {
@@ -88,10 +88,10 @@ FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, GPUMapp
 }
 
 //===----------------------------------------------------------------------===//
-// The host
+// Host code
 //===----------------------------------------------------------------------===//
 
-/// For the smallest groups: how much memory there is must not depend on the GPU.
+/// Allocates for the smallest possible groups, so that the memory size does not depend on the GPU.
 void CooperativeLoop::allocate(OpBuilder &builder) {
   Value size = getIndex(builder, loc, kTile);
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, size);
@@ -110,8 +110,9 @@ void CooperativeLoop::allocate(OpBuilder &builder) {
       MemRefType::get({2, ShapedType::kDynamic, rowsOfVectors}, builder.getF32Type()), padded);
 }
 
-/// A multiple of kTile, and no more than lanes have: as few as let all groups be held at a time, as
-/// a block runs samples one after the other.
+/// Returns the smallest multiple of kTile with which all groups are resident at once, up to the
+/// number of samples for which lanes have space. Small groups are faster because a block processes
+/// samples sequentially.
 Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   Value tile = getIndex(builder, loc, kTile);
   Value share = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, together);
@@ -120,7 +121,7 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   return minIndex(builder, loc, samples, getIndex(builder, loc, getMaxSamples()));
 }
 
-/// Each of them holds a block at least.
+/// Returns the number of multiprocessors, each of which can hold at least one block.
 static Value countMultiprocessors(OpBuilder &builder, Location loc) {
   auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
   Value count =
@@ -129,7 +130,7 @@ static Value countMultiprocessors(OpBuilder &builder, Location loc) {
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
 }
 
-/// Blocks of one group run at the same time, and of as many groups as can be held.
+/// All blocks of a group must be resident at once. A launch has as many groups as fit on the GPU.
 void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
   loop = &ofLoop;
   allocate(builder);
@@ -154,7 +155,7 @@ void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
 }
 
 //===----------------------------------------------------------------------===//
-// The kernel
+// Kernel code
 //===----------------------------------------------------------------------===//
 
 void CooperativeLoop::emitBlock(OpBuilder &builder, Value block, Value firstGroup) {
@@ -181,8 +182,8 @@ void CooperativeLoop::emitBlock(OpBuilder &builder, Value block, Value firstGrou
   finish(builder, carried);
 }
 
-/// The arrays of a step, which writes none that it reads. Exchanged values have an array together,
-/// but each has rows of its own.
+/// Declares that the arrays of a step do not alias. Exchanged values share an array but have
+/// disjoint rows.
 void CooperativeLoop::separate(OpBuilder &builder) {
   SmallVector<Value> all;
   for (ArrayRef<Value> some : {ArrayRef(loop->sources), ArrayRef(loop->outputs),
@@ -218,8 +219,7 @@ void CooperativeLoop::allocateSums(OpBuilder &builder) {
   }
 }
 
-/// What the first step begins with: rows of states, those of sources, and the count at
-/// which the last barrier ended.
+/// Returns the initial carried values: rows of states, rows of sources, and the barrier count.
 SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
   SmallVector<Value> carried;
   bool isExchanged = false;

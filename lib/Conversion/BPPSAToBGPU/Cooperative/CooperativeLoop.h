@@ -1,17 +1,17 @@
-//===- CooperativeLoop.h - blocks that share the rows of a loop -*- C++ -*-===//
+//===- CooperativeLoop.h - loops shared by several blocks -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the matrices of a body do not fit into the registers of one block, their
-// rows are shared out to several, which run a group of samples together. A warp
-// has the same rows of every value and matrix for all steps, and all samples of
-// the group: its lanes have columns of the matrices in registers, and use each for
-// several samples. What products read as a whole is in device memory, twice, and a
-// barrier of the group's blocks stands between writing and reading it. Everything
-// else stays in registers: a lane has one row of one sample. So all tiles are of
-// 8 warps and 32 lanes.
+// If the matrices of a body do not fit into the registers of one block, several blocks share their
+// rows and run a group of samples together. In all steps a warp has the same rows of every value
+// and matrix, and all samples of the group. Its lanes hold columns of the matrices in registers and
+// use each entry for several samples.
+//
+// Vectors that products read as a whole are double-buffered in device memory, with a barrier of the
+// blocks of the group between writing and reading. All other values stay in registers, one row of
+// one sample per lane, so every tile has 8 warps and 32 lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,32 +25,32 @@
 
 namespace bppsa {
 
-/// What a loop reads and writes: arrays `[step, sample, row]`, or of states `[sample, row]`.
+/// The inputs and outputs of a loop: arrays `[step, sample, row]`, or `[sample, row]` for states.
 struct LoopArrays {
   mlir::Value numSteps, numSamples;
-  /// Of each argument of the body that is no capture; null for states.
+  /// An array for each body argument except captures; null for states.
   llvm::SmallVector<mlir::Value> sources;
-  /// Of each value that it yields; null for none. Those of states have the one before the first
-  /// step, too.
+  /// An array for each yielded value; null if it is not stored. Arrays of states also contain the
+  /// initial state.
   llvm::SmallVector<mlir::Value> outputs;
-  /// Of each state: before the first step, and behind the last one; null for none.
+  /// The initial and final array of each state; final arrays may be null.
   llvm::SmallVector<mlir::Value> starts, ends;
   mlir::ValueRange captures;
-  /// The step at a position of the loop, and whether it goes from the last one to the first.
+  /// Maps a position of the loop to a step. `reverse` is set if steps descend.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Value position)> getStep;
   bool reverse;
 };
 
 class CooperativeLoop : private RowTiles {
 public:
-  /// For `loop` and blocks of `mapping`. Fails after a diagnostic where these cannot run it.
+  /// Creates the loop for blocks with `mapping`. Fails with a diagnostic if they cannot run it.
   static llvm::FailureOr<CooperativeLoop> create(const LoopBody &loop, GPUMappingAttr mapping);
 
-  /// Emits the kernels of the whole loop.
+  /// Emits the kernels of the loop.
   void emit(mlir::OpBuilder &builder, const LoopArrays &loop);
 
 private:
-  /// Where the rows of a tile go, of all samples, or slots where blocks exchange them.
+  /// The destination of the rows of a tile: an array of all samples, or exchange slots.
   struct Target {
     mlir::Value tile;
     Place place;
@@ -60,14 +60,14 @@ private:
       mlir::OpBuilder &, mlir::ValueRange at, mlir::ValueRange elements)>;
 
   CooperativeLoop(BodyPlan plan, const LoopBody &loop, int64_t rowsOfWarp);
-  /// Samples that a warp multiplies its rows with at a time, and the sums of a product that it has
-  /// then.
+  /// The number of samples that a warp processes together, and the resulting number of sums per
+  /// product.
   static constexpr int64_t kTile = cost::kCooperativeSamples;
   int64_t getSumsOfTile() const { return kTile * rowsOfWarp; }
 
   bool isState(mlir::Value value) const;
   bool isSource(mlir::Value value) const;
-  /// Loads of the lanes of a warp that read `vector` once.
+  /// Returns the number of loads in which the lanes of a warp read `vector` once.
   static int64_t countLoads(mlir::Value vector);
   void findExchanged();
   void countEntries();
@@ -75,12 +75,13 @@ private:
   int64_t getRowsOfBlock() const;
   int64_t getNumBlocks() const;
 
-  // The host.
+  // Host code.
   void allocate(mlir::OpBuilder &builder);
-  /// Samples of a group, where blocks of `together` groups are held at a time.
+  /// Returns the number of samples of a group if the blocks of `together` groups are resident at
+  /// once.
   mlir::Value chooseSamples(mlir::OpBuilder &builder, mlir::Value together);
 
-  // The kernel.
+  // Kernel code.
   void emitBlock(mlir::OpBuilder &builder, mlir::Value block, mlir::Value firstGroup);
   void separate(mlir::OpBuilder &builder);
   void allocateSums(mlir::OpBuilder &builder);
@@ -90,14 +91,14 @@ private:
   llvm::SmallVector<mlir::Value> loadSources(mlir::OpBuilder &builder, mlir::Value position);
   void finish(mlir::OpBuilder &builder, mlir::ValueRange carried);
   void awaitGroup(mlir::OpBuilder &builder);
-  /// Where all blocks read an exchanged value, of `copy`; null for others.
+  /// Returns the location of an exchanged value in buffer `copy`; nullopt for other values.
   std::optional<Place> findExchange(mlir::Value value, mlir::Value copy) const;
-  /// Each lane loads its row and sample of `place`, which has all samples.
+  /// Loads the row and sample of each lane from `place`, which contains all samples.
   mlir::Value loadRows(mlir::OpBuilder &builder, const Place &place, int64_t rows);
-  /// The lanes that have a row of so many, and a sample, store it.
+  /// Stores the rows of lanes with a valid row (below `rows`) and sample.
   void storeRows(mlir::OpBuilder &builder, llvm::ArrayRef<Target> targets, int64_t rows);
 
-  // A step.
+  // Steps.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value atPosition,
                                           mlir::ValueRange carried);
   void emitUnit(mlir::OpBuilder &builder, const RowUnit &unit);
@@ -121,9 +122,9 @@ private:
   mlir::Value loadArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument) override;
   ReadRow shareRows(mlir::OpBuilder &builder, mlir::Value value) override;
 
-  // Of the lane at a position: the first row of its warp and its row; the number of its sample in
-  // the group, and as a slot of those of all groups, which may be beyond the last; that or the
-  // last; whether it has one.
+  // For the lane at a position: the first row of its warp; its row; the index of its sample within
+  // the group; the slot of that sample, which may exceed the number of samples; the slot clamped to
+  // the last sample; whether the lane has a sample.
   mlir::Value getFirstRow(mlir::OpBuilder &builder, mlir::ValueRange at) const;
   mlir::Value getRow(mlir::OpBuilder &builder, mlir::ValueRange at) const;
   mlir::Value getNumber(mlir::OpBuilder &builder, mlir::ValueRange at) const;
@@ -134,29 +135,29 @@ private:
   mlir::Location loc;
   size_t firstState, numStates;
   int64_t rowsOfWarp, numRows = 1, maxSums = 1, rowsOfVectors = 0;
-  /// Entries of matrices that a lane has.
+  /// Matrix entries per lane.
   int64_t numEntries = 0;
-  /// The first rows of values that all blocks read, in an array `[2, sample, row]` with those of
-  /// the others; zeros follow the last one.
+  /// The offset of each value that all blocks read in the array `[2, sample, row]` of exchanged
+  /// values. Zeros follow the last row of a value.
   llvm::MapVector<mlir::Value, int64_t> exchanged;
-  /// Arguments whose own rows are read.
+  /// Arguments of which each lane reads its own row.
   llvm::SmallVector<mlir::BlockArgument> sources;
 
-  // Of the launch that is emitted.
+  // State of the emitted launch.
   const LoopArrays *loop = nullptr;
   mlir::Value counters, vectors, numSamples;
-  // Of its block: its group, the first slot of that, and tiles of samples that it has; its first
-  // row.
+  // State of the emitted block: its group, the first slot of the group, the number of sample tiles,
+  // and its first row.
   mlir::Value group, firstSlot, numTiles, rowOfBlock;
   KernelArrays arrays;
-  /// `vectors` as what each exchanged value is in, and sums of 32 lanes: `[warp, sum, tile, sample
-  /// and row]`.
+  /// The alias of `vectors` for each exchanged value, and shared arrays for 32 sums each: `[warp,
+  /// sum, tile, sample and row]`.
   llvm::DenseMap<mlir::Value, mlir::Value> exchangedIn;
   llvm::SmallVector<mlir::Value> sums;
-  /// The entries that a lane has of the matrix of each product, a tile of vectors.
+  /// For each product, a tile of vectors with the matrix entries of each lane.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrices;
-  // Of the step: the copy of exchanged values that is read, and the other one; and the count at
-  // which the last barrier ended.
+  // State of the current step: its position, the exchange buffers that are read and written, and
+  // the barrier count so far.
   mlir::Value position, current, next, passed;
 };
 

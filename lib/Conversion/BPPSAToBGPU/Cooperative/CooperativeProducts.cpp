@@ -1,4 +1,4 @@
-//===- CooperativeProducts.cpp - products of blocks that share rows -------===//
+//===- CooperativeProducts.cpp - products of a cooperative loop -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,11 +18,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Parts of vectors whose loads may be under way at a time: a register for each of 16 entries
-/// of a part.
+/// The number of vector parts whose loads may be in flight: each needs a register for each of its
+/// 16 entries.
 static constexpr int64_t kPartsTogether = 4;
 
-/// With so many entries of matrices, a lane has registers for more loads.
+/// The number of matrix entries per lane above which registers limit the loads in flight.
 static constexpr int64_t kManyEntries = 96;
 
 void CooperativeLoop::loadMatrices(OpBuilder &builder) {
@@ -33,8 +33,8 @@ void CooperativeLoop::loadMatrices(OpBuilder &builder) {
         matrices[product] = loadMatrix(builder, product);
 }
 
-/// Of each row of the warp, entries 4 l to 4 l + 3 of each 128 for lane l; zero beyond the
-/// last column.
+/// Loads, for each row of the warp, entries 4 l to 4 l + 3 of each group of 128 in lane l, with
+/// zeros past the last column.
 Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   int64_t numLoads = countLoads(product.getVector());
@@ -67,8 +67,8 @@ Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   return forEachLane(builder, {}, type, loadEntries).front();
 }
 
-/// The sums of each lane's row and sample, by way of shared memory, where the lanes that have
-/// summed up leave them.
+/// Computes the sums for the row and sample of each lane. The lanes that compute a sum pass it on
+/// through shared memory.
 void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
   if (unit.sums.empty())
     return;
@@ -80,7 +80,7 @@ void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
   Value count = mulIndex(builder, loc, numTiles, getIndex(builder, loc, getSumsOfTile()));
   SmallVector<Type> types(unit.sums.size(), builder.getF32Type());
   auto loadOwn = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-    // Lanes without a sample read what is there.
+    // Lanes without a sample read an arbitrary valid sum.
     Value own = minIndex(inThread, loc, at[1], addIndex(inThread, loc, count, -1));
     SmallVector<Value> digits =
         splitIndex(inThread, loc, own, {Value(), getIndex(inThread, loc, getSumsOfTile())});
@@ -97,8 +97,8 @@ void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
     tiles[sum.result] = total;
 }
 
-/// What lanes add to the sums of a tile of samples, 32 sums a vector; zeros make the last one a
-/// power of two.
+/// Returns the partial sums of each lane for a tile of samples, in vectors of 32. The last vector
+/// is padded with zeros to a power of two.
 SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUnit &unit,
                                                 Value firstSample) {
   int64_t numTotals = unit.sums.size() * getSumsOfTile();
@@ -124,8 +124,8 @@ SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUni
   return forEachLane(builder, ofProducts, types, addUp);
 }
 
-/// What a lane adds to each sum, sample and row, in this order. A vector is loaded once for all
-/// rows, an entry of a matrix used for all samples.
+/// Returns the partial sums of a lane, ordered by sum, sample and row. A vector is loaded once for
+/// all rows, and a matrix entry is used for all samples.
 SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit &unit,
                                                Value firstSample, Value lane,
                                                ValueRange ofProducts) {
@@ -147,7 +147,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
     Place place = *findExchange(vector, current);
     int64_t numParts = countLoads(vector);
     for (int64_t part = 0; part < numParts; ++part, ++numLoaded) {
-      // ptxas moves all loads to the begin else, to more registers than there are.
+      // Otherwise ptxas hoists every load to the top of the loop and spills.
       if (numEntries > kManyEntries && numLoaded > 0 && numLoaded % kPartsTogether == 0)
         LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel, "block");
       Value column =
@@ -178,8 +178,8 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
   return totals;
 }
 
-/// Leaves the sums over all lanes in shared memory: those of a sample and row side by side. Of
-/// lanes that have the same sum, the first one does.
+/// Reduces the sums over all lanes and stores them to shared memory, with the sums of a sample
+/// contiguous. If several lanes hold a sum, the first stores it.
 void CooperativeLoop::storeSums(OpBuilder &builder, const RowUnit &unit, ValueRange parts,
                                 Value tile) {
   int64_t left = unit.sums.size() * getSumsOfTile();

@@ -1,4 +1,4 @@
-//===- CooperativeStep.cpp - a step of blocks that share its rows ---------===//
+//===- CooperativeStep.cpp - a step of a cooperative loop -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ SmallVector<Value> CooperativeLoop::forEachLane(OpBuilder &builder, ValueRange o
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-/// Lanes beyond the last row have that again.
+/// Lanes past the last row repeat the last row.
 SmallVector<Value> CooperativeLoop::forEachPosition(OpBuilder &builder, Location, int64_t rows,
                                                     ValueRange ofPositions, TypeRange elements,
                                                     RowBody rowBody) const {
@@ -71,7 +71,7 @@ Value CooperativeLoop::hasSample(OpBuilder &builder, ValueRange at) const {
   return arith::AndIOp::create(builder, loc, isOfGroup, exists);
 }
 
-/// `place`, which has all samples, of one.
+/// Returns the location of one sample in `place`, which contains all samples.
 static Place ofSample(Place place, Value sample) {
   place.prefix.push_back(sample);
   return place;
@@ -141,7 +141,7 @@ SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPositio
     after.push_back(getTile(builder, body->getTerminator()->getOperand(i)));
     handsOn |= exchanged.contains(body->getArgument(firstState + i));
   }
-  // Asked for before the barrier, they come while the block waits.
+  // Load the next sources before the barrier so that the loads overlap with it.
   Value last = addIndex(builder, loc, loop->numSteps, -1);
   Value following = minIndex(builder, loc, addIndex(builder, loc, position, 1), last);
   llvm::append_range(after, loadSources(builder, following));
@@ -163,7 +163,7 @@ void CooperativeLoop::emitUnit(OpBuilder &builder, const RowUnit &unit) {
   storeUnit(builder, unit);
 }
 
-/// To where all blocks read it, and to where the body yields it.
+/// Stores values to the exchange buffers and to the outputs of the body.
 void CooperativeLoop::storeUnit(OpBuilder &builder, const RowUnit &unit) {
   Value step = loop->getStep(builder, position);
   Value ofStates = loop->reverse ? step : addIndex(builder, loc, position, 1);

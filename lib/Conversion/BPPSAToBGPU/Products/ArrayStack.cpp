@@ -1,4 +1,4 @@
-//===- ArrayStack.cpp - arrays as parts of a larger one -------------------===//
+//===- ArrayStack.cpp - stacked arrays ------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Leaves open what two types have not in common.
+/// Returns a type that is dynamic wherever two types differ.
 static MemRefType getCommonType(MemRefType a, MemRefType b) {
   if (a == b)
     return a;

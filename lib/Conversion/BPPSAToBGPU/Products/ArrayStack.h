@@ -1,4 +1,4 @@
-//===- ArrayStack.h - arrays as parts of a larger one -----------*- C++ -*-===//
+//===- ArrayStack.h - stacked arrays ----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,23 +11,23 @@
 
 namespace bppsa {
 
-/// Arrays that are read and written as one, as if they lay behind each other along a dimension.
-/// Nothing is copied: threads choose the array that has the position they want.
+/// Arrays accessed as one array, as if concatenated along a dimension. Nothing is copied: threads
+/// select the array that contains a position.
 class ArrayStack {
 public:
   ArrayStack() = default;
-  /// Arrays of float32, one at least, that differ in nothing but their size in dimension `dim` and
-  /// where their vectors begin. Those sizes are static where there are several arrays.
+  /// `arrays` is not empty. The arrays hold float32 and differ only in their size along `dim` and
+  /// in their alignment. With several arrays, these sizes are static.
   ArrayStack(mlir::ValueRange arrays, int64_t dim);
 
   int64_t getRank() const { return type.getRank(); }
-  /// The size of the whole, which may be dynamic.
+  /// Returns the size of the whole stack, which may be dynamic.
   int64_t getDimSize(int64_t at) const { return at == dim ? size : type.getDimSize(at); }
   mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, int64_t at) const;
-  /// As bppsa::getAlignedElements, for every vector of the whole.
+  /// Like bppsa::getAlignedElements, for all vectors of the stack.
   int64_t getAlignedElements(int64_t most) const;
 
-  /// The array that has `position` in the stacked dimension, and what is its position there.
+  /// An array of the stack, and a position within it along the stacked dimension.
   struct Place {
     mlir::Value array, position;
   };
@@ -36,7 +36,7 @@ public:
 private:
   llvm::SmallVector<mlir::Value> arrays;
   int64_t dim = 0, size = 0;
-  /// A type that all arrays can be cast to.
+  /// A type to which all arrays can be cast.
   mlir::MemRefType type;
 };
 

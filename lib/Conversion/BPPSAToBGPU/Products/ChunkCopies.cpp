@@ -1,12 +1,11 @@
-//===- ChunkCopies.cpp - chunks of factors to shared memory ---------------===//
+//===- ChunkCopies.cpp - chunk copies to shared memory --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The threads of a block copy rows of both factors of a chunk, several of them a row, in
-// one group. Copies of what does not exist read nothing and write zeros, so that requests
-// have no branches.
+// The threads of a block copy the rows of both factors of a chunk as one group, several threads per
+// row. Out-of-bounds copies read nothing and write zeros, so requests have no branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@ ArrayStack TiledProduct::Factor::stack(ValueRange stacked) const {
   return ArrayStack(stacked, rows == FactorRows::OfDepth ? rank - 1 : 0);
 }
 
-/// The indices of row `number` of all `arrays`, before the last index.
+/// Returns the indices, except the last, of row `number` of all `arrays`.
 static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const ArrayStack &arrays,
                                    Value number) {
   if (arrays.getRank() == 2)
@@ -30,7 +29,7 @@ static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const Array
   return splitIndex(builder, loc, number, {Value(), arrays.getDim(builder, loc, 1)});
 }
 
-/// The rows of a side are the same for all of the depth.
+/// Rows along the depth are the same for all chunks.
 TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Factor &factor,
                                                  Value row) const {
   Value number = addIndex(builder, loc, factor.first, row);
@@ -43,8 +42,8 @@ TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Facto
           isBelow(builder, loc, number, count)};
 }
 
-/// Step and sample of the rows of the first chunk that threads copy where rows are those of
-/// sequences. Both factors have the same rows of the depth, or just one of them has such rows.
+/// Returns the step and sample of the rows of the first chunk that threads copy, if rows are steps
+/// of samples. Factors with layout `OfDepth` share these rows.
 SmallVector<Value> TiledProduct::getFirstDigits(OpBuilder &builder) {
   if (!ofDepth || ofDepth->arrays.getRank() == 2)
     return {};
@@ -62,8 +61,7 @@ SmallVector<Value> TiledProduct::getFirstDigits(OpBuilder &builder) {
   return llvm::to_vector_of<Value>(digits.getResults());
 }
 
-/// Step and sample of a row are counted on from chunk to chunk, as a division would take many
-/// instructions.
+/// Step and sample are incremented from chunk to chunk, because a division takes many instructions.
 SmallVector<Value> TiledProduct::getNextDigits(OpBuilder &builder, ValueRange digits) const {
   if (digits.empty())
     return {};
@@ -87,7 +85,7 @@ TiledProduct::SourceRow TiledProduct::getDepthRow(OpBuilder &builder, Value firs
                                                   ValueRange digits) const {
   Value number = addIndex(builder, loc, addIndex(builder, loc, firstDepth, row), first);
   Value exists = isBelow(builder, loc, number, lastDepth);
-  // A row that does not exist is not read, but has to have an address.
+  // A row that does not exist is not read, but needs a valid address.
   Value other = getIndex(builder, loc, 0);
   SmallVector<Value> at(digits);
   if (at.empty())
@@ -110,12 +108,12 @@ void TiledProduct::requestFactor(OpBuilder &builder, const Factor &factor, Value
                           });
 }
 
-/// Asks for a part of a row of the chunk that begins at `depth`: so many threads have a row.
+/// Requests the part of a row of the chunk at `depth` that one of the threads of the row copies.
 void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const SourceRow &source,
                             Value depth, const ChunkPart &to) const {
   int64_t parts = factor.getNumParts(), rowSize = factor.getRowSize();
   int64_t size = factor.arrays.getDimSize(factor.arrays.getRank() - 1);
-  // As many as leave work for all threads of a row.
+  // The widest copies that leave work for all threads of a row.
   int64_t width = factor.arrays.getAlignedElements(std::min(rowSize / parts, kLoadedTogether));
   Value first = factor.first;
   if (factor.rows == FactorRows::OfSide)
@@ -143,7 +141,7 @@ void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const Sour
   }
 }
 
-/// Asks for a chunk, and gives the digits of the next one. Chunks beyond the last are zeros.
+/// Requests a chunk and returns the indices for the next one. Chunks past the end are zero.
 SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueRange digits) const {
   requestFactor(builder, left, chunk, digits);
   requestFactor(builder, right, chunk, digits);
@@ -152,7 +150,7 @@ SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueR
   return getNextDigits(builder, digits);
 }
 
-/// Waits for a chunk, where the one farthest ahead has been asked for.
+/// Waits for a chunk after the chunk farthest ahead has been requested.
 void TiledProduct::wait(OpBuilder &builder, Value chunk) const {
   Value slot = bgpu::getRingSlot(builder, loc, chunk, kSlots);
   SmallVector<Value> slots = {viewSlot(builder, loc, left.shared, slot),

@@ -1,4 +1,4 @@
-//===- SequenceProducts.cpp - products of all steps -----------------------===//
+//===- SequenceProducts.cpp - products of all time steps ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Computes the tile of a block, whose first element is at (`row`, `column`).
+/// Computes the tile whose first element is at (`row`, `column`).
 static void emitTile(OpBuilder &builder, Location loc, const SequenceProduct &product,
                      TiledProduct &tiles, Value row, Value column) {
   int64_t columns = product.getNumColumns();

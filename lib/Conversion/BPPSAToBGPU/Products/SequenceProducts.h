@@ -1,4 +1,4 @@
-//===- SequenceProducts.h - products of all steps ---------------*- C++ -*-===//
+//===- SequenceProducts.h - products of all time steps ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Emits kernels with the products of sequences and matrices, for all steps at a time, in front of
-/// `op`, which is mapped to `tiled_product`. Fails after a diagnostic where it has others.
+/// Emits kernels with the products of sequences and matrices for all time steps before `op`, which
+/// is mapped to `tiled_product`. Fails with a diagnostic if `op` computes anything else.
 llvm::LogicalResult convertSequenceProducts(RecurrenceOp op);
 
 } // namespace bppsa

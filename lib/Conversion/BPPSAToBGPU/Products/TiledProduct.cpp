@@ -1,4 +1,4 @@
-//===- TiledProduct.cpp - large products on tensor cores ------------------===//
+//===- TiledProduct.cpp - tiled products on tensor cores ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,23 +11,24 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Warps of a block along each side of its tile.
+/// Warps along each side of a block tile.
 static constexpr int64_t kWarpsOfSide = 2;
 
-/// Tiles of fragments: warps along rows and columns, and the groups of a warp with their threads.
+/// The shape of fragment tiles: warps along rows and columns, groups of a warp, and threads of a
+/// group.
 static constexpr int64_t kFragments[] = {kWarpsOfSide, kWarpsOfSide, FragmentLayout::kGroups,
                                          FragmentLayout::kGroupThreads};
 
-/// Elements behind a row in shared memory, so that the elements that a warp reads at a time lie in
-/// different banks: 4 neighbours of 8 rows, or 8 neighbours of 4 rows of the depth.
+/// Padding of rows in shared memory. It puts the elements that a warp reads together, 4 neighbours
+/// of 8 rows or 8 neighbours of 4 depth rows, into different banks.
 static constexpr int64_t kPadding[] = {/*OfDepth=*/8, /*OfSide=*/4};
 
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Elements of a side that a block has. A block reads as many of the other side again for each of
-/// its tiles, which counts like 16 elements.
+/// Chooses the side of a block tile. Each tile also reads the other factor, which costs as much as
+/// 16 elements.
 static int64_t chooseSide(int64_t size, int64_t tileSize) {
   int64_t most = 64, smallest = kWarpsOfSide * tileSize;
   if (ShapedType::isDynamic(size))
@@ -109,7 +110,7 @@ Value TiledProduct::getColumn(OpBuilder &builder, const OwnThread &thread, int64
 
 void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_t columns,
                          function_ref<StoreInRow(OpBuilder &, Value row)> getStore) const {
-  // Two neighbours of each fragment are in one row.
+  // Each pair of neighbouring fragment entries is in one row.
   int64_t together = 2;
   auto storeRow = [&](OpBuilder &inRow, const OwnThread &thread, ValueRange fragments, Value row,
                       int64_t first, int64_t half) {
@@ -173,12 +174,12 @@ SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArr
         wait(nested, addIndex(nested, loc, chunk, 1));
         return after;
       });
-  // Copies that nobody reads would be written over the next product's chunks.
+  // Pending copies must not overwrite the chunks of the next product.
   bgpu::WaitOp::create(builder, loc, ValueRange{left.shared, right.shared}, /*groups=*/0);
   return SmallVector<Value>(ArrayRef(results).drop_front(numDigits));
 }
 
-/// The element of a factor, at `side` of the side of the thread's warp, that slot `slot` has.
+/// Loads an element of a factor from `slot`. `side` is relative to the block tile.
 Value TiledProduct::load(OpBuilder &builder, const Factor &factor, Value slot, Value side,
                          Value depth) const {
   bool isOfDepth = factor.rows == FactorRows::OfDepth;
@@ -186,7 +187,7 @@ Value TiledProduct::load(OpBuilder &builder, const Factor &factor, Value slot, V
                                 ValueRange{isOfDepth ? depth : side, isOfDepth ? side : depth});
 }
 
-/// The fragments at `depth` of a chunk that warps have of a factor, from tile `first` on.
+/// Returns the fragments of `count` tiles of a factor, from tile `first` on, at `depth` of a chunk.
 SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor &factor, Value slot,
                                                int64_t depth, int64_t first, int64_t count) const {
   bool isLeft = &factor == &left;

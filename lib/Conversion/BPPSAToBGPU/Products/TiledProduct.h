@@ -1,13 +1,13 @@
-//===- TiledProduct.h - large products on tensor cores ----------*- C++ -*-===//
+//===- TiledProduct.h - tiled products on tensor cores ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A block computes a tile of the product of two matrices that are in device memory. It
-// copies 16 rows and columns of the depth at a time to shared memory, asynchronously and
-// three such chunks ahead. Each of its four warps has a quarter of the tile, of which it
-// reads a part of a factor once for several products of tensor cores.
+// A block computes a tile of the product of two matrices in device memory. It copies chunks of
+// depth 16 to shared memory asynchronously, three chunks ahead. Each of its four warps computes a
+// quarter of the tile and reuses the factor fragments that it reads for several tensor-core
+// products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,51 +20,52 @@
 
 namespace bppsa {
 
-/// What the rows of a factor are as it lies in memory: elements of a row are neighbours.
+/// The memory layout of a factor: whether its contiguous rows run along the side (`OfDepth`) or
+/// along the depth (`OfSide`).
 enum class FactorRows { OfDepth, OfSide };
 
-/// Adds up `sums[i, j] += left[i, d] right[d, j]` over d, in a kernel. Left has rows, and right
-/// columns, as its side.
+/// Computes `sums[i, j] += left[i, d] right[d, j]` over d in a kernel. The side of the left factor
+/// is its rows; the side of the right factor is its columns.
 class TiledProduct {
 public:
-  /// For a result of `rows` rows, which may be dynamic, and `columns` columns.
+  /// The result has `rows` rows, which may be dynamic, and `columns` columns.
   TiledProduct(mlir::Location loc, TensorPrecision precision, int64_t rows, int64_t columns,
                FactorRows left, FactorRows right);
 
   static constexpr int64_t kThreads = cost::kTiledProductThreads;
-  /// Rows and columns of the result that a block has.
+  /// The rows and columns of the result tile of a block.
   int64_t getTileRows() const { return left.side; }
   int64_t getTileColumns() const { return right.side; }
 
-  // In a kernel of so many threads.
+  // The following functions are called inside of a kernel of `kThreads` threads.
 
-  /// Begins the tile whose first element is at (`row`, `column`), and gives its sums, tiles of
-  /// fragments: `start(column)` each, or zeros.
+  /// Begins the tile whose first element is at (`row`, `column`). Returns its sums, tiles of
+  /// fragments, initialized to `start(column)` or zero.
   using Start = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value column)>;
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, mlir::Value row,
                                        mlir::Value column, Start start = nullptr);
-  /// Adds the products of [first, last) of the depth of two factors. The arrays of each are stacked
-  /// along its side. What they do not have is zero.
+  /// Adds the product of two factors over depth [first, last). The arrays of each factor are
+  /// stacked along its side; out-of-bounds elements are zero.
   llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::ValueRange leftArrays,
                                           mlir::ValueRange rightArrays, mlir::Value first,
                                           mlir::Value last, mlir::ValueRange sums);
-  /// Stores sums of a row at columns that are given.
+  /// Stores a sum of a row at a given column.
   using StoreInRow = std::function<void(mlir::OpBuilder &, mlir::Value column, mlir::Value sum)>;
-  /// Stores sums: those with a row below `rows` and a column below `columns`, by what
-  /// `getStore(row)` gives.
+  /// Stores the sums with row below `rows` and column below `columns` using the function that
+  /// `getStore(row)` returns.
   void store(mlir::OpBuilder &builder, mlir::ValueRange sums, mlir::Value rows, int64_t columns,
              llvm::function_ref<StoreInRow(mlir::OpBuilder &, mlir::Value row)> getStore) const;
 
 private:
-  /// A factor's part of the tile.
+  /// The part of a factor that a tile needs.
   struct Factor {
     Factor(FactorRows rows, int64_t size, int64_t tileSize);
 
     FactorRows rows;
-    /// Elements of its side that a block has, those of a tile of tensor cores, and such tiles of
-    /// each warp.
+    /// The size of the block tile along the side, the size of a tensor-core tile, and the number of
+    /// such tiles per warp.
     int64_t side, tileSize, tiles;
-    /// The first element of the side that the block has.
+    /// The first index of the block tile along the side.
     mlir::Value first;
     /// The chunks in shared memory, `[slot, row, element]`.
     mlir::Value shared;
@@ -72,34 +73,34 @@ private:
 
     int64_t getNumRows() const { return rows == FactorRows::OfDepth ? kDepth : side; }
     int64_t getRowSize() const { return rows == FactorRows::OfDepth ? side : kDepth; }
-    /// Threads that copy a row.
+    /// Returns the number of threads that copy a row.
     int64_t getNumParts() const { return kThreads / getNumRows(); }
-    /// Arrays that are stacked along the side: its dimension, before the last one or the last one.
+    /// Stacks arrays along the side, which is the first or last dimension.
     ArrayStack stack(mlir::ValueRange stacked) const;
   };
-  /// The place of a thread, in a body on fragments.
+  /// The position of a thread in a body on fragments.
   struct OwnThread {
     FragmentLayout layout;
-    /// The first row and column of its warp in the tile of the block.
+    /// The first row and column of its warp within the block tile.
     mlir::Value firstRow, firstColumn;
   };
-  /// A row in memory: its array, where that is the same for all of the row, the indices before the
-  /// last one, and whether there is such a row.
+  /// A row in memory: its array if all of the row is in one array, its indices except the last, and
+  /// whether the row exists.
   struct SourceRow {
     mlir::Value array;
     llvm::SmallVector<mlir::Value> at;
     mlir::Value exists;
   };
-  /// What a thread copies: a part of a row in a slot.
+  /// The destination of a copy by a thread: a part of a row in a slot.
   struct ChunkPart {
     mlir::Value slot, row, part;
   };
-  /// The depth of a chunk. Chunks in shared memory: one that is multiplied, and three ahead.
+  /// The depth of a chunk, and the chunks in shared memory: the current one and three ahead.
   static constexpr int64_t kDepth = 16, kSlots = 4, kAhead = kSlots - 1;
 
   mlir::Value allocate(mlir::OpBuilder &builder, const Factor &factor) const;
   OwnThread getThread(mlir::OpBuilder &builder, mlir::ValueRange position) const;
-  /// Where entry `i` of fragment `number` of the sums of a thread is in the result.
+  /// Return the position in the result of entry `i` of fragment `number` of the sums.
   mlir::Value getRow(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
                      int64_t i) const;
   mlir::Value getColumn(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
@@ -131,10 +132,10 @@ private:
   TensorPrecision precision;
   Factor left, right;
 
-  // Of the arrays that are multiplied.
+  // State of the current product.
   mlir::Value firstDepth, lastDepth;
-  /// A factor whose rows are of the depth; null without one. Where they are steps of samples, how
-  /// many samples there are, and a chunk of rows in such digits.
+  /// A factor with layout `OfDepth`, or null. If its rows are steps of samples: the number of
+  /// samples, and the size of a chunk in steps and samples.
   const Factor *ofDepth = nullptr;
   mlir::Value numSamples, chunkSteps, chunkSamples;
 };

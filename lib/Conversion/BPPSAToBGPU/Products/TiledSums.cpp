@@ -1,11 +1,12 @@
-//===- TiledSums.cpp - outer products over samples and steps --------------===//
+//===- TiledSums.cpp - tiled outer sums -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// One kernel has the outer products of each slab (Slabs.h) on tensor cores, another one
-// adds the slabs up. They are a product of matrices, with the rows as its depth.
+// One kernel computes the outer products of each slab (Slabs.h) on tensor cores, and another adds
+// up the slabs. The outer products of a slab are a matrix product whose depth is the rows of the
+// slab.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The results of sums with the same right factor, one above the other.
+/// Stacks the results of sums with the same right factor along their rows.
 static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
   SmallVector<Value> destinations;
   for (OuterSumOp op : ops)
@@ -27,7 +28,7 @@ static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
   return ArrayStack(destinations, 0);
 }
 
-/// The outer products of each slab on tensor cores.
+/// Emits the outer products of each slab.
 static void multiplySlabs(OpBuilder &builder, ArrayRef<OuterSumOp> ops, const Slabs &slabs,
                           Value parts) {
   OuterSumOp first = ops[0];

@@ -1,4 +1,4 @@
-//===- TiledSums.h - outer products over samples and steps ------*- C++ -*-===//
+//===- TiledSums.h - tiled outer sums ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Emits kernels with sums that are mapped to `tiled_product`, follow each other and have the same
-/// right factor, in front of them. Fails after a diagnostic where their rows do not lie in one
-/// piece.
+/// Emits the kernels of consecutive outer sums mapped to `tiled_product` with the same right
+/// factor, before the operations. Fails with a diagnostic if their rows are not contiguous.
 llvm::LogicalResult convertTiledSums(llvm::ArrayRef<OuterSumOp> ops);
 
 } // namespace bppsa

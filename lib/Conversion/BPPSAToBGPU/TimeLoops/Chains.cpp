@@ -1,4 +1,4 @@
-//===- Chains.cpp - chains as kernels -------------------------------------===//
+//===- Chains.cpp - kernels of chains -------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The rows of `sample` of `seeds`, one for each state.
+/// Loads the row of `sample` from the seed of each state.
 static SmallVector<Value> loadSeeds(OpBuilder &builder, Location loc, const LinkLoop &links,
                                     ValueRange seeds, Value sample) {
   return links.makeCotangents(builder, [&](OpBuilder &inThread, size_t state, Value row) {
@@ -21,7 +21,7 @@ static SmallVector<Value> loadSeeds(OpBuilder &builder, Location loc, const Link
   });
 }
 
-/// Writes `cotangents` to those of `sample` of `arrays`.
+/// Stores `cotangents` to the rows of `sample` in `arrays`.
 static void storeCotangents(OpBuilder &builder, Location loc, const LinkLoop &links,
                             ValueRange cotangents, ValueRange arrays, Value sample) {
   for (auto [cotangent, array] : llvm::zip_equal(cotangents, arrays)) {
@@ -63,15 +63,15 @@ class ChainSweep {
 public:
   ChainSweep(scf::ForallOp parallel, ChainOp op)
       : parallel(parallel), op(op), loc(op.getLoc()), window(op) {}
-  // The loop refers to the sequences that are kept here.
+  // `getLoop` returns references to the vectors in this object.
   ChainSweep(const ChainSweep &) = delete;
 
-  /// Fails after a diagnostic where the chains are not of runs of one row of the same sequences.
+  /// Fails with a diagnostic unless each chain runs one row of the same sequences.
   LogicalResult findWindows();
   LogicalResult convert();
 
 private:
-  /// The loop over the whole sequences.
+  /// Returns the loop over the whole sequences.
   CotangentLoop getLoop() const;
   void emitRun(OpBuilder &builder, LinkLoop &links, IterationValues values);
 
@@ -80,7 +80,7 @@ private:
   Location loc;
   StepWindow window;
   SmallVector<Value> saved, injected, factors;
-  /// Those of cotangents and sums are views.
+  /// Destinations of cotangents and sums are views.
   SmallVector<Value> destinations;
 };
 } // namespace
@@ -140,7 +140,7 @@ void ChainSweep::emitRun(OpBuilder &builder, LinkLoop &links, IterationValues va
   auto [first, last] = window.getPositions(builder, loop, values);
   SmallVector<Value> end =
       links.run(builder, {values.get(builder, window.getFirstRow()), first, last}, start);
-  // But for those that nobody reads, which an iteration has memory of its own for.
+  // Skip cotangents without readers, for which an iteration has a local array.
   SmallVector<Value> read, views;
   for (auto [cotangent, view] : llvm::zip(end, loop.destinations))
     if (!view.getDefiningOp<memref::AllocaOp>()) {

@@ -1,4 +1,4 @@
-//===- Chains.h - chains as kernels -----------------------------*- C++ -*-===//
+//===- Chains.h - kernels of chains -----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,11 @@
 
 namespace bppsa {
 
-/// Emits the kernel of a bufferized chain that is mapped to `block_per_row` in front of it, with a
-/// block for each sample. Fails after a diagnostic where its link has no row-wise evaluation.
+/// Emits the kernel of a bufferized chain mapped to `block_per_row` before the operation, with one
+/// block per sample. Fails with a diagnostic if the link has no row-wise evaluation.
 llvm::LogicalResult convertChain(ChainOp op);
-/// The same for a parallel loop of chains of one row each, on windows of the same sequences: a
-/// block has an iteration. Fails after a diagnostic where they are others.
+/// Emits the kernel of a parallel loop of chains, one block per iteration. Each chain must have one
+/// row, and all must use windows of the same sequences. Fails with a diagnostic otherwise.
 llvm::LogicalResult convertChains(mlir::scf::ForallOp loop);
 
 } // namespace bppsa

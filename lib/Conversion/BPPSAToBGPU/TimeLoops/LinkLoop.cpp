@@ -1,4 +1,4 @@
-//===- LinkLoop.cpp - a block runs links of a sample ----------------------===//
+//===- LinkLoop.cpp - a block runs the links of a sample ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -59,7 +59,7 @@ void LinkLoop::begin(OpBuilder &builder, Value flatSums) {
     zeroSums = sums.begin(builder, steps, arrays.lookup(memory));
 }
 
-/// The arrays of a step, which writes none that it reads.
+/// Declares that the arrays of a step do not alias: a step never writes an array that it reads.
 void LinkLoop::separateAll(OpBuilder &builder) {
   SmallVector<Value> ofStep = getSources(loop, options);
   llvm::append_range(ofStep, loop.captures);
@@ -84,10 +84,9 @@ SmallVector<Value> LinkLoop::makeCotangents(OpBuilder &builder, RowOfState value
   return cotangents;
 }
 
-/// Where steps are read ahead, threads beyond the last row have no part in it: with the places of
-/// their rows, which are those that a step reads, one more address would be in registers while
-/// steps run. In a run of one step there are none, and what is multiplied for a branch LLVM would
-/// move into that, behind all that it reads.
+/// If steps are read ahead, surplus threads do not repeat the last row: its address would occupy
+/// one more register during the steps. In a run of one step they do repeat it, because LLVM would
+/// otherwise move all multiplications into the branch, after all loads.
 void LinkLoop::forEachRow(OpBuilder &builder, Value cotangent, StoreRow store) const {
   auto each = bgpu::ForEachOp::create(
       builder, loc, cast<RankedTensorType>(cotangent.getType()).getShape(), cotangent,
@@ -138,8 +137,8 @@ void LinkLoop::setArguments(ArrayRef<Place> read, ValueRange cotangents) {
   sums.beginStep(factors);
 }
 
-/// What is added as it is, is added where it is made: until then, a thread holds all that it is
-/// made of.
+/// Adds terms without a factor as soon as they are available. Adding them later would keep their
+/// operands in registers until then.
 SmallVector<Value> LinkLoop::emitStep(OpBuilder &builder, Value position, ValueRange running,
                                       ArrayRef<Place> outputs) {
   ValueRange yielded = region->front().getTerminator()->getOperands();

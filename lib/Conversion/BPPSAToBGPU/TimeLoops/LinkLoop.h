@@ -1,4 +1,4 @@
-//===- LinkLoop.h - a block runs links of a sample --------------*- C++ -*-===//
+//===- LinkLoop.h - a block runs the links of a sample ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,30 +15,31 @@
 namespace bppsa {
 
 /// Applies the link of a chain to the cotangent of one sample, step by step, in a kernel. The loop
-/// over steps carries the cotangent of each state as a tile, and sums of what links yield. A block
-/// shares those that products read, and fetches what a step reads of sequences.
+/// carries the cotangent of each state and the running sums as tiles. The block shares the vectors
+/// that products read and fetches the inputs of each step.
 class LinkLoop {
 public:
-  /// For blocks of `mapping`. Fails after a diagnostic, where the link cannot be emitted.
+  /// Creates the loop for blocks with `mapping`. Fails with a diagnostic if the link cannot be
+  /// emitted.
   static llvm::FailureOr<LinkLoop> create(const CotangentLoop &loop, LinkOptions options,
                                           GPUMappingAttr mapping);
 
-  /// A kernel of `numBlocks` blocks that run `body`, which may run steps. Where the link has
-  /// sums that are not flat, another kernel adds up those of the blocks.
+  /// Emits a kernel of `numBlocks` blocks that run `body`, which may run steps. If the link has
+  /// sums that are not flat, a second kernel adds up the sums of all blocks.
   void emitKernel(mlir::OpBuilder &builder, mlir::Value numBlocks,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value block)> body);
 
-  // Inside of a kernel.
+  // The following functions are called inside of a kernel.
 
-  /// Reads what all steps need. Flat sums of this block are added to `flatSums`, a vector that has
-  /// one after the other and each column by column; it is cleared.
+  /// Loads the values that all steps need. Clears `flatSums` and adds the flat sums of this block
+  /// to it; the vector contains all sums one after the other in column-major order.
   void begin(mlir::OpBuilder &builder, mlir::Value flatSums = nullptr);
-  /// Tiles of `value(state, row)`, one for each state.
+  /// Creates a tile of `value(state, row)` for each state.
   using RowOfState =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, size_t state, mlir::Value row)>;
   llvm::SmallVector<mlir::Value> makeCotangents(mlir::OpBuilder &builder, RowOfState value) const;
-  /// Gives the rows of the cotangent of a state to `store(row, value)`, each by the threads that
-  /// have it.
+  /// Calls `store(row, value)` for each row of the cotangent of a state, in the threads that hold
+  /// the row.
   using StoreRow = llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)>;
   void forEachRow(mlir::OpBuilder &builder, mlir::Value cotangent, StoreRow store) const;
 
@@ -46,7 +47,7 @@ public:
   struct Run {
     mlir::Value sample, first, last;
   };
-  /// Runs them from `cotangents`, a tile of each state; returns those behind them.
+  /// Runs the links from `cotangents`, a tile per state, and returns the resulting cotangents.
   llvm::SmallVector<mlir::Value> run(mlir::OpBuilder &builder, const Run &run,
                                      mlir::ValueRange cotangents);
 
@@ -57,23 +58,23 @@ private:
   void separateAll(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Value> getArrays(mlir::ValueRange operands) const;
   void setArguments(llvm::ArrayRef<Place> read, mlir::ValueRange cotangents);
-  /// Emits a step that writes what it emits to `outputs`; returns the cotangents and sums behind
-  /// it.
+  /// Emits a step that writes its emitted values to `outputs`. Returns the next cotangents and
+  /// running sums.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value position,
                                           mlir::ValueRange running, llvm::ArrayRef<Place> outputs);
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Holds the link as this run evaluates it.
+  /// Owns the link with the requested options.
   std::unique_ptr<mlir::Region> region;
   StepTiles steps;
   LinkOptions options;
   StepSources sources;
   SumTiles sums;
 
-  // Of the kernel that is emitted.
+  // State of the emitted kernel.
   mlir::Value numSamples;
-  /// Where the sums of the block are in memory.
+  /// The sums of the block in memory.
   mlir::Value memory;
   KernelArrays arrays;
   llvm::SmallVector<mlir::Value> zeroSums;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over all of T carries the states of a sample as tiles. A block shares those that
-// products read, and fetches what a step reads of sequences.
+// A time loop carries the states of a sample as tiles. The block shares the states that products
+// read and fetches the inputs of each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,12 @@ public:
 
 private:
   SmallVector<Value> getArrays(ValueRange operands) const;
-  /// Steps of a sample that wait for each other.
+  /// Emits the dependent steps of a sample.
   void emitSteps(OpBuilder &builder, Value sample);
   SmallVector<Value> emitStart(OpBuilder &builder, Value sample);
-  /// Steps that do not.
+  /// Emits a group of independent steps.
   void emitGroup(OpBuilder &builder, Value block);
-  /// Emits a step that writes each value it yields to its place; returns the next states.
+  /// Emits a step that stores each yielded value to its output location. Returns the next states.
   SmallVector<Value> emitStep(OpBuilder &builder, ArrayRef<Place> outputs);
   Value getStep(OpBuilder &builder, Value position) const;
 
@@ -44,7 +44,7 @@ private:
   Location loc;
   StepSources sources;
   Value numSteps, numSamples;
-  /// Those of operands in the kernel.
+  /// The operands of the recurrence in the kernel.
   KernelArrays arrays;
 };
 } // namespace
@@ -106,7 +106,7 @@ void RecurrenceKernel::emitSteps(OpBuilder &builder, Value sample) {
   scf::ForOp::create(builder, loc, zero, numSteps, one, carried, emitOne);
 }
 
-/// The initial states, which trajectories have too.
+/// Loads the initial states and stores them to the trajectories.
 SmallVector<Value> RecurrenceKernel::emitStart(OpBuilder &builder, Value sample) {
   Value start = op.getReverse() ? numSteps : getIndex(builder, loc, 0);
   SmallVector<Value> states;

@@ -11,12 +11,12 @@
 
 namespace bppsa {
 
-/// Emits the kernel of a bufferized recurrence that is mapped to `block_per_row` in front of it,
-/// with a block for each sample, or without states for some steps of one. Fails after a diagnostic
-/// where its body has no row-wise evaluation.
+/// Emits the kernel of a bufferized recurrence mapped to `block_per_row` before the operation. A
+/// block runs a sample or, without states, a group of steps of a sample. Fails with a diagnostic if
+/// the body has no row-wise evaluation.
 llvm::LogicalResult convertRecurrence(RecurrenceOp op);
 
-/// The step at position `position` of a loop of `numSteps` steps.
+/// Returns the step at `position` of a loop of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
                               mlir::Value position);
 

@@ -1,4 +1,4 @@
-//===- RowTiles.cpp - rows of a body as tiles -----------------------------===//
+//===- RowTiles.cpp - body values as tiles of rows ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -53,7 +53,7 @@ Value RowTiles::emitElementwise(OpBuilder &builder, Operation *op) {
   return onTiles->getResult(0);
 }
 
-/// Constants, and operations that take other rows of their operands.
+/// Emits constants and operations that read other rows of their operands.
 Value RowTiles::emitRows(OpBuilder &builder, CellOpInterface cell) {
   Value result = cell->getResult(0);
   DenseMap<Value, ReadRow> others;

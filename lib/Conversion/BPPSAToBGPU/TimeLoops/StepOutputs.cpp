@@ -1,4 +1,4 @@
-//===- StepOutputs.cpp - where a loop writes its steps --------------------===//
+//===- StepOutputs.cpp - outputs of time loops ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ SmallVector<Value> StepOutputs::begin(OpBuilder &builder, Value ownSample, Value
   views.clear();
   strides.clear();
   SmallVector<Value> carried;
-  // By rows of a vector.
+  // The carried index for each vector length.
   DenseMap<int64_t, size_t> known;
   for (auto [number, array] : llvm::enumerate(arrays)) {
     auto type = cast<MemRefType>(array.getType());
@@ -57,7 +57,8 @@ SmallVector<Place> StepOutputs::getPlaces(OpBuilder &builder, Value step,
 
 SmallVector<Value> StepOutputs::advance(OpBuilder &builder, Value position,
                                         ValueRange carried) const {
-  // Without the condition LLVM knows how the index goes on, and carries addresses again.
+  // Without the condition LLVM recognizes the progression of the index and carries an address per
+  // array again.
   Value goesOn = isBelow(builder, loc, addIndex(builder, loc, position, 1), count);
   return moveIndices(builder, loc, goesOn, carried, strides);
 }

@@ -1,4 +1,4 @@
-//===- StepOutputs.h - where a loop writes its steps ------------*- C++ -*-===//
+//===- StepOutputs.h - outputs of time loops --------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,25 +11,26 @@
 
 namespace bppsa {
 
-/// The places that a loop over steps writes to, in arrays `[step, sample, row]`.
+/// The output locations of a time loop in arrays `[step, sample, row]`.
 ///
-/// Arrays without gaps whose vectors have as many rows share one index, which the loop over steps
-/// carries. With an index of steps LLVM carries an address for each array, and the assembler moves
-/// one after the other to registers that they share, each behind the wait for the store before.
+/// Contiguous arrays with vectors of equal length share one index, which the loop carries. If
+/// outputs were indexed by step, LLVM would carry an address per array. ptxas then moves these
+/// addresses to the same two registers one after the other, and each move waits for the previous
+/// store.
 class StepOutputs {
 public:
-  /// In the first `numShifted` of `arrays`, step n of the loop is vector n + 1.
+  /// In the first `numShifted` arrays, step n is stored as vector n + 1.
   StepOutputs(mlir::Location loc, mlir::ValueRange arrays, size_t numShifted)
       : loc(loc), arrays(arrays), numShifted(numShifted) {}
 
-  /// Begins the loop of steps `first`, `first + 1`, ... or, if `reverse`, `first`, `first - 1`, ...
-  /// of `sample`, `count` in all, inside a launch. Returns what the loop carries.
+  /// Begins a loop over `count` steps of `sample`, starting at `first` and ascending, or descending
+  /// if `reverse`. Returns the values that the loop carries.
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, mlir::Value sample,
                                        mlir::Value first, mlir::Value count, bool reverse);
-  /// The places of `step`, one for each array.
+  /// Returns the location of `step` in each array.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value step,
                                      mlir::ValueRange carried) const;
-  /// What the loop carries behind `position` of the loop.
+  /// Returns the carried values after `position` of the loop.
   llvm::SmallVector<mlir::Value> advance(mlir::OpBuilder &builder, mlir::Value position,
                                          mlir::ValueRange carried) const;
 
@@ -38,16 +39,16 @@ private:
   llvm::SmallVector<mlir::Value> arrays;
   size_t numShifted;
 
-  // Of the loop that is emitted.
+  // State of the emitted loop.
   mlir::Value sample, count;
-  /// The elements of each array from its first vector of the loop on, and which of the carried
-  /// indices it has; an array with gaps has neither.
+  /// The elements of a contiguous array from its first vector on, and the position of its carried
+  /// index. Both are unset for other arrays.
   struct View {
     mlir::Value elements;
     size_t carried;
   };
   llvm::SmallVector<View> views;
-  /// What takes each carried index to the next step.
+  /// The increment of each carried index per step.
   llvm::SmallVector<mlir::Value> strides;
 };
 

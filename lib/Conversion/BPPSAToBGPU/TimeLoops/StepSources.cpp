@@ -1,4 +1,4 @@
-//===- StepSources.cpp - the vectors that steps read ----------------------===//
+//===- StepSources.cpp - inputs of time loops -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ KernelArrays bppsa::separateArrays(OpBuilder &builder, Location loc, ValueRange 
   return separate;
 }
 
-/// Vectors at the same step and sample have the same index where arrays have one for both.
+/// Collapsing steps and samples lets all contiguous sources share one index.
 void StepSources::begin(OpBuilder &builder, const KernelArrays &arrays, Value count) {
   numSamples = count;
   inKernel = llvm::map_to_vector(sources, [&](Value source) { return arrays.lookup(source); });

@@ -1,4 +1,4 @@
-//===- StepSources.h - the vectors that steps read --------------*- C++ -*-===//
+//===- StepSources.h - inputs of time loops ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,23 +12,25 @@
 
 namespace bppsa {
 
-/// Arrays that a kernel uses, as it knows them.
+/// Maps arrays to their values in a kernel.
 using KernelArrays = llvm::DenseMap<mlir::Value, mlir::Value>;
-/// Makes `arrays` known as apart from each other, at the beginning of a kernel: a step writes none
+/// Declares at the beginning of a kernel that `arrays` do not alias: a step never writes an array
 /// that it reads.
 KernelArrays separateArrays(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange arrays);
 
-/// The vectors that the steps of a loop read of arrays `[step, sample, row]`.
+/// The vectors that the steps of a loop read from arrays `[step, sample, row]`.
 class StepSources {
 public:
-  /// They are fetched with so many `stages`; with 0 they are read where they are.
+  /// Vectors are fetched with `stages` stages, or read directly from device memory if `stages` is
+  /// 0.
   StepSources(mlir::Location loc, mlir::ValueRange sources, int64_t stages)
       : loc(loc), sources(sources), stages(stages) {}
 
   bool areFetched() const { return stages > 0; }
-  /// Begins the loop over steps of so many samples, in a kernel that knows the sources as `arrays`.
+  /// Begins a time loop over `numSamples` samples. `arrays` maps the sources to their values in the
+  /// kernel.
   void begin(mlir::OpBuilder &builder, const KernelArrays &arrays, mlir::Value numSamples);
-  /// The vectors of `step` of `sample`, one for each source.
+  /// Returns the vector of `step` and `sample` in each source.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value step,
                                      mlir::Value sample) const;
 
@@ -37,9 +39,9 @@ private:
   llvm::SmallVector<mlir::Value> sources;
   int64_t stages;
 
-  // Of the loop that is emitted.
+  // State of the emitted loop.
   llvm::SmallVector<mlir::Value> inKernel;
-  /// Sources as arrays of vectors, one for each step and sample; null for those with gaps.
+  /// Contiguous sources with steps and samples collapsed; null for other sources.
   llvm::SmallVector<mlir::Value> views;
   mlir::Value numSamples;
 };

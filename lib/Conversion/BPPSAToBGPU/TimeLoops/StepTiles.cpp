@@ -1,4 +1,4 @@
-//===- StepTiles.cpp - steps of a body as tiles of a block ----------------===//
+//===- StepTiles.cpp - body steps as tiles of a block ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,7 +29,7 @@ StepTiles::StepTiles(BodyPlan plan, Block &body, GPUMappingAttr mapping, size_t 
     : RowTiles(std::move(plan), body, numCaptures), parts(mapping.getParts()),
       numThreads(mapping.getThreads()), inRegisters(mapping.keepsMatricesInRegisters()) {}
 
-/// Whether threads read rows of `value` that others have.
+/// Returns true if threads read rows of `value` that other threads hold.
 static bool needsOtherRows(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     auto cell = dyn_cast<CellOpInterface>(use.getOwner());
@@ -154,7 +154,8 @@ void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield, ReadMore
       std::exchange(readMore, nullptr)(builder, *left);
     for (const ProductSum &sum : unit.sums)
       tiles[sum.result] = emitProductSum(builder, loc, sum, unit.rows);
-    // What threads share is put together: where one of several threads does it, in one branch.
+    // Share all values of a unit together, in a single branch if only one of several threads
+    // stores.
     auto shared = llvm::to_vector(llvm::make_filter_range(unit.stored, needsOtherRows));
     for (Value value : shared)
       getTile(builder, value);
@@ -194,7 +195,7 @@ int64_t StepTiles::countAhead() const {
   return inRegisters ? countReadAhead(registers, firstCapture) : 0;
 }
 
-/// Reads vectors that the products of `unit` multiply, as many as registers hold.
+/// Reads as many vectors that the products of `unit` multiply as registers can hold.
 std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
   factors.clear();
   SmallVector<MatVecOp> ahead;
@@ -236,7 +237,7 @@ std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &u
 
 Value StepTiles::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,
                                 int64_t rows) {
-  // What a thread has of matrices, and of the vectors that are read ahead.
+  // The matrix entries and read-ahead vector elements of each thread.
   SmallVector<Value> ofParts;
   SmallVector<Place> places;
   for (MatVecOp product : sum.products) {

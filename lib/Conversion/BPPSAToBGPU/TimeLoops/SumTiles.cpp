@@ -1,4 +1,4 @@
-//===- SumTiles.cpp - sums of what links yield, in registers --------------===//
+//===- SumTiles.cpp - running sums in registers ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Steps after which sums in registers are added to those in memory: the error of a sum
-/// grows with its terms. A power of two.
+/// Steps after which sums in registers are added to memory, because the error of a sum grows with
+/// its terms. A power of two.
 static constexpr int64_t kStepsOfSums = 512;
 
 SumTiles::SumTiles(const CotangentLoop &loop, Block &link, int64_t parts)
@@ -49,7 +49,7 @@ Type SumTiles::getElementType(const Sum &sum) const {
 }
 
 //===----------------------------------------------------------------------===//
-// In memory
+// Memory
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> SumTiles::makeTiles(OpBuilder &builder, const StepTiles &steps,
@@ -71,7 +71,7 @@ SmallVector<Value> SumTiles::makeTiles(OpBuilder &builder, const StepTiles &step
   return tiles;
 }
 
-/// The arrays of sums are apart from each other, and views of one.
+/// The arrays of the sums are views of one array that do not overlap.
 SmallVector<Value> SumTiles::begin(OpBuilder &builder, const StepTiles &steps, Value memory) {
   SmallVector<Value> views;
   int64_t first = 0;
@@ -103,9 +103,9 @@ void SumTiles::store(OpBuilder &builder, ValueRange running) const {
     bgpu::AccumulateOp::create(builder, loc, tile, array, /*overwrite=*/false);
 }
 
-/// They begin again with a zero from memory: a constant would become a select for each of them in
-/// every step. In a loop of their own, the steps between would need more registers for places in
-/// memory.
+/// Sums restart from a zero loaded from memory: a constant would become a select for each sum in
+/// every step. With a separate outer loop for flushing, steps would need more registers for
+/// addresses.
 SmallVector<Value> SumTiles::empty(OpBuilder &builder, const StepTiles &steps, Value position,
                                    ValueRange running) {
   Value last = getIndex(builder, loc, kStepsOfSums - 1);
@@ -132,8 +132,8 @@ void SumTiles::beginStep(ArrayRef<Place> ofStep) {
   loaded.clear();
 }
 
-/// The columns of a sum are distributed over the threads of a row like those of matrices. What
-/// threads have beyond the last column is not asked for.
+/// Columns of a sum are distributed over the threads of a row like columns of matrices. Elements
+/// past the last column are not loaded.
 Value SumTiles::getFactor(OpBuilder &builder, const StepTiles &steps, const Sum &sum) {
   Value &tile = loaded[{sum.factor, sum.rows}];
   if (tile)

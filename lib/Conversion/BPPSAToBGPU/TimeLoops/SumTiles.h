@@ -1,12 +1,12 @@
-//===- SumTiles.h - sums of what links yield, in registers ------*- C++ -*-===//
+//===- SumTiles.h - running sums in registers -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of outer products with a vector is a tile of vectors, that of a value alone a tile of
-// numbers: the thread of a row of the value has that row of the sum, or its part of the columns
-// where several share it. A loop over steps carries them.
+// A sum of outer products is a tile of vectors, and a plain sum is a tile of scalars. The thread of
+// a row of the link result holds the same row of the sum, or its part of the columns if several
+// threads share the row. The time loop carries these tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,45 +21,45 @@ namespace bppsa {
 
 class SumTiles {
 public:
-  /// Those of `loop`, whose link yields what they add up last. `parts` threads share a row.
+  /// Creates the sums of `loop`, whose link yields their terms last. `parts` threads share a row.
   SumTiles(const CotangentLoop &loop, mlir::Block &link, int64_t parts);
 
   bool isEmpty() const { return sums.empty(); }
-  /// Registers of a thread for them.
+  /// Returns the registers per thread for all sums.
   int64_t countRegisters() const;
-  /// Elements of all sums in memory.
+  /// Returns the elements of all sums in memory.
   int64_t countElements() const;
 
-  /// Makes the sums of a block those in `memory`, a vector that has one after the other and each
-  /// column by column, and clears them. Returns tiles of zeros, with which a loop begins.
+  /// Places the sums of a block in `memory`, one after the other in column-major order, and clears
+  /// them. Returns tiles of zeros for the start of the loop.
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value memory);
-  /// Begins a step, in which the factors are at `ofStep`.
+  /// Begins a step whose factors are at `ofStep`.
   void beginStep(llvm::ArrayRef<Place> ofStep);
-  /// Reads them where they have no more than `capacity` elements.
+  /// Reads the factors ahead if they have at most `capacity` elements.
   void readFactors(mlir::OpBuilder &builder, const StepTiles &steps, int64_t capacity);
-  /// Adds `term`, a tile of what the step yields for sum `number`, to what was `running` before.
+  /// Adds `term`, the tile that the step yields for sum `number`, to `running`.
   mlir::Value add(mlir::OpBuilder &builder, const StepTiles &steps, size_t number,
                   mlir::Value running, mlir::Value term);
-  /// Whether that reads a factor, and so waits for it.
+  /// Returns true if adding a term has to wait for a factor.
   bool hasFactor(size_t number) const { return sums[number].hasFactor(); }
-  /// After some positions adds them to those in memory and begins new ones.
+  /// After every few hundred positions, adds the sums to memory and restarts them from zero.
   llvm::SmallVector<mlir::Value> empty(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value position, mlir::ValueRange running);
-  /// Adds them to those in memory.
+  /// Adds the sums to memory.
   void store(mlir::OpBuilder &builder, mlir::ValueRange running) const;
 
 private:
-  /// Of `rows` x `columns` elements; a value alone has no factor.
+  /// A sum of `rows` x `columns` elements. Plain sums have no factor.
   struct Sum {
     int64_t factor, rows, columns;
     bool hasFactor() const { return factor != kNoFactor; }
     int64_t countElements() const { return rows * columns; }
   };
   BlockCyclicLayout getLayout(const Sum &sum) const { return {sum.columns, parts}; }
-  /// What a thread has of a sum.
+  /// Returns the type of the part of a sum that a thread holds.
   mlir::Type getElementType(const Sum &sum) const;
-  /// Tiles whose elements are all `number`.
+  /// Creates tiles whose elements are all `number`.
   llvm::SmallVector<mlir::Value>
   makeTiles(mlir::OpBuilder &builder, const StepTiles &steps,
             llvm::function_ref<mlir::Value(mlir::OpBuilder &)> number) const;
@@ -70,12 +70,12 @@ private:
   int64_t parts;
   llvm::SmallVector<Sum> sums;
 
-  // Of the kernel that is emitted.
+  // State of the emitted kernel.
   llvm::SmallVector<mlir::Value> arrays;
   mlir::Value zero;
-  // Of the step.
+  // State of the current step.
   llvm::SmallVector<Place> factors;
-  /// The elements that threads multiply, by factor and rows of the sums.
+  /// The factor elements that threads multiply, by factor and number of rows of the sum.
   std::map<std::pair<int64_t, int64_t>, mlir::Value> loaded;
 };
 

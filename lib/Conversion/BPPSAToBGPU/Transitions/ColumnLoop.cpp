@@ -1,4 +1,4 @@
-//===- ColumnLoop.cpp - few threads run a column of a map ----------------===//
+//===- ColumnLoop.cpp - a column of a transition per thread ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -69,7 +69,7 @@ void ColumnLoop::emitKernel(OpBuilder &builder, Value numColumns,
   Value size = getIndex(builder, loc, getColumnsOfWarp());
   Value numBlocks = arith::CeilDivUIOp::create(builder, loc, count, size);
   auto kernel = bgpu::KernelOp::create(builder, loc, numBlocks, kWarpThreads, body);
-  // Where entries come from shared memory, a thread needs registers to read ahead.
+  // If entries are read from shared memory, threads need registers for reading ahead.
   kernel.setManyBlocks(inRegisters);
 }
 
@@ -102,18 +102,18 @@ SmallVector<Value> ColumnLoop::forEachThread(OpBuilder &builder, ValueRange tile
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-/// The number of the thread's column, which may be beyond the last one.
+/// Returns the column index of the thread, which may exceed the number of columns.
 Value ColumnLoop::getPosition(OpBuilder &builder) const {
   Value first = mulIndex(builder, loc, block, getIndex(builder, loc, getColumnsOfWarp()));
   return addIndex(builder, loc, first, columnOfWarp);
 }
 
-/// The same, or that of the last one.
+/// Returns the column index clamped to the last column.
 Value ColumnLoop::getNumber(OpBuilder &builder) const {
   return minIndex(builder, loc, getPosition(builder), addIndex(builder, loc, count, -1));
 }
 
-/// The rows of the states that this thread has, counted through all of them.
+/// Returns the state rows of the thread, counted through all states.
 SmallVector<BlockCyclicLayout::Element> ColumnLoop::getRows(OpBuilder &builder) const {
   SmallVector<BlockCyclicLayout::Element> rows;
   int64_t first = 0;
@@ -172,8 +172,8 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
   if (ring)
     carried.push_back(ring->begin(builder, block, arrays, ofColumns));
   auto emitLink = [&](OpBuilder &nested, Value link, ValueRange before) {
-    // Nothing writes copies of matrices any more, so LLVM would take the loads of their entries out
-    // of the loop, to more registers than there are.
+    // A barrier keeps LLVM from hoisting the loads of matrix entries, which do not change, out of
+    // the loop. They do not fit into registers.
     if (!inRegisters && !ring)
       gpu::BarrierOp::create(nested, loc);
     SavedPlaces saved = {{}, link};
@@ -191,7 +191,7 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
 // Matrices
 //===----------------------------------------------------------------------===//
 
-/// An array in shared memory for `count` vectors of `rows` rows.
+/// Allocates a shared array for `numVectors` vectors of `rows` rows.
 Value ColumnLoop::allocate(OpBuilder &builder, int64_t numVectors, int64_t rows, Type vector) {
   int64_t stride = llvm::alignTo(rows, std::max(parts, kLoadedTogether));
   return memref::AllocOp::create(
@@ -206,8 +206,7 @@ static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isT
   return memref::LoadOp::create(builder, loc, matrix, at);
 }
 
-/// Of columns that are not shared: a thread copies a row of each factor, by loads that do not wait
-/// for each other.
+/// Used if a column has one thread: each thread copies a row of each factor with independent loads.
 void ColumnLoop::copyFactors(OpBuilder &builder) {
   copies.clear();
   entries.clear();
@@ -227,7 +226,7 @@ void ColumnLoop::copyFactors(OpBuilder &builder) {
   }
 }
 
-/// The thread's rows of each factor, for all steps: loads that do not wait for each other.
+/// Loads the rows of each thread of each factor for all steps with independent loads.
 void ColumnLoop::loadFactors(OpBuilder &builder) {
   entryTiles.clear();
   entries.assign(factors.size(), {});

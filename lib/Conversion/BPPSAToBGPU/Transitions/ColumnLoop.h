@@ -1,16 +1,17 @@
-//===- ColumnLoop.h - few threads run a column of a map --------*- C++ -*-===//
+//===- ColumnLoop.h - a column of a transition per thread -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A column of the map of a run of links depends on no other one. Where a state is
-// small, one thread, or a few neighbouring ones of a warp, have all rows of a column in
-// registers and evaluate the link for them: tiles of vectors, `[columns, threads]`. Each has
-// its rows of the matrices in registers too, where they fit; where they fit nobody's, one thread
-// runs a column, and all of a block read entries at the same time from copies in shared memory.
-// What a product multiplies as a whole goes through shared memory: it separates the parts of a
-// step, each the body of a `bgpu.for_each`.
+// The columns of a transition are independent. For small states, one thread or a few neighbouring
+// threads of a warp hold all rows of a column in registers and evaluate the link: tiles of vectors,
+// `[columns, threads]`. If the matrices fit, each thread also holds its matrix rows in registers.
+// Otherwise one thread runs a column, and all threads of a block read the same entries from shared
+// memory.
+//
+// Vectors that products read as a whole are exchanged through shared memory. These exchanges split
+// a step into parts, each the body of a `bgpu.for_each`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,26 +28,28 @@ namespace bppsa {
 
 class ColumnLoop {
 public:
-  /// For threads of `mapping`. Fails after a diagnostic where they cannot evaluate a link.
+  /// Creates the loop for threads with `mapping`. Fails with a diagnostic if they cannot evaluate
+  /// the link.
   static llvm::FailureOr<ColumnLoop> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-  /// A kernel with the threads of a column for each number below `count`, whose blocks, a warp
-  /// each, run `body`.
+  /// Emits a kernel for `count` columns, whose blocks of one warp run `body`.
   void emitKernel(mlir::OpBuilder &builder, mlir::Value count,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value block)> body);
 
-  // Inside of a kernel.
+  // The following functions are called inside of a kernel.
 
-  /// Reads what all links need. Columns are written to `written`; returns what that is here.
+  /// Loads the values that all links need. Returns the alias of `written`, the array of the
+  /// columns, in the kernel.
   mlir::Value begin(mlir::OpBuilder &builder, mlir::Value block, mlir::Value written);
-  /// Row `row`, counted through all states, of column number `number`.
+  /// Returns row `row`, counted through all states, of column `number`.
   using RowOfColumn =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value number, mlir::Value row)>;
-  /// The rows that each thread has, a tile of vectors.
+  /// Creates a tile of vectors with the rows of each thread.
   mlir::Value makeRows(mlir::OpBuilder &builder, RowOfColumn value);
-  /// What the links of a run make of `rows` of columns, counted through all of `runs`.
+  /// Applies the links of a run to `rows` of columns, which are counted through all `runs`.
   mlir::Value run(mlir::OpBuilder &builder, const ColumnRuns &runs, mlir::Value rows);
-  /// Gives the rows of column number `number` to `getStore(number)`, for columns that exist.
+  /// Calls the function that `getStore(number)` returns with the rows of each existing column
+  /// `number`.
   using StoreRow = std::function<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)>;
   void forEachRow(mlir::OpBuilder &builder, mlir::Value rows,
                   llvm::function_ref<StoreRow(mlir::OpBuilder &, mlir::Value number)> getStore);
@@ -54,16 +57,16 @@ public:
 private:
   using Rows = llvm::SmallVector<mlir::Value>;
   using RowsOfValues = llvm::DenseMap<mlir::Value, Rows>;
-  /// Vectors that products multiply as a whole, of which threads have parts, and their arrays in
-  /// shared memory.
+  /// Maps each vector that products read as a whole, and that is distributed over threads, to its
+  /// array in shared memory.
   using Exchanges = llvm::MapVector<mlir::Value, mlir::Value>;
-  /// Operations that need nothing of other threads but what the parts before have exchanged.
+  /// Operations that need data from other threads only if earlier parts exchanged it.
   struct StepPart {
     llvm::SmallVector<mlir::Operation *> ops;
-    /// Values that are exchanged at its end, and values that later parts need.
+    /// Values exchanged at the end of the part, and values that later parts use.
     llvm::SmallVector<mlir::Value> exchanged, handedOn;
   };
-  /// Where a link reads its saved vectors: a slot of the ring, or a step of the column's run.
+  /// The location of saved vectors: ring slots, or a step of the run.
   struct SavedPlaces {
     llvm::SmallVector<mlir::Value> slots;
     mlir::Value link;
@@ -81,15 +84,15 @@ private:
   int64_t countRows() const;
   mlir::Type getRowsType(mlir::Value value) const;
   Rows getYielded(const RowsOfValues &rows) const;
-  /// The rows of a vector, distributed over the threads of a column.
+  /// The distribution of the rows of a vector over the threads of a column.
   BlockCyclicLayout layout(int64_t numRows) const { return BlockCyclicLayout(numRows, parts); }
 
-  /// Tiles of what each thread makes of its elements of `tiles`.
+  /// Evaluates `body` in each thread for its elements of `tiles`.
   llvm::SmallVector<mlir::Value> forEachThread(mlir::OpBuilder &builder, mlir::ValueRange tiles,
                                                mlir::TypeRange elements, ThreadBody body);
   mlir::Value getPosition(mlir::OpBuilder &builder) const;
   mlir::Value getNumber(mlir::OpBuilder &builder) const;
-  /// The row that a thread has in `slot`, or the last one.
+  /// Returns the row in `slot` of a thread, clamped to the last row.
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const {
     return layout(numRows).getElement(builder, loc, part, slot).index;
   }
@@ -113,27 +116,28 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Holds the link as a loop evaluates it: without injected and emitted values.
+  /// Owns the link without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   llvm::SmallVector<LinkFactor> factors;
-  /// Threads of a column, and whether they have their rows of the matrices in registers.
+  /// The threads per column, and whether they hold their matrix rows in registers.
   int64_t parts;
   bool inRegisters;
   Exchanges exchanges;
   llvm::SmallVector<StepPart> step;
-  /// Of the saved arrays that the link reads, by their numbers in `readSaved`.
+  /// The ring of the saved arrays that the link reads; `readSaved` has their indices.
   std::optional<RunRing> ring;
   llvm::SmallVector<size_t> readSaved;
 
-  // Of the kernel that is emitted.
+  // State of the emitted kernel.
   mlir::Value count, block;
   KernelArrays arrays;
   const ColumnRuns *runs = nullptr;
-  /// The copies of the factors, or a tile of each thread's entries, column by column.
+  /// Shared copies of the factors, or tiles with the matrix entries of each thread, column by
+  /// column.
   llvm::SmallVector<mlir::Value> copies, entryTiles;
 
-  // Of the body that is emitted: the number of the thread's column in the warp, and the thread's in
-  // the column; the thread's entries of each factor.
+  // State of the emitted body: the column of the thread within its warp, the index of the thread
+  // within the column, and its entries of each factor.
   mlir::Value columnOfWarp, part;
   llvm::SmallVector<Rows> entries;
 };

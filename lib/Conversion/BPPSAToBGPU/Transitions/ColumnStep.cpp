@@ -1,4 +1,4 @@
-//===- ColumnStep.cpp - a step of a column of a map -----------------------===//
+//===- ColumnStep.cpp - a step of a column --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,8 +18,8 @@ using namespace bppsa;
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Operations run in their order, but those that can before a product that has to wait for
-/// other threads: then vectors of several products are handed over at a time.
+/// Operations keep their order, except that operations move before products that wait for other
+/// threads. The vectors of several products are then exchanged together.
 void ColumnLoop::planSteps() {
   Block &body = region->front();
   DenseSet<Value> known(body.getArguments().begin(), body.getArguments().end()), exchanged;
@@ -45,7 +45,7 @@ void ColumnLoop::planSteps() {
   findHandedOn();
 }
 
-/// The vectors that an operation reads the thread's own rows of.
+/// Returns the vectors of which an operation reads the rows of its own thread.
 static SmallVector<Value> getOwnOperands(Operation *op, bool isExchanged) {
   auto product = dyn_cast<MatVecOp>(op);
   SmallVector<Value> own;
@@ -66,7 +66,7 @@ void ColumnLoop::findHandedOn() {
       return isa<BlockArgument>(value) ? isFirst
                                        : llvm::is_contained(ofStep.ops, value.getDefiningOp());
     };
-    // In the order of the body, whatever that of the set is.
+    // Use the order of the body; the set has none.
     auto handOn = [&](Value value) {
       if (!isLast && later.contains(value) && isMade(value))
         ofStep.handedOn.push_back(value);
@@ -85,7 +85,7 @@ void ColumnLoop::findHandedOn() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// The rows behind a link.
+/// Returns the rows after a link.
 Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value column) {
   llvm::MapVector<Value, Value> tiles;
   for (const StepPart &ofStep : step) {
@@ -122,7 +122,7 @@ Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value c
   llvm_unreachable("a step has a last part");
 }
 
-/// The type of the rows of `value` that a thread has.
+/// Returns the type of the rows of `value` that a thread holds.
 Type ColumnLoop::getRowsType(Value value) const {
   return VectorType::get(layout(getNumRows(value)).getNumSlots(), getElementTypeOrSelf(value));
 }
@@ -134,7 +134,7 @@ ColumnLoop::Rows ColumnLoop::getYielded(const RowsOfValues &rows) const {
   return next;
 }
 
-/// The thread's row in `slot` of saved array number `number`.
+/// Loads the row in `slot` of the thread from saved array `number`.
 Value ColumnLoop::loadSaved(OpBuilder &builder, const SavedPlaces &saved, size_t number,
                             int64_t numRows, int64_t slot) {
   Value numColumns = getIndex(builder, loc, runs->numColumns);
@@ -192,7 +192,7 @@ ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const Row
   int64_t numRows = getNumRows(op->getResult(0)), numSlots = layout(numRows).getNumSlots();
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
-  // A thread that takes other rows has all of them, and their numbers are constants.
+  // A thread that reads other rows holds all rows, so the indices are constants.
   auto readOther = [&](Value operand, Value row) {
     return rows.lookup(operand)[*getConstantIntValue(row)];
   };
@@ -210,8 +210,7 @@ ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const Row
   return result;
 }
 
-/// The sum of each row is one chain of additions, in the order of columns; rows are
-/// independent of each other.
+/// The sum of a row is one chain of additions in column order. Rows are independent.
 ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
                                          const RowsOfValues &rows) {
   Type element = cast<VectorType>(product.getType()).getElementType();
@@ -232,7 +231,7 @@ ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
   return sums;
 }
 
-/// Element `column` of a vector that is multiplied.
+/// Returns element `column` of a multiplied vector.
 Value ColumnLoop::loadElementOf(OpBuilder &builder, Value vector, int64_t column,
                                 const RowsOfValues &rows) {
   if (parts == 1)

@@ -1,4 +1,4 @@
-//===- ColumnTileLoop.cpp - a block runs a column tile of a map ---------------------===//
+//===- ColumnTileLoop.cpp - a column tile per block -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -93,7 +93,7 @@ SmallVector<Value> ColumnTileLoop::forEachThread(OpBuilder &builder, ValueRange 
 }
 
 //===----------------------------------------------------------------------===//
-// Places of the thread's entries
+// Positions of the entries of a thread
 //===----------------------------------------------------------------------===//
 
 ColumnTileLoop::Fragments
@@ -125,8 +125,8 @@ void ColumnTileLoop::forEachEntry(OpBuilder &builder, ValueRange columns, StoreE
   });
 }
 
-/// Calls `visit(entry, isOwned)` with those of the states, in their order; a thread owns
-/// an entry if its row exists, and it alone has it.
+/// Calls `visit(entry, isOwned)` for the entries of all states in order. A thread owns an entry if
+/// its row exists.
 void ColumnTileLoop::forEntries(OpBuilder &builder, VisitEntry visit) const {
   int64_t first = 0;
   for (size_t state = 0; state < loop.getNumStates(); ++state) {
@@ -152,7 +152,7 @@ int64_t ColumnTileLoop::getSlot(size_t entry) const {
   return entry / (plan.getNumColumnTiles() * FragmentLayout::kEntries);
 }
 
-/// Row `inTile` of the tile of a slot, which a value may not have.
+/// Returns row `inTile` of the tile of a slot, which may exceed the rows of a value.
 Value ColumnTileLoop::getTileRow(OpBuilder &builder, int64_t slot, Value inTile) const {
   Value number = addIndex(builder, loc, warp, slot * plan.getNumWarps());
   Value first = mulIndex(builder, loc, number, getIndex(builder, loc, FragmentLayout::kRows));
@@ -164,7 +164,7 @@ Value ColumnTileLoop::getEntryRow(OpBuilder &builder, size_t entry) const {
                     layout->getRow(builder, entry % FragmentLayout::kEntries));
 }
 
-/// Rows that a value does not have are its last one again.
+/// Clamps rows past the end to the last row.
 Value ColumnTileLoop::limitRow(OpBuilder &builder, Value row, int64_t rows) const {
   if (plan.getNumSlots(rows) * plan.getNumWarps() * FragmentLayout::kRows == rows)
     return row;
@@ -181,8 +181,8 @@ Value ColumnTileLoop::getColumn(OpBuilder &builder, size_t entry) const {
 // Column tiles in shared memory
 //===----------------------------------------------------------------------===//
 
-/// Four neighbouring rows are in different banks, in groups of eight: with two or four
-/// tiles of columns, these change places.
+/// Swizzles columns so that four neighbouring rows, in groups of eight columns, are in different
+/// banks when there are two or four column tiles.
 SmallVector<Value> ColumnTileLoop::getSharedPlace(OpBuilder &builder, Value row,
                                                   Value column) const {
   int64_t numTiles = plan.getNumColumnTiles();
@@ -197,8 +197,8 @@ SmallVector<Value> ColumnTileLoop::getSharedPlace(OpBuilder &builder, Value row,
   return {row, arith::XOrIOp::create(builder, loc, column, moved)};
 }
 
-/// Writes the entries of `value` to its array. Rows up to the end of the last tile are
-/// zero, whatever is computed there: others are multiplied by them.
+/// Stores the entries of `value` to its shared array. Rows past the end are set to zero, because
+/// they are multiplied by matrix columns.
 void ColumnTileLoop::share(OpBuilder &builder, Value value) {
   int64_t rows = getNumRows(value),
           stored = ColumnTilePlan::getNumTiles(rows) * FragmentLayout::kRows;
@@ -225,7 +225,7 @@ void ColumnTileLoop::share(OpBuilder &builder, Value value) {
   });
 }
 
-/// Element (row, column) of an operand of a slice, in a body.
+/// Reads element (row, column) of the operand of a slice.
 Value ColumnTileLoop::readElement(OpBuilder &builder, Value value, Value row, Value column) {
   if (!plan.isColumnTile(value))
     return emitRowAnew(builder, value, row);

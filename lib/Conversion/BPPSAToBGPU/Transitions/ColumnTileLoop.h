@@ -1,13 +1,13 @@
-//===- ColumnTileLoop.h - a block runs a column tile of a map -------------*- C++ -*-===//
+//===- ColumnTileLoop.h - a column tile per block ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Many columns of the map of a run of links are run by one block, so that the
-// products of a link are those of matrices, on tensor cores. A warp has some tiles of
-// rows of all columns of the column tile. Threads have their entries of values in registers, as
-// fragments of `bgpu.mma`, and column tiles that are multiplied go through shared memory.
+// A block runs several columns of the transition of a run of links, so that the products of a link
+// are matrix products on tensor cores. A warp computes some row tiles of all columns. Threads hold
+// values in registers as fragments of `bgpu.mma`; column tiles that are multiplied are passed
+// through shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,44 +22,44 @@ namespace bppsa {
 
 class ColumnTileLoop {
 public:
-  /// For blocks of `mapping`. Fails after a diagnostic where they cannot evaluate a link.
+  /// Creates the loop for blocks with `mapping`. Fails with a diagnostic if they cannot evaluate
+  /// the link.
   static llvm::FailureOr<ColumnTileLoop> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-  /// Columns of a column tile.
   int64_t getNumColumns() const;
 
-  /// A kernel of `numBlocks` blocks that run `body`, which may run steps.
+  /// Emits a kernel of `numBlocks` blocks that run `body`, which may run steps.
   void emitKernel(mlir::OpBuilder &builder, mlir::Value numBlocks,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value block)> body);
 
-  // Inside of a kernel.
+  // The following functions are called inside of a kernel.
 
-  /// Reads what all links need. Column tiles are written to `written`; returns what that is here.
+  /// Loads the values that all links need. Returns the alias of `written`, the array of the column
+  /// tiles, in the kernel.
   mlir::Value begin(mlir::OpBuilder &builder, mlir::Value written);
 
-  /// Tiles of the fragments of a value that a thread has: slot by slot, by tiles of columns.
+  /// Fragments of a value, ordered by slot and then by column tile.
   using Fragments = llvm::SmallVector<mlir::Value>;
-  /// An entry of the column tile: its row, where the states lie one after the other, and its
-  /// column.
+  /// An entry of the column tile: its row, counted through all states, and its column.
   struct Entry {
     mlir::Value row, column;
   };
-  /// The fragments of all states whose entries are `value(entry)`.
+  /// Creates the fragments of all states with the entries `value(entry)`.
   Fragments makeColumns(mlir::OpBuilder &builder,
                         llvm::function_ref<mlir::Value(mlir::OpBuilder &, const Entry &)> value);
   /// Positions [first, last) of a sample.
   struct Run {
     mlir::Value sample, first, last;
   };
-  /// What the links of a run make of `columns`. Columns do not depend on each other.
+  /// Applies the links of a run to `columns`, which are independent.
   Fragments run(mlir::OpBuilder &builder, const Run &run, mlir::ValueRange columns);
-  /// Gives each entry to `store(entry, value)`.
+  /// Calls `store(entry, value)` for each entry.
   using StoreEntry = llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value value)>;
   void forEachEntry(mlir::OpBuilder &builder, mlir::ValueRange columns, StoreEntry store);
 
 private:
-  /// The numbers that a thread has of values: entries of column tiles, slot by slot and by tiles of
-  /// columns; of values that all columns share, by slot and half of a tile.
+  /// The elements of values in a thread. Entries of column tiles are ordered by slot, then by
+  /// column tile. Values shared by all columns are ordered by slot, then by half tile.
   using Numbers = llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>>;
   using ThreadBody =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)>;
@@ -69,19 +69,19 @@ private:
   mlir::Value getCapture(mlir::Value argument) const;
   void allocateShared(mlir::OpBuilder &builder);
 
-  /// Tiles of what each thread makes of its elements of `tiles`.
+  /// Evaluates `body` in each thread for its elements of `tiles`.
   llvm::SmallVector<mlir::Value> forEachThread(mlir::OpBuilder &builder, mlir::ValueRange tiles,
                                                mlir::TypeRange elements, ThreadBody body);
-  /// The fragments of a value of `rows` rows, whose entries a thread has from `body(entry)`;
-  /// `operands` are values that it reads the numbers of.
+  /// Creates the fragments of a value of `rows` rows with the entries `body(entry)`. `operands` are
+  /// the values that `body` reads.
   Fragments makeFragments(
       mlir::OpBuilder &builder, int64_t rows, mlir::Type element, mlir::ValueRange operands,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, size_t entry, const Numbers &)> body);
 
-  // Places of the thread's entries, in bodies.
+  // Positions of the entries of a thread.
   using VisitEntry = llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value owned)>;
   void forEntries(mlir::OpBuilder &builder, VisitEntry visit) const;
-  /// Those of a value of `rows` rows.
+  /// For a value of `rows` rows.
   size_t countFragments(int64_t rows) const;
   size_t countEntries(int64_t rows) const;
   int64_t getSlot(size_t entry) const;
@@ -120,26 +120,26 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Holds the link as a loop evaluates it: without injected and emitted values.
+  /// Owns the link without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   ColumnTilePlan plan;
   StepSources sources;
   TensorPrecision precision;
 
-  // Of the kernel that is emitted.
+  // State of the emitted kernel.
   KernelArrays kernelArrays;
-  /// The shared array of each column tile that is in one.
+  /// The shared array of each shared column tile.
   llvm::DenseMap<mlir::Value, mlir::Value> arrays;
-  /// Fragments of the matrix of each product: slot by slot, by tiles of columns.
+  /// The fragments of the matrix of each product, ordered by slot, then by depth tile.
   llvm::DenseMap<mlir::Operation *, Fragments> matrices;
 
-  // Of the step that is emitted.
+  // State of the current step.
   llvm::SmallVector<Place> savedPlaces;
   llvm::DenseMap<mlir::Value, Fragments> columnTiles;
-  /// Tiles of values that all columns share.
+  /// Tiles of values shared by all columns.
   llvm::DenseMap<mlir::Value, mlir::Value> rowTiles;
 
-  // Of the body that is emitted.
+  // State of the emitted body.
   mlir::Value warp;
   std::optional<FragmentLayout> layout;
 };

@@ -1,4 +1,4 @@
-//===- ColumnTileStep.cpp - a step of a column tile of a map --------------===//
+//===- ColumnTileStep.cpp - a step of a column tile -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,8 +17,8 @@ using namespace bppsa;
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// A stage computes what it can of the column tiles that are in shared memory, and puts there
-/// what the next one needs.
+/// Each stage computes the values that need only shared column tiles of earlier stages, then shares
+/// its own.
 ColumnTileLoop::Fragments ColumnTileLoop::emitStep(OpBuilder &builder, ValueRange states) {
   Block &body = region->front();
   columnTiles.clear();
@@ -89,8 +89,8 @@ ColumnTileLoop::Fragments ColumnTileLoop::makeFragments(
   });
 }
 
-/// The fragments of any value: those of one that all columns share are the same for all tiles of
-/// columns.
+/// Returns the fragments of any value. A value shared by all columns is repeated for each column
+/// tile.
 ColumnTileLoop::Fragments ColumnTileLoop::getFragments(OpBuilder &builder, Value value) {
   if (plan.isColumnTile(value))
     return columnTiles[value];
@@ -106,7 +106,7 @@ Value ColumnTileLoop::getEntry(Value value, size_t entry, const Numbers &numbers
                                       : 2 * getSlot(entry) + entry % FragmentLayout::kEntries / 2];
 }
 
-/// The rows that a thread has of a value that all columns share: two of each of its tiles.
+/// Returns the rows of a thread of a value shared by all columns: two rows per tile.
 Value ColumnTileLoop::getRowTile(OpBuilder &builder, Value value) {
   if (Value known = rowTiles.lookup(value))
     return known;
@@ -134,7 +134,7 @@ Value ColumnTileLoop::getRowTile(OpBuilder &builder, Value value) {
   return rowTiles[value] = forEachThread(builder, tiles, type, emitRows).front();
 }
 
-/// Row `row` of a value that all columns share, in a body; `read` gives that of an operand.
+/// Emits row `row` of a value shared by all columns; `read` returns the same row of an operand.
 Value ColumnTileLoop::emitRow(OpBuilder &builder, Value value, Value row,
                               function_ref<Value(Value operand)> read) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -147,7 +147,7 @@ Value ColumnTileLoop::emitRow(OpBuilder &builder, Value value, Value row,
       .emitRow(builder, getElementTypeOrSelf(value), {row, /*spansRows=*/false, read, readOther});
 }
 
-/// Such a row, which need not be one of the thread's.
+/// Emits a row that the thread may not hold, by recomputing its operands.
 Value ColumnTileLoop::emitRowAnew(OpBuilder &builder, Value value, Value row) {
   return emitRow(builder, value, row,
                  [&](Value operand) { return emitRowAnew(builder, operand, row); });
@@ -157,7 +157,7 @@ Value ColumnTileLoop::emitRowAnew(OpBuilder &builder, Value value, Value row) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Columns beyond the last are that again: they are multiplied by rows of zeros.
+/// Columns past the end repeat the last column; they are multiplied by rows of zeros.
 Value ColumnTileLoop::readMatrix(OpBuilder &builder, MatVecOp product, int64_t slot, Value depth) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   Value matrix = getCapture(product.getMatrix());
@@ -183,7 +183,8 @@ int64_t ColumnTileLoop::countDepthTiles(MatVecOp product) const {
   return llvm::divideCeil(getNumRows(product.getVector()), getTileDepth(precision));
 }
 
-/// The type of what a thread has of a factor, whose rows of the depth are those of so many threads.
+/// Returns the type of the factor fragment of a thread if `threads` threads share the depth of a
+/// tile.
 Type ColumnTileLoop::getFactorType(Builder &builder, int64_t threads) const {
   return VectorType::get(getTileDepth(precision) / threads, builder.getF32Type());
 }
@@ -227,7 +228,7 @@ ColumnTileLoop::Fragments ColumnTileLoop::emitProduct(OpBuilder &builder, MatVec
   return sums;
 }
 
-/// Adds the products of columns `depth` and the following of the matrix.
+/// Adds the products of one depth tile, which begins at column `depth` of the matrix.
 ColumnTileLoop::Fragments ColumnTileLoop::addTiles(OpBuilder &builder, MatVecOp product,
                                                    Value depth, ValueRange sums,
                                                    function_ref<Value(int64_t slot)> getMatrix) {

@@ -1,4 +1,4 @@
-//===- RunRing.cpp - reads the vectors of several runs ahead --------------===//
+//===- RunRing.cpp - read-ahead of several runs ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -40,7 +40,7 @@ int64_t RunRing::getWidth(size_t source) const {
 }
 
 void RunRing::planCopies() {
-  // By (type, elements of the ring before): equal sources without gaps are read at equal places.
+  // Contiguous sources of the same type share an address for the same offset in the ring.
   DenseMap<std::pair<Type, int64_t>, size_t> known;
   for (size_t i = 0; i < sources.size(); ++i) {
     auto type = cast<MemRefType>(sources[i].getType());
@@ -72,7 +72,7 @@ void RunRing::view(OpBuilder &builder, const KernelArrays &arrays) {
   elements.clear();
   for (Value source : sources) {
     auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, arrays.lookup(source));
-    // Copies go as far as the array does, whose steps may have gaps between them.
+    // The steps of an array may have gaps. Copies may reach up to its end.
     Value count = mulIndex(builder, loc, parts.getSizes()[0], parts.getStrides()[0]);
     Value array =
         viewElements(builder, loc, parts.getBaseBuffer(), OpFoldResult(parts.getOffset()), count);
@@ -135,8 +135,8 @@ Value RunRing::advance(OpBuilder &builder, Value link, Value from) {
   return next;
 }
 
-/// Asks for `link`, and returns the places of the one behind it: that of the last one for all
-/// beyond, in slots of links which have been read.
+/// Requests `link` and returns the addresses of the next link. Links past the end repeat the last
+/// link, in slots that have already been read.
 Value RunRing::request(OpBuilder &builder, Value link, Value from) {
   Value slot = bgpu::getRingSlot(builder, loc, link, stages);
   Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);

@@ -1,4 +1,4 @@
-//===- RunRing.h - reads the vectors of several runs ahead ------*- C++ -*-===//
+//===- RunRing.h - read-ahead of several runs -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,48 +11,48 @@
 
 namespace bppsa {
 
-/// The runs of links that the columns of a kernel belong to, each of which has the same number of
-/// columns and of links.
+/// The runs of links to which the columns of a kernel belong. All runs have the same number of
+/// columns and links.
 struct ColumnRuns {
   int64_t numColumns;
   mlir::Value numRuns, length;
-  /// A run's sample, and the position of its first link.
+  /// Returns the sample of a run and the position of its first link.
   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::OpBuilder &, mlir::Value run)> at;
-  /// The step at a position.
+  /// Returns the step at a position.
   llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value position)> stepAt;
 };
 
-/// Copies the vectors that neighbouring columns of a few runs read to shared memory, once for each
-/// run, some links before. `bgpu.fetch` is that for a block whose threads read the same vectors.
-/// Which elements a thread copies follows from its run, so loops carry where the next ones are.
-/// Copies have no branches.
+/// Copies the vectors that neighbouring columns of a few runs read to shared memory, once per run,
+/// several links ahead. `bgpu.fetch` does the same for blocks whose threads read the same vectors.
+/// The elements that a thread copies depend on its run, so the loop carries their addresses. Copies
+/// are branch-free.
 class RunRing {
 public:
-  /// For `sources`, arrays `[step, sample, row]` of f32, and runs with `numColumns`
-  /// columns, of which a warp runs `columnsOfWarp` and reads rows up to a multiple of
-  /// `multiple`, where the last one is repeated. Shared memory has so many `stages`.
+  /// `sources` are f32 arrays `[step, sample, row]`. A run has `numColumns` columns, of which a
+  /// warp processes `columnsOfWarp`. Rows are read up to a multiple of `multiple`, repeating the
+  /// last row. The ring has `stages` stages.
   RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t stages,
           int64_t numColumns, int64_t columnsOfWarp, int64_t multiple);
 
-  // Inside of a kernel.
+  // The following functions are called inside of a kernel.
 
-  /// Begins to read the runs of block number `block`, a warp. Returns the places that threads read
-  /// next, a tile, which the loop over links carries.
+  /// Begins reading the runs of block `block`, which is one warp. Returns a tile of the next
+  /// addresses of each thread, which the loop over links carries.
   mlir::Value begin(mlir::OpBuilder &builder, mlir::Value block, const KernelArrays &arrays,
                     const ColumnRuns &runs);
-  /// At the end of link number `link` of each run: asks for the one farthest ahead, which is
-  /// at `places`, and waits for the next one. Returns the next places.
+  /// Called at the end of link `link`: requests the vectors farthest ahead from `places` and waits
+  /// for the vectors of the next link. Returns the next addresses.
   mlir::Value advance(mlir::OpBuilder &builder, mlir::Value link, mlir::Value places);
-  /// The vectors of link `link` of all runs of the warp, one after the other, of each source.
+  /// Returns, for each source, the vectors of link `link` of all runs of the warp.
   llvm::SmallVector<mlir::Value> getSlots(mlir::OpBuilder &builder, mlir::Value link) const;
-  /// Element `row` of run number `run`, of all runs, in a slot of `source`; in the body of a
-  /// thread.
+  /// Loads element `row` of run `run`, counted over all runs, from a slot of `source`. Called in
+  /// the body of a thread.
   mlir::Value load(mlir::OpBuilder &builder, size_t source, mlir::Value slot, mlir::Value run,
                    mlir::Value row) const;
 
 private:
-  /// What a thread copies for each link, `width` elements: from the place number `place` to those
-  /// behind `first` in a slot.
+  /// A copy of `width` elements by a thread for each link: from address `place` to the elements
+  /// after `first` in a slot.
   struct Copy {
     size_t source, place;
     int64_t first;
@@ -63,7 +63,7 @@ private:
   void planCopies();
   void allocate(mlir::OpBuilder &builder);
   void view(mlir::OpBuilder &builder, const KernelArrays &arrays);
-  /// Where a thread writes to, and reads from in link 0.
+  /// Return the destination of a copy, and its source address for link 0.
   mlir::Value getTarget(mlir::OpBuilder &builder, const Copy &copy, mlir::Value thread) const;
   mlir::Value getFirstPlace(mlir::OpBuilder &builder, const Copy &copy, mlir::Value thread) const;
   mlir::Value request(mlir::OpBuilder &builder, mlir::Value link, mlir::Value places);
@@ -72,22 +72,22 @@ private:
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> sources;
   int64_t stages, columnsOfWarp, multiple;
-  /// The most runs that the columns of a warp belong to.
+  /// The maximum number of runs to which the columns of a warp belong.
   int64_t maxRuns;
   llvm::SmallVector<Copy> copies;
-  /// The copy that each place was found for.
+  /// The copy for which each address was computed.
   llvm::SmallVector<Copy> places;
 
-  // Of the kernel that is emitted.
+  // State of the emitted kernel.
   const ColumnRuns *runs = nullptr;
   mlir::Value firstRun;
-  /// The elements of each source from its first one on, and the strides of its steps and samples.
+  /// The elements of a source, and its strides for steps and samples.
   struct Elements {
     mlir::Value array, ofStep, ofSample;
   };
   llvm::SmallVector<Elements> elements;
   llvm::SmallVector<mlir::Value> rings;
-  /// How far each place moves with each link.
+  /// The increment of each address per link.
   llvm::SmallVector<mlir::Value> strides;
 };
 

@@ -1,4 +1,4 @@
-//===- TransitionLoops.cpp - loops that make maps g -> A g + s ------------===//
+//===- TransitionLoops.cpp - loops that compute transitions ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ void DeviceMaps::store(OpBuilder &builder, Location loc, Value value, Value samp
   Place{memref, {map, sample, column}}.store(builder, loc, value, row);
 }
 
-/// Moves what was created to `loop`; fails where nothing was.
+/// Moves a created loop to `loop`; fails if its creation failed.
 template <typename LoopTy>
 static LogicalResult keep(FailureOr<LoopTy> created, std::optional<LoopTy> &loop) {
   if (succeeded(created))
@@ -52,7 +52,7 @@ void TransitionLoops::emitKernels(OpBuilder &builder, const DeviceMaps &maps, Va
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value));
   };
   Runs runs = {maps, count, getRun};
-  // A diagonal is what the links make of a column of ones.
+  // A diagonal is the result of the links for a column of ones.
   auto startMatrix = [&](OpBuilder &b, Value row, Value column) -> Value {
     Value one = constant(b, 1);
     if (maps.isDiagonal)
@@ -85,7 +85,7 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
   return {digits[0], digits[1], digits[2]};
 }
 
-/// A block for each sample, run and column.
+/// Emits a block for each sample, run and column.
 void TransitionLoops::emitByBlocks(OpBuilder &builder, LinkLoop &links, const Runs &runs,
                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
@@ -112,7 +112,7 @@ void TransitionLoops::emitByBlocks(OpBuilder &builder, LinkLoop &links, const Ru
   });
 }
 
-/// The threads of a column for each sample, run and column.
+/// Emits the threads of a column for each sample, run and column.
 void TransitionLoops::emitByThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                                     const Columns &columns) {
   Location loc = loop.op->getLoc();
@@ -145,7 +145,7 @@ void TransitionLoops::emitByThreads(OpBuilder &builder, ColumnLoop &steps, const
   steps.emitKernel(builder, countLoops(builder, runs, columns.count), emitBlock);
 }
 
-/// A block for each sample, run and column tile.
+/// Emits a block for each sample, run and column tile.
 void TransitionLoops::emitByColumnTiles(OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                                         const Columns &columns) {
   Location loc = loop.op->getLoc();

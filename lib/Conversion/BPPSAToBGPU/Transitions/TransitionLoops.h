@@ -1,4 +1,4 @@
-//===- TransitionLoops.h - loops that make maps g -> A g + s ----*- C++ -*-===//
+//===- TransitionLoops.h - loops that compute transitions -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,29 +14,28 @@
 
 namespace bppsa {
 
-/// Maps of runs of links, `memref[map, sample, column, row]`; by rows `memref[map, sample, row,
-/// column]`.
+/// Transitions g -> A g + s of runs of links, `memref[map, sample, column, row]`, or `memref[map,
+/// sample, row, column]` by rows.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
 
-  /// Writes an entry of A, or of s behind its columns.
+  /// Stores an entry of A, or of s in the column after A.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value sample,
              mlir::Value map, mlir::Value column, mlir::Value row) const;
 };
 
-/// The loops that make maps: one of each column of A, one of s.
+/// Computes transitions: the columns of A in one loop each, and s in another.
 class TransitionLoops {
 public:
-  /// As `mapping` says. Fails after a diagnostic where that is not possible.
+  /// Fails with a diagnostic if `mapping` is not possible for `loop`.
   static llvm::FailureOr<TransitionLoops> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-  /// Positions [first, last) of the links of a run, and the number of their map.
+  /// Positions [first, last) of the links of a run, and the index of its transition.
   struct Run {
     mlir::Value first, last, map;
   };
   using GetRun = llvm::function_ref<Run(mlir::OpBuilder &, mlir::Value run)>;
-  /// Emits kernels with a loop for each sample, each of `count` runs and each column. All runs have
-  /// the same length.
+  /// Emits kernels with a loop for each sample, column and run of `count` runs of equal length.
   void emitKernels(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count,
                    GetRun getRun);
 
@@ -46,19 +45,19 @@ private:
     mlir::Value count;
     GetRun get;
   };
-  /// Columns of the maps, and what row `row` of column `column` of these starts as.
+  /// Columns of the transitions, and the initial value of row `row` of column `column`.
   struct Columns {
     int64_t count, first;
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
   };
 
-  /// A column, or a column tile, of one run of one sample.
+  /// A column or column tile of one run of one sample.
   struct Loop {
     mlir::Value sample, run, column;
   };
 
   explicit TransitionLoops(const CotangentLoop &loop) : loop(loop) {}
-  /// Runs that are numbered, where each run has `ofRun` of them.
+  /// Returns the number of loops if each run has `ofRun` of them.
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;
@@ -70,7 +69,7 @@ private:
                          const Columns &columns);
 
   CotangentLoop loop;
-  /// One of these loops the columns of A.
+  /// Exactly one of these computes the columns of A.
   std::optional<ColumnLoop> byThreads;
   std::optional<ColumnTileLoop> byColumnTiles;
   std::optional<LinkLoop> byBlocks;

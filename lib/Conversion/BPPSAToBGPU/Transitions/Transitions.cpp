@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The iterations of a parallel loop make the transitions of runs of links, which are
-// windows of the same sequences: all of them are run by one kernel.
+// The iterations of a parallel loop compute the transitions of runs of links, which are windows of
+// the same sequences. A single kernel runs all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,17 @@ class TransitionSweep {
 public:
   TransitionSweep(scf::ForallOp parallel, TransitionOp op)
       : parallel(parallel), op(op), window(op) {}
-  // The loops refer to the sequences that are kept here.
+  // `getLoop` returns references to the vectors in this object.
   TransitionSweep(const TransitionSweep &) = delete;
 
-  /// Fails after a diagnostic where the transitions are not of runs of all rows of the same
-  /// sequences.
+  /// Fails with a diagnostic unless the transitions are of runs of all rows of the same sequences.
   LogicalResult findWindows();
   LogicalResult convert();
 
 private:
-  /// The loop over the whole sequences.
+  /// Returns the loop over the whole sequences.
   CotangentLoop getLoop() const;
-  /// The run of iteration number `iteration`.
+  /// Returns the run of iteration `iteration`.
   TransitionLoops::Run getRun(OpBuilder &builder, Value iteration);
 
   scf::ForallOp parallel;

@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Emits, in front of `loop`, the kernels of the transitions of the runs of links that its
-/// iterations take, as `bppsa-expand-scan` writes them: one, or two where cotangents are injected.
-/// Fails after a diagnostic.
+/// Emits the kernels for the transitions in the iterations of `loop`, as written by
+/// `bppsa-expand-scan`, before the loop: one kernel, or two if cotangents are injected. Fails with
+/// a diagnostic if the loop is not supported.
 llvm::LogicalResult convertTransitions(mlir::scf::ForallOp loop);
 
 } // namespace bppsa
