@@ -25,7 +25,7 @@ using namespace bppsa;
 
 void bppsa::emitParallel(OpBuilder &builder, Location loc, Value count,
                          function_ref<void(OpBuilder &, Value)> body) {
-  // One block of a larger array, inside of the loop over all.
+  // A single block of a larger array is already in the parallel loop over all blocks.
   if (matchPattern(count, m_One()))
     return body(builder, getIndex(builder, loc, 0));
   scf::ParallelOp::create(
@@ -59,7 +59,6 @@ void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int
   });
 }
 
-/// Checks that `op` has been bufferized and packed.
 static LogicalResult verifyReady(Operation *op) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
@@ -72,8 +71,8 @@ static LogicalResult verifyReady(Operation *op) {
   return verifyNoSums(op);
 }
 
-/// With one lane vectors hold hidden units: drops the dimension of lanes from
-/// the arrays of `op`, which must be erased before it is verified.
+/// Drops the lane dimension from the arrays of `op` if lanes hold units. `op` must be erased before
+/// verification.
 static void dropLanes(Operation *op, OperandRange packed) {
   OpBuilder builder(op);
   unsigned first = packed.empty() ? 0 : packed.getBeginOperandIndex();
@@ -87,7 +86,7 @@ static void dropLanes(Operation *op, OperandRange packed) {
   }
 }
 
-/// Drops the lanes of all packed arrays of `op`.
+/// Drops the lane dimension of all packed arrays of `op`.
 static void dropLanes(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](RecurrenceOp loop) {
@@ -113,7 +112,7 @@ static void dropLanes(Operation *op) {
       .Case([&](UnpackLanesOp unpack) { dropLanes(op, op->getOperands().take_front(1)); });
 }
 
-/// Lowers `chain` with the sums that it makes on its way, and erases these.
+/// Lowers `chain` together with its sums, and erases the sums.
 static LogicalResult lowerWithSums(ChainOp chain, const LaneOptions &options) {
   SmallVector<Operation *> sums = findSumsOf(chain);
   LogicalResult lowered = lowerChain(chain, sums, options);
@@ -150,7 +149,7 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
   return lowered;
 }
 
-/// Takes what is left of time loops out of `bppsa.reverse_if`: they know their direction.
+/// Inlines the lowered time loops in `bppsa.reverse_if`, which know their direction.
 static void inlineDirections(ModuleOp module) {
   SmallVector<ReverseIfOp> directions;
   module.walk([&](ReverseIfOp either) { directions.push_back(either); });
@@ -187,7 +186,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
       op->erase();
     }
     inlineDirections(getOperation());
-    // Some of them copy.
+    // Some of the calls copy arrays.
     if (failed(lowerExchangeCalls(getOperation())))
       return signalPassFailure();
     lowerCopies(getOperation());

@@ -1,4 +1,4 @@
-//===- BPPSAToVector.h - lowering of each packed operation ------*- C++ -*-===//
+//===- BPPSAToVector.h - lowerings of packed operations ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// Steps of a slab: its rows of both operands stay in the second-level cache, and
-/// the sums in memory are touched once for so many products.
+/// Time steps of a slab: its rows of both operands stay in the L2 cache, and sums in memory are
+/// updated once per slab.
 inline constexpr int64_t kSlabSteps = 32;
 
 /// Steps [first, last) of batch block `block`.
@@ -21,10 +21,10 @@ struct LaneSlab {
   mlir::Value block, first, last;
 };
 
-/// Each lowers a bufferized, packed operation in front of it; the caller erases
-/// it. They fail after a diagnostic.
+/// Each function lowers a bufferized and packed operation before the operation, which the caller
+/// erases. Fails with a diagnostic.
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
-/// With `sums` of what the chain emits, which the caller erases too.
+/// Also computes `sums` of emitted values, which the caller erases.
 mlir::LogicalResult lowerChain(ChainOp op, llvm::ArrayRef<mlir::Operation *> sums,
                                const LaneOptions &options);
 mlir::LogicalResult lowerTransition(TransitionOp op, const LaneOptions &options);
@@ -36,7 +36,7 @@ void lowerStepSum(StepSumOp op, const LaneOptions &options);
 void lowerAddToSums(AddToSumsOp op, const LaneOptions &options);
 void lowerFinishSums(FinishSumsOp op);
 void lowerPackLanes(PackLanesOp op);
-/// Lowers copies between parts of arrays under `root` whose last dimension is static.
+/// Lowers copies between subviews in `root` whose last dimension is static.
 void lowerCopies(mlir::Operation *root);
 void lowerUnpackLanes(UnpackLanesOp op);
 void lowerPackChunks(PackChunksOp op);
@@ -45,21 +45,18 @@ void lowerSparseApply(jacobian::SparseApplyOp op);
 void lowerSparseCompose(jacobian::SparseComposeOp op);
 void lowerSparseOuterSum(jacobian::SparseOuterSumOp op);
 
-/// Emits `body(i)` for i in [0, count), on as many threads as there are.
+/// Emits a parallel loop of `body(i)` for i in [0, count).
 void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Emits `body(i, j)` for i in [0, first), j in [0, second), on as many threads
-/// as there are.
+/// Emits a parallel loop of `body(i, j)` for i in [0, first) and j in [0, second).
 void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value first,
                   mlir::Value second,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> body);
 
-/// Copies `count` rows.
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const Rows &from, const Rows &to,
               int64_t count);
 
-/// Sets `count` rows to zero.
 void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- CotangentSteps.cpp - applies a link to part of a chain -------------===//
+//===- CotangentSteps.cpp - apply the link of a chain ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many steps ahead of the chain its arrays are fetched.
+/// The distance, in steps, at which inputs of a chain are prefetched.
 static constexpr int64_t kReadStepsAhead = 4;
 
 VectorType bppsa::getRowType(const CotangentLoop &loop) {
@@ -30,8 +30,8 @@ static int64_t getRowsOfStep(Value sequence) {
   return cast<MemRefType>(sequence.getType()).getDimSize(2);
 }
 
-/// Calls `emit(array, rows, count)` for each of `arrays`, one for each state, with its own rows of
-/// `samples` samples from `block` on, and its rows in `state`.
+/// Calls `emit(array, rows, count)` for each state, with its rows of `samples` samples in `arrays`
+/// from `block` on, and its rows in `state`.
 static void
 forEachState(OpBuilder &builder, const CotangentLoop &loop, ValueRange arrays, Value block,
              const Rows &state, int64_t samples,
@@ -116,8 +116,8 @@ void CotangentSteps::emit(OpBuilder &builder, const LaneSlab &steps, ArrayRef<Va
   });
 }
 
-/// What a chain reads some steps later; nothing for a link that is applied to many columns, which
-/// share the rows of a step.
+/// Returns the input rows to prefetch. Returns none for a link applied to many columns, which share
+/// the rows of a step.
 LaterRows CotangentSteps::getLaterRows(OpBuilder &builder, Value block, Value step) {
   LaterRows later;
   if (!link.emit || getRowType(loop).getDimSize(0) == 1)
@@ -166,7 +166,7 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
 // Ends of chains
 //===----------------------------------------------------------------------===//
 
-/// Joins the bits of `count` rows to those in `bits`, a `memref` of one integer.
+/// Combines the bits of `count` rows into `bits`, a `memref` of one integer, with OR.
 static void emitJoinBits(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
                          Value bits) {
   Type type = getElementTypeOrSelf(bits);
@@ -179,7 +179,7 @@ static void emitJoinBits(OpBuilder &builder, Location loc, const Rows &rows, int
   });
 }
 
-/// Whether the numbers of which `bits` has all bits are zero, of any sign.
+/// Returns true if all combined values are zero of either sign.
 static Value emitAreZero(OpBuilder &builder, Location loc, Value bits) {
   Value joined = memref::LoadOp::create(builder, loc, bits);
   Value one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(joined.getType(), 1));
@@ -275,7 +275,7 @@ LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
   if (!sums.empty())
     blocks.emplace(builder, loop, sums, options);
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
-  // Each batch block has sums of its own.
+  // Each batch block has its own sums.
   int64_t most = blocks ? 1 : steps->getMaxSamples(getMaxTaskSamples(op));
   emitSampleTasks(
       builder, op, numBlocks, most, [&](OpBuilder &nested, Value block, int64_t samples) {

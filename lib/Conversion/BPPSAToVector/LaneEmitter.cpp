@@ -1,4 +1,4 @@
-//===- LaneEmitter.cpp - emits one step of a body -------------------------===//
+//===- LaneEmitter.cpp - emit one step of a body --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Tiles of units that are written out together where there are no products.
+/// Unit tiles that are unrolled together if there are no products.
 static constexpr int64_t kMaxTilesTogether = 4;
 
 //===----------------------------------------------------------------------===//
@@ -71,7 +71,7 @@ Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value s
 }
 
 int64_t LaneEmitter::getMaxSamples(int64_t most) const {
-  // Where a vector of samples takes several registers, these share what is read of a matrix.
+  // A vector of samples takes several registers, which share the loads of matrix entries.
   if (!isOverUnits() && options.hasFewRegisters())
     return 1;
   auto fit = [&](const RowUnit &unit) {
@@ -84,7 +84,7 @@ int64_t LaneEmitter::getMaxSamples(int64_t most) const {
 }
 
 int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
-  // Without products one tile at a time fills the pipelines: tiles are independent.
+  // Without products, tiles are independent and one tile fills the pipelines.
   if (unit.sums.empty())
     return isOverUnits()
                ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMaxTilesTogether)
@@ -100,7 +100,7 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit, int64_t accumulators)
   int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / accumulators);
   int64_t numBlocks = (numTiles + most - 1) / most;
   int64_t block = (numTiles + numBlocks - 1) / numBlocks;
-  // Blocks without a rest, unless so few sums would wait for each other.
+  // Prefer blocks without a remainder, unless they have too few sums to hide latency.
   int64_t least = options.hasFewRegisters() && !isOverUnits() ? 2 * most / 3 + 1 : 2 * most / 3;
   for (int64_t divisor = block; divisor >= least && divisor > 0; --divisor)
     if (numTiles % divisor == 0)
@@ -175,8 +175,8 @@ void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &
     emitRow(builder, loc, unit, tile, known);
 }
 
-/// Accumulates the sums of `unit` for `tiles` into arrays, of which each tile has one for each sum.
-/// What is accumulated waits there: in registers it would take those of the sums that follow.
+/// Accumulates the sums of `unit` for `tiles` into arrays, one for each tile and sum. Finished sums
+/// are stored, because they would take the registers of the next sums.
 SmallVector<Rows> LaneEmitter::accumulateInMemory(OpBuilder &builder, Location loc,
                                                   const RowUnit &unit, ArrayRef<Tile> tiles) {
   size_t numSums = unit.sums.size(), together = getSumsTogether(unit);
@@ -246,7 +246,7 @@ void LaneEmitter::emitRowsOneByOne(OpBuilder &builder, Location loc, const RowUn
 
 void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, const Tile &tile,
                           RowValues &values) {
-  // All loads come first: a result may lie over an argument.
+  // Load all values first, because a result may overlap an argument.
   SmallVector<std::pair<Value, Value>> stores;
   for (Value value : unit.stored)
     if (!value.getDefiningOp<vector::InsertStridedSliceOp>())

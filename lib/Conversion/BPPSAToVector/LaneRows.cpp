@@ -1,4 +1,4 @@
-//===- LaneRows.cpp - rows in memory, and loops over them -----------------===//
+//===- LaneRows.cpp - rows in memory and loops over rows ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

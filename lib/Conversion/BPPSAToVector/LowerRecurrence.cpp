@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many steps ahead of a loop with states what it writes is fetched.
+/// The distance, in steps, at which outputs of a loop with states are prefetched.
 static constexpr int64_t kWrittenStepsAhead = 2;
 
 namespace {
@@ -37,8 +37,8 @@ public:
   }
 
 private:
-  /// Over units, steps are computed together as samples are in loops with states: as many as the
-  /// mapping says, and the rest of a task one by one.
+  /// If lanes hold units, independent steps are computed together like samples in loops with
+  /// states: as many as the mapping allows, then the remainder of a task one by one.
   void lowerIndependentSteps(OpBuilder &builder) {
     int64_t most = emitter.getMaxSamples(getMaxTaskSamples(op));
     Value size = getIndex(builder, loc, kStepsPerTask);
@@ -54,8 +54,8 @@ private:
                  });
   }
 
-  /// Emits as many steps from `first` as there are whole groups of `together`; returns the next
-  /// one.
+  /// Emits groups of `together` steps from `first` on, and returns the step after the last full
+  /// group.
   Value emitIndependentSteps(OpBuilder &builder, Value block, Value first, Value last,
                              int64_t together) {
     emitter.setSamples(together);
@@ -88,8 +88,8 @@ private:
     });
   }
 
-  /// Emits step `step`, from trajectory slot `before` to slot `after`: states
-  /// are read where the last step wrote them.
+  /// Emits `step`, from trajectory slot `before` to slot `after`. States are read directly from the
+  /// trajectories.
   void emitStep(OpBuilder &builder, Value block, Value step, Value before, Value after) {
     size_t numStates = op.getInitial().size();
     SmallVector<Rows> arguments, results;
@@ -109,7 +109,7 @@ private:
     emitter.emitStep(builder, loc, arguments, results, getLaterRows(builder, block, step));
   }
 
-  /// What a cell with states writes some steps later.
+  /// Returns the output rows to prefetch for a cell with states.
   LaterRows getLaterRows(OpBuilder &builder, Value block, Value step) {
     LaterRows later;
     if (op.getInitial().empty() || *op.getLanes() == 1)

@@ -11,19 +11,19 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Columns up to which the loop over columns is written out.
+/// The maximum number of columns for which the loop over columns is unrolled.
 static constexpr int64_t kMaxUnrolledColumns = 4;
 
-/// Over units there may be few accumulators, and each waits for its last
-/// addition: the columns are then shared out to up to this many partial sums, so
-/// that this many additions are under way.
+/// If lanes hold units, a block may have few accumulators, each of which waits for its last
+/// addition. Columns are then distributed over up to kMaxPartials partial sums, until
+/// kAccumulatorsInFlight additions are in flight.
 static constexpr int64_t kMaxPartials = 4;
 static constexpr int64_t kAccumulatorsInFlight = 8;
 
-/// Bytes of a step from which on the hardware looks far enough ahead in its rows.
+/// The size of a step above which the hardware prefetches its rows far enough ahead.
 static constexpr int64_t kBytesOfLongStep = 4096;
 
-/// Columns beside which sums take little time that wait in memory for each other.
+/// The number of columns above which storing each sum to memory is cheap compared to the products.
 static constexpr int64_t kManyColumns = 64;
 
 static int64_t getWidth(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
@@ -41,7 +41,7 @@ Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, con
   return vector::BroadcastOp::create(builder, loc, getTileType(op.getType(), tile), entry);
 }
 
-/// Whether a row of `value` can only be had after a sum of `unit`.
+/// Returns true if a row of `value` depends on a sum of `unit`.
 static bool dependsOnSum(Value value, const BodyPlan &plan, const RowUnit &unit) {
   SmallVector<Value> worklist = {value};
   DenseSet<Value> seen;
@@ -72,7 +72,7 @@ int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
 void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
                                    ArrayRef<Accumulation> products, ArrayRef<Tile> tiles, Value col,
                                    Accumulators &accumulators) {
-  // Of each sample, the entry and the last factor that was made of it.
+  // For each sample, the entry and the last factor broadcast from it.
   SmallVector<Value> entries(options.samples), last(options.samples), factors;
   for (auto [i, tile] : llvm::enumerate(tiles)) {
     Value &entry = entries[i % options.samples], &factor = last[i % options.samples];
@@ -98,7 +98,8 @@ void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
   }
 }
 
-/// Columns of the loops over products of `unit`: products of one vector share theirs.
+/// Returns the columns of the loops over products of `unit`. Products of the same vector share a
+/// loop.
 static int64_t countLoopColumns(const RowUnit &unit) {
   SetVector<Value> vectors;
   for (const ProductSum &sum : unit.sums)
@@ -115,7 +116,8 @@ int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
   int64_t sums = unit.sums.size();
   if (!options.hasFewRegisters())
     return sums;
-  // Where some sums have no product of a vector, the others would be few and wait for each other.
+  // Compute sums one by one: if some sums have no product with a vector, the remaining sums would
+  // be too few to hide their latency.
   if (!isOverUnits())
     return sums > 1 && countLoopColumns(unit) >= kManyColumns ? 1 : sums;
   if (options.samples == 1)
@@ -133,7 +135,7 @@ void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
   fetched.clear();
   fetchingColumns = 0;
   fetchedWithRows.assign(laterArguments.size(), Rows());
-  // Steps whose samples share large matrices compute longer than they wait for their rows.
+  // Steps whose samples share large matrices are bound by computation, not by loads of their rows.
   if (options.samples > 1)
     return;
   for (auto [argument, rows] : llvm::zip(body->getArguments(), laterArguments))
@@ -167,7 +169,7 @@ SmallVector<LaneEmitter::FetchedRows> LaneEmitter::takeFetched(int64_t numCols) 
   return taken;
 }
 
-/// Fetches row `col` of each of `fetched`, or the last one again.
+/// Prefetches row `col`, or the last row, of each of `fetched`.
 void LaneEmitter::emitFetches(OpBuilder &builder, Location loc, ArrayRef<FetchedRows> fetched,
                               Value col, int64_t numCols) {
   for (const FetchedRows &item : fetched) {
@@ -178,7 +180,7 @@ void LaneEmitter::emitFetches(OpBuilder &builder, Location loc, ArrayRef<Fetched
   }
 }
 
-/// Adds the products of one vector to `partials`, a column to each in turn.
+/// Adds the products of one vector to `partials`, distributing columns round-robin.
 void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
                                      ArrayRef<Accumulation> products, ArrayRef<Tile> tiles,
                                      MutableArrayRef<Accumulators> partials, bool fetches) {
@@ -229,7 +231,7 @@ void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
     accumulate(builder, getIndex(builder, loc, whole), numCols - whole);
 }
 
-/// The vectors that products of `unit` have, in the order in which each sum adds its products.
+/// Returns the vectors of the products of `unit`, in the order in which each sum adds its products.
 static SetVector<Value> getVectors(const RowUnit &unit) {
   SetVector<Value> vectors;
   for (const ProductSum &sum : unit.sums)
@@ -238,7 +240,7 @@ static SetVector<Value> getVectors(const RowUnit &unit) {
   return vectors;
 }
 
-/// What sum `i` of `unit` starts with in each of `partials`.
+/// Appends the initial value of sum `i` of `unit` to each of `partials`.
 void LaneEmitter::startSums(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
                             ArrayRef<Tile> tiles, MutableArrayRef<RowValues> values,
                             MutableArrayRef<Accumulators> partials) {
@@ -254,9 +256,8 @@ void LaneEmitter::startSums(OpBuilder &builder, Location loc, const RowUnit &uni
     }
 }
 
-/// Accumulates sums [first, end) of `unit` for `tiles`, whose rows as far as they are known are
-/// `values`. Products of one vector share the loop over its entries, so that each entry is loaded
-/// once for the block.
+/// Accumulates sums [first, end) of `unit` for `tiles`; `values` are the known rows. Products of
+/// the same vector share a loop, so each entry is loaded once per block.
 LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Location loc,
                                                       const RowUnit &unit, size_t first, size_t end,
                                                       ArrayRef<Tile> tiles,
@@ -274,7 +275,7 @@ LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Locati
     if (!products.empty())
       accumulateProducts(builder, loc, products, tiles, partials, fetches);
   }
-  // Pairs first: the additions do not wait for each other.
+  // Add pairwise so that the additions are independent.
   for (size_t count = partials.size(); count > 1; count /= 2)
     for (size_t p = 0; p < count / 2; ++p)
       for (auto [into, from] : llvm::zip_equal(partials[p], partials[p + count / 2]))
@@ -283,8 +284,7 @@ LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Locati
   return partials.front();
 }
 
-/// Makes what was accumulated of sum `i` of `unit` its value. Sums come in the order of their
-/// dependences.
+/// Sets the value of sum `i` of `unit`. Sums are finished in the order of their dependences.
 void LaneEmitter::finishSum(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
                             const Tile &tile, Value accumulated, RowValues &values) {
   const ProductSum &sum = unit.sums[i];

@@ -1,4 +1,4 @@
-//===- SampleTasks.cpp - samples that one thread takes together -----------===//
+//===- SampleTasks.cpp - samples per task ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

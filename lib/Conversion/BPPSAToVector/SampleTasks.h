@@ -1,4 +1,4 @@
-//===- SampleTasks.h - samples that one thread takes together ---*- C++ -*-===//
+//===- SampleTasks.h - samples per task -------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,13 +11,13 @@
 
 namespace bppsa {
 
-/// The most samples of `loop` that its mapping lets a thread compute together; 1 without one, and
-/// no more than there are.
+/// Returns the maximum number of samples that a thread may compute together according to the
+/// mapping of `loop`; 1 without a mapping.
 int64_t getMaxTaskSamples(mlir::Operation *loop);
 
-/// Emits `body(first, count)`, for all samples of `loop` over units, on as many threads as there
-/// are: together `most` of them, a power of two, or fewer where threads would have nothing to do,
-/// and halves of that for the rest. A body is emitted for each such count.
+/// Emits a parallel loop of `body(first, count)` over all samples of `loop`; lanes hold units. A
+/// task has `most` samples (a power of two), fewer if threads would be idle, and the remainder is
+/// split into halves. The body is emitted for each of these counts.
 void emitSampleTasks(mlir::OpBuilder &builder, mlir::Operation *loop, mlir::Value numSamples,
                      int64_t most,
                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> body);

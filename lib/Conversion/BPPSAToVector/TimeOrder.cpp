@@ -1,4 +1,4 @@
-//===- TimeOrder.cpp - in which order a loop visits its steps -------------===//
+//===- TimeOrder.cpp - order of time steps --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -32,9 +32,9 @@ void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value las
       Value fromFirst = arith::SubIOp::create(nested, loc, step, first);
       body(nested, addIndex(nested, loc, arith::SubIOp::create(nested, loc, last, fromFirst), -1));
     });
-  // The position + first, or -1 - the position + last. LLVM sees nothing linear in it: where it
-  // does, it steps the address of each array by itself, and chains of few units take up to a fifth
-  // longer.
+  // The step is position + first, or -1 - position + last, computed with xor so that LLVM does not
+  // see a linear index. Otherwise LLVM increments the address of each array separately, which makes
+  // chains of few units up to a fifth slower.
   Value zero = getIndex(builder, loc, 0);
   Value mask = select(builder, loc, zero, getIndex(builder, loc, -1));
   Value base = select(builder, loc, first, last);

@@ -1,11 +1,11 @@
-//===- LowerChunks.cpp - packing chunks of time into lanes ----------------===//
+//===- LowerChunks.cpp - pack time chunks into lanes ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The steps of a chunk lie side by side in an array of one lane, so chunks in lanes are the
-// transposed matrix of chunks: tiles of four values are transposed in registers.
+// In an array of one lane, the steps of a chunk are contiguous. Packing chunks into lanes is
+// therefore a matrix transposition, done in registers in tiles of four elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,13 +42,14 @@ private:
   Value plain, packed;
   Direction direction;
   MemRefType packedType;
-  /// Steps of a chunk, chunks of a sample, and rows from the first of the block on.
+  /// The steps per chunk, the chunks per sample, the first row of the block, and the number of rows
+  /// from there on.
   Value steps, numChunks, firstRow, present;
   Value lastRow;
 };
 } // namespace
 
-/// Whether the values of a chunk are one run in memory.
+/// Returns true if the elements of a chunk are contiguous.
 bool ChunkCopy::isSideBySide() const {
   auto type = cast<MemRefType>(plain.getType());
   int64_t offset;
@@ -71,7 +72,7 @@ void ChunkCopy::emit(OpBuilder &builder) {
   });
 }
 
-/// A chunk of fewer values than a tile has is copied by elements.
+/// Chunks smaller than a tile are copied element by element.
 void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
   int64_t lanes = getNumLanes();
   if (!isSideBySide() || !canTransposeRows(lanes))
@@ -91,8 +92,8 @@ void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
       });
 }
 
-/// Where the chunk in `lane` begins: its sample and its first step. Lanes beyond the last row have
-/// that row.
+/// Returns the sample and the first step of the chunk in `lane`. Lanes past the last row repeat the
+/// last row.
 SmallVector<Value> ChunkCopy::getRun(OpBuilder &builder, Value lane) const {
   Value row = arith::AddIOp::create(builder, loc, firstRow, lane);
   row = arith::MinUIOp::create(builder, loc, row, lastRow);
@@ -139,7 +140,7 @@ void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The last tile overlaps the one before it where a chunk is no whole number of tiles.
+/// The last tile overlaps the previous tile if the chunk size is not a multiple of the tile size.
 void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   int64_t lanes = getNumLanes();
   Type element = packedType.getElementType();
@@ -186,7 +187,7 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
       rows.push_back(
           vector::LoadOp::create(nested, loc, packedRow, ofPacked, getPacked(nested, i, first)));
     rows = transposeFourColumns(nested, loc, rows);
-    // Lanes beyond the last row are stored to it before that row itself.
+    // Store in reverse order: lanes past the last row store to that row before its own lane does.
     for (int64_t lane = lanes - 1; lane >= 0; --lane)
       vector::StoreOp::create(nested, loc, rows[lane], ofPlain, getPlain(nested, lane, first));
   });

@@ -1,4 +1,4 @@
-//===- LowerCopies.cpp - copies between parts of arrays ----------------===//
+//===- LowerCopies.cpp - copies between subviews --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` copies between arrays one of which is part of another one.
+/// Returns true if `op` copies from or to a subview.
 static bool copiesParts(memref::CopyOp op) {
   auto isRanked = [](Value array) { return isa<MemRefType>(array.getType()); };
   auto isPart = [](Value array) {
@@ -21,7 +21,7 @@ static bool copiesParts(memref::CopyOp op) {
          (isPart(op.getSource()) || isPart(op.getTarget()));
 }
 
-/// The elements of the last dimension of `op` where they are copied as a vector, else an element.
+/// Returns the vector type of the last dimension if it can be copied as a vector, else null.
 static VectorType getCopiedRow(memref::CopyOp op) {
   auto isRows = [](MemRefType type) {
     return type.getRank() > 1 && type.isLastDimUnitStride() &&
@@ -33,7 +33,7 @@ static VectorType getCopiedRow(memref::CopyOp op) {
   return VectorType::get(type.getShape().back(), type.getElementType());
 }
 
-/// Emits loops over the dimensions of `array` from `indices` on, all but the last `inner`.
+/// Emits loops over the dimensions of `array` after `indices`, except the last `inner`.
 static void emitOverRows(OpBuilder &builder, Location loc, Value array, SmallVector<Value> indices,
                          int64_t inner, function_ref<void(OpBuilder &, ArrayRef<Value>)> body) {
   int64_t dim = indices.size();

@@ -1,11 +1,11 @@
-//===- LowerLanes.cpp - packing samples into lanes ------------------------===//
+//===- LowerLanes.cpp - pack samples into lanes ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The features of a sample lie side by side, so samples in lanes are the transposed matrix of
-// samples: tiles of four features are transposed in registers.
+// The features of a sample are contiguous, so packing samples into lanes is a matrix transposition.
+// It is done in registers in tiles of four features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A plain array `[T, B, N]` or `[B, N]` beside its packed form.
+/// A plain array `[T, B, N]` or `[B, N]` and its packed form.
 struct Packing {
   Value plain, packed;
 
@@ -30,7 +30,7 @@ struct Packing {
   Value getNumSamples(OpBuilder &builder, Location loc) const {
     return getDim(builder, loc, plain, hasTime() ? 1 : 0);
   }
-  /// Prepends the index of a step where there is a time axis.
+  /// Prepends the step index if the array has a time axis.
   SmallVector<Value> atPlain(Value step, Value sample, Value feature) const {
     SmallVector<Value> indices = {sample, feature};
     if (hasTime())
@@ -45,8 +45,8 @@ struct Packing {
 };
 } // namespace
 
-/// Calls `emit(block, step)` in parallel; for all blocks of a step one after the other, which are
-/// side by side in the plain array.
+/// Calls `emit(block, step)` in parallel. Blocks of a step are consecutive because they are
+/// adjacent in the plain array.
 static void emitPositions(OpBuilder &builder, Location loc, const Packing &packing,
                           function_ref<void(OpBuilder &, Value, Value)> emit) {
   Value numBlocks = getDim(builder, loc, packing.packed, 0);
@@ -59,7 +59,7 @@ static void emitPositions(OpBuilder &builder, Location loc, const Packing &packi
                [&](OpBuilder &nested, Value block) { emit(nested, block, Value()); });
 }
 
-/// With one lane a packed array is a plain one with its samples in front.
+/// With one lane, packing only moves the sample dimension to the front.
 static void copyOneLane(OpBuilder &builder, Location loc, const Packing &packing, bool isPack) {
   emitParallel(builder, loc, getDim(builder, loc, packing.packed, 0),
                [&](OpBuilder &nested, Value sample) {
@@ -106,7 +106,8 @@ private:
   const Packing &packing;
   int64_t lanes;
   Rows rows;
-  /// The last sample of all, the first one of the block, and how many there are from that on.
+  /// The step, the last sample, the first sample of the block, and the number of samples from there
+  /// on.
   Value step, lastSample, firstSample, present;
 };
 } // namespace
@@ -120,8 +121,8 @@ LaneCopy::LaneCopy(OpBuilder &builder, Location loc, const Packing &packing, int
   present = arith::SubIOp::create(builder, loc, numSamples, firstSample);
 }
 
-/// Emits code for a block with a sample in each lane, and for one in which lanes beyond the last
-/// sample have that one, and `mask` tells which lanes do not.
+/// Emits code for full blocks and for the partial block. In the partial block, lanes past the last
+/// sample repeat that sample, and `mask` selects the other lanes.
 void LaneCopy::emitBranches(
     OpBuilder &builder, function_ref<void(OpBuilder &, ArrayRef<Value> samples, Value mask)> emit) {
   auto emitBranch = [&](OpBuilder &branch, bool isWhole) {
@@ -145,7 +146,8 @@ void LaneCopy::emitBranches(
       [&](OpBuilder &otherwise, Location) { emitBranch(otherwise, false); });
 }
 
-/// The last tile overlaps the one before it where features are no whole number of tiles.
+/// The last tile overlaps the previous tile if the number of features is not a multiple of the tile
+/// size.
 void LaneCopy::emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Value feature)> emit) {
   int64_t features = packing.getFeatures();
   emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, features),
@@ -219,7 +221,8 @@ void LaneCopy::unpackTiles(OpBuilder &builder, ArrayRef<Value> samples) {
     SmallVector<Value> columns;
     for (int64_t i = 0; i < kTransposedColumns; ++i)
       columns.push_back(rows.load(nested, loc, addIndex(nested, loc, feature, i)));
-    // Lanes beyond the last sample are stored to it before that sample itself.
+    // Store in reverse order: lanes past the last sample store to that sample before its own lane
+    // does.
     SmallVector<Value> ofSamples = transposeFourColumns(nested, loc, columns);
     for (auto [sample, values] : llvm::reverse(llvm::zip(samples, ofSamples)))
       vector::StoreOp::create(nested, loc, values, packing.plain,

@@ -11,9 +11,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Sums that a row is split into, so that additions need not wait for each other.
+/// Partial sums per row, which break the dependence between additions.
 static constexpr int64_t kNumSums = 4;
-/// The sum of the products of entries `[first, last)`, in `kNumSums` parts.
+/// Emits the sum of the products of entries `[first, last)` in `kNumSums` partial sums.
 static Value emitRowSum(OpBuilder &builder, Location loc, const MatrixReader &matrix,
                         Value cotangent, Value first, Value last, const SampleBlock &block) {
   Type elementType = cast<MemRefType>(cotangent.getType()).getElementType();

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row of a product is summed in an array of all columns (Gustavson's algorithm), of which only
-// the possible nonzeros are cleared and read.
+// Gustavson's algorithm: a row of the product is summed in a dense array of all columns, of which
+// only the possible nonzeros are cleared and read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,10 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// What the rows of a product share.
+/// The state shared by all rows of a product.
 struct ProductRows {
   MatrixReader first, second, result;
-  /// `[16 * columns]`: the sums of a row, with those of a block side by side and columns
-  /// next to each other.
+  /// `[16 * columns]`: the sums of a row, with the samples of a block contiguous for each column.
   Value sums;
 
   void emitRow(OpBuilder &builder, Location loc, Value row, const SampleBlock &block) const;
@@ -97,7 +96,7 @@ void bppsa::lowerSparseCompose(jacobian::SparseComposeOp op) {
   Value numSamples = getNumSamples(builder, loc, {op.getFirst(), op.getSecond()});
   auto sumsType = MemRefType::get({16 * cols},
                                   cast<MemRefType>(op.getDestination().getType()).getElementType());
-  // Few tasks: each has an array of sums.
+  // Use few tasks, because each allocates an array of sums.
   emitRowTasks(
       builder, loc, op.getRows(), /*mostTasks=*/16, [&](OpBuilder &inTask, Value begin, Value end) {
         ProductRows own = product;

@@ -1,4 +1,4 @@
-//===- LowerSparseOuterSum.cpp - gradients of the weights that are not pruned -===//
+//===- LowerSparseOuterSum.cpp - gradients of kept weights ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The products of rows of entries `[begin, end)` for the samples of `range`, summed.
+/// Emits the sum over the samples of `range` of the products of rows for entries `[begin, end)`.
 static Value emitRangeSum(OpBuilder &builder, jacobian::SparseOuterSumOp op, Value begin, Value end,
                           const SampleRange &range) {
   Location loc = op.getLoc();
@@ -39,7 +39,7 @@ static Value emitRangeSum(OpBuilder &builder, jacobian::SparseOuterSumOp op, Val
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
 }
 
-/// Calls `emit(i)` for each of `count` numbers, in tasks.
+/// Calls `emit(i)` for i in [0, count), in parallel tasks.
 static void emitStores(OpBuilder &builder, Location loc, int64_t count,
                        function_ref<void(OpBuilder &, Value)> emit) {
   emitRowTasks(
@@ -48,7 +48,7 @@ static void emitStores(OpBuilder &builder, Location loc, int64_t count,
       });
 }
 
-/// Writes zero to every element of `array` `[N]`.
+/// Clears `array`, `[N]`.
 static void emitClear(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
@@ -57,7 +57,7 @@ static void emitClear(OpBuilder &builder, Location loc, Value array) {
   });
 }
 
-/// The same past the caches, line by line: `array` begins with one.
+/// Clears `array` with nontemporal stores of cache lines, to which the array must be aligned.
 static void emitStreamedClear(OpBuilder &builder, Location loc, Value array, int64_t lineBytes) {
   auto type = cast<MemRefType>(array.getType());
   int64_t width = 8 * lineBytes / type.getElementTypeBitWidth();
@@ -70,9 +70,8 @@ static void emitStreamedClear(OpBuilder &builder, Location loc, Value array, int
   });
 }
 
-/// Writes zero to every element of `array` `[N]`. A large one, of which few lines are written
-/// again, would only drive other arrays out of the caches, and a line that is written as a whole
-/// need not be read before.
+/// Clears `array`, `[N]`. Large arrays bypass the caches: few of their lines are written again
+/// soon, and full lines need not be read first.
 static void emitZeros(OpBuilder &builder, Location loc, Value array) {
   constexpr int64_t kStreamedBytes = 1 << 20, kLineBytes = 64;
   auto type = cast<MemRefType>(array.getType());

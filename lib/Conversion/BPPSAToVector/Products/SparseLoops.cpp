@@ -1,4 +1,4 @@
-//===- SparseLoops.cpp - loops over rows and samples ----------------------===//
+//===- SparseLoops.cpp - loops of sparse products -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

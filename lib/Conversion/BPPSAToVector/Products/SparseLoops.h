@@ -1,12 +1,12 @@
-//===- SparseLoops.h - loops over rows and samples --------------*- C++ -*-===//
+//===- SparseLoops.h - loops of sparse products -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Values of samples stand side by side, so a vector holds the same entry of some samples: blocks of
-// sixteen, then of four, then one by one. Indices are read once for a block. Threads share out rows
-// of a result, each of which is summed in a fixed order.
+// Samples are contiguous, so a vector holds the same entry of several samples: blocks of 16, then
+// 4, then 1. Indices are loaded once per block. Result rows are distributed over threads, and each
+// row is summed in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +24,16 @@ struct SampleRange {
   int64_t width;
 };
 
-/// Blocks of sixteen, of four and of one that cover `numSamples` samples.
+/// Splits `numSamples` samples into blocks of 16, 4 and 1.
 llvm::SmallVector<SampleRange> splitSamples(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::Value numSamples);
 
-/// Calls `body` for blocks that cover `numSamples` samples; once, without samples,
-/// where that is null.
+/// Calls `body` for blocks that cover `numSamples` samples, or once without samples if `numSamples`
+/// is null.
 void emitSampleBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSamples,
                       llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &)> body);
 
-/// Calls `emitTask(first, last)` for tasks of rows, `maxTasks` at most, that threads
-/// share.
+/// Calls `emitTask(first, last)` for at most `maxTasks` parallel tasks of rows.
 void emitRowTasks(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, int64_t maxTasks,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> emitTask);
 

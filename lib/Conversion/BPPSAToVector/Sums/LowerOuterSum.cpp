@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The products of a slab (see LowerSums.cpp) are computed in blocks whose sums
-// stay in registers. Every block reads rows of each step of the slab, and with
-// wide operands the rows of neighbouring steps are far apart: what is read again
-// is copied side by side, and what is read for the first time is fetched ahead.
+// The products of a slab (see LowerSums.cpp) are computed in blocks whose sums stay in registers.
+// Every block reads rows of each step of the slab. With wide operands the rows of neighbouring
+// steps are far apart, so rows that are read again are copied to contiguous memory, and rows that
+// are read once are prefetched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many steps ahead rows are fetched that no block of a slab has read yet.
+/// The distance, in steps, at which rows that no block has read yet are prefetched.
 static constexpr int64_t kFetchedStepsAhead = 12;
 
-/// As emitBlocks, but tells the first block apart where it differs: that is code of its own.
+/// Like emitBlocks, but emits separate code for the first block if it `differs`.
 static void emitBlocksAndFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
                                bool differs,
                                function_ref<void(OpBuilder &, Value, int64_t, bool isFirst)> emit) {
@@ -52,9 +52,8 @@ Rows SlabArray::getRows(OpBuilder &builder, Location loc, const LaneSlab &slab, 
 
 OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
                                  const LaneOptions &options) {
-  // Nearly square blocks read the fewest rows for their products; rows of a column tile
-  // are the nearest. Blocks of whole vectors would be far from square where these take several
-  // registers.
+  // Nearly square blocks read the fewest rows per product, and the rows of a column tile are
+  // nearby. If a vector takes several registers, blocks of whole vectors would be far from square.
   int64_t parts = options.getRegistersOfVector();
   int64_t budget = options.getNumAccumulators() * parts, maxRows = 4;
   bool isLarge = budget >= 24;
@@ -62,11 +61,11 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
     maxRows = 6;
   int64_t rows = getEvenBlock(lhs.getNumRows(), std::min(budget, maxRows));
   int64_t cols = getEvenBlock(rhs.getNumRows(), std::max<int64_t>(1, budget / rows));
-  // Small blocks wait for the second-level cache, not for what is behind it.
+  // Small blocks are bound by the L2 cache, not by memory.
   return {rows, cols, parts, /*fetchesAhead=*/budget >= 12};
 }
 
-/// Fetches rows of the step `kFetchedStepsAhead` after `step` into the second-level cache.
+/// Prefetches rows of the step `kFetchedStepsAhead` after `step` into the L2 cache.
 static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &array,
                            const LaneSlab &slab, Value step, Value row0, int64_t rows) {
   Value end = array.isSlab ? slab.last : getDim(builder, loc, array.array, 1);
@@ -91,20 +90,20 @@ struct OuterSlabSums::OperandRows {
   const SlabArray &array;
   Value first;
   int64_t offset;
-  /// Where steps of a slab are side by side, null if nowhere, and the place of row `first` there.
+  /// The contiguous copies of rows, or null, and the index of row `first` in them.
   Value copies, copy;
-  /// Whether they are not copied yet.
+  /// True if the rows are not copied yet.
   bool isFirst;
 };
 
-/// Products that accumulate in registers over a slab: those of rows from `row0` of
-/// the left operand and from `col0` of the right one, for sums from `sumRow` and `sumCol` on.
+/// Products that accumulate in registers over a slab: rows from `row0` of the left and `col0` of
+/// the right operand, for the sums from `sumRow` and `sumCol` on.
 struct OuterSlabSums::ProductBlock {
   Value row0, sumRow, col0, sumCol;
-  /// Of the lanes whose products these are, where they are a part of all.
+  /// The first lane of the part of the lanes, if lanes are split.
   Value firstLane;
   int64_t rows = 0, cols = 0;
-  /// Whether no block of the slab has read these rows of an operand before.
+  /// True if no block of the slab has read these rows of an operand before.
   bool readsLhsFirst = false, readsRhsFirst = false;
 };
 
@@ -119,7 +118,7 @@ OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, Sl
   };
   if (lhs.hasDistantSteps())
     leftRows = allocate(blocking.rows);
-  // Each part of the lanes reads lines again, which larger blocks of whole vectors do once.
+  // Each part of the lanes reads the same cache lines again.
   if (blocking.parts > 1 && rhs.hasDistantSteps() && lhs.getNumRows() > blocking.rows)
     rightRows = allocate(maxCols);
 }
@@ -230,15 +229,15 @@ void OuterSlabSums::emitAll(OpBuilder &builder, const LaneSlab &slab, const Rows
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Rows of the result that one task computes, `cols` columns at a time.
+/// The rows of the result that a task computes, `cols` columns together.
 struct ResultTile {
   int64_t rows, cols;
 };
 } // namespace
 
-/// The running sums of a tile must stay in the second-level cache with the rows of a slab, of which
-/// a square tile reads the fewest for its products: machines with few registers have half a MiB of
-/// it or less. Threads want several tasks.
+/// Chooses a tile whose running sums stay in the L2 cache together with the rows of a slab. Square
+/// tiles read the fewest rows. Machines with few registers have at most 512 KiB of L2 cache.
+/// Threads need several tasks for load balance.
 static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocking &blocking,
                              VectorType rowType) {
   constexpr int64_t kMinTasks = 4;
@@ -281,8 +280,7 @@ static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &t
   });
 }
 
-/// Calls `emit(first, size)` for tasks of `taskRows` of `numRows` rows, and for the rest, on as
-/// many threads as there are.
+/// Calls `emit(first, size)` in parallel for tasks of `taskRows` rows and for the remainder.
 static void emitParallelRows(OpBuilder &builder, Location loc, int64_t numRows, int64_t taskRows,
                              function_ref<void(OpBuilder &, Value, int64_t)> emit) {
   if (int64_t numTasks = numRows / taskRows)

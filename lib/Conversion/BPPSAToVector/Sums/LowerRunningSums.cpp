@@ -1,4 +1,4 @@
-//===- LowerRunningSums.cpp - sums that go on from loop to loop -----------===//
+//===- LowerRunningSums.cpp - sums over several loops ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ void bppsa::forEachRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape
 }
 
 //===----------------------------------------------------------------------===//
-// Segments away from a chain
+// Segments without a chain
 //===----------------------------------------------------------------------===//
 
 void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
@@ -48,14 +48,13 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// `first` and then `rest`.
 static SmallVector<Value, 3> concat(Value first, ArrayRef<Value> rest) {
   SmallVector<Value, 3> all = {first};
   llvm::append_range(all, rest);
   return all;
 }
 
-/// The lanes of `sums` in which batch block `block` holds a sample; zeros in the others.
+/// Loads `sums` with zeros in the lanes without a sample in batch block `block`.
 static Value emitLoadPresent(OpBuilder &builder, Location loc, const Rows &sums, Value entry,
                              Value block, Value batch) {
   Value lanes = sums.load(builder, loc, entry);

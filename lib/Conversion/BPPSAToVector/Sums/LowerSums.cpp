@@ -1,17 +1,16 @@
-//===- LowerSums.cpp - sums over samples and steps ----------------------===//
+//===- LowerSums.cpp - sums over samples and time steps -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Every entry is summed in a fixed order: over the steps of a time slab in
-// registers, over slabs in memory, over lanes at the end. Threads share out rows
-// of the result, so that their number does not change a bit of it, and the slabs
-// keep the rounding error of a long sum that of its slab.
+// Every entry is summed in a fixed order: over the steps of a slab in registers, over slabs in
+// memory, and over lanes at the end. Threads compute different rows, so results do not depend on
+// their number. Slabs limit the rounding error of long sums.
 //
-// Lanes without a sample may hold anything, infinities too. Only the last batch
-// block has such lanes. It comes first, and then they are set to zero in the sums:
-// the products themselves need no mask.
+// Lanes without a sample may hold arbitrary values, even infinities. Only the last batch block has
+// such lanes. It is summed first, and its unused lanes are then cleared in the sums, so products
+// need no mask.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,12 +1,12 @@
-//===- LowerUnitSums.cpp - sums over steps, vectors over units ----------===//
+//===- LowerUnitSums.cpp - outer sums with units in lanes -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// As in LowerSums.cpp every entry is summed in a fixed order, over the steps of
-// a slab in registers and over slabs in memory. A vector holds neighbouring
-// entries of the result, so there are no lanes to sum at the end.
+// Like in LowerSums.cpp, every entry is summed in a fixed order: over the steps of a slab in
+// registers, and over slabs in memory. A vector holds neighbouring entries of the result, so no
+// lanes are summed at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +19,23 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Rows and columns of blocks of sums that stay in registers, and those of a part of the result:
-/// rows that one thread has at least, and columns of which all its rows read the same steps of a
-/// slab.
+/// `rows` and `cols` are the size of blocks of sums in registers. `partRows` is the minimum number
+/// of rows per thread, and `partCols` the number of columns for which all rows of a part read the
+/// same steps of a slab.
 struct UnitBlocking {
   int64_t rows, cols, partRows, partCols;
 
   static UnitBlocking get(const OuterOperands &operands, const LaneOptions &options);
 };
 
-/// Parts of `numRows` rows of the result, or of its columns where `operands` are swapped, that one
-/// thread has: up to `most`, as each slab stays in a cache for all of them.
+/// A group of parts of `numRows` result rows (columns if `operands` are swapped) computed by one
+/// thread. It has up to `most` parts, which all use each slab while it is in a cache.
 class UnitTask {
 public:
   UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operands, UnitBlocking blocking,
            int64_t numRows, int64_t most);
 
-  /// Computes those that begin at rows [first, end).
+  /// Computes the parts that begin at rows [first, end).
   void emit(OpBuilder &builder, Value first, Value end);
 
 private:
@@ -54,19 +54,19 @@ private:
   Value first;
   /// The running sums, `[row, column]`.
   Value sums;
-  /// Entries of the left operand of a part, `[step, row]`, side by side. Null where they are in the
-  /// sequence.
+  /// A contiguous copy of the left operand of a part, `[step, row]`. Null if the sequence is used
+  /// directly.
   Value left;
 };
 } // namespace
 
 UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions &options) {
-  // The steps of a slab stay in the first-level cache, the sums behind it.
+  // The steps of a slab stay in the L1 cache, and the sums in the L2 cache.
   constexpr int64_t kSide = 128, kSums = 32768, kParts = 4;
   int64_t numRows = operands.getNumRows(), numCols = operands.getNumCols();
   int64_t budget = options.getNumAccumulators();
   int64_t numTiles = llvm::divideCeil(numCols, kTileUnits);
-  // The columns are in registers beside the sums.
+  // The columns are in registers next to the sums.
   int64_t blockTiles = getEvenBlock(numTiles, options.hasFewRegisters() ? 1 : 4);
   int64_t maxRows = std::max<int64_t>(1, budget / blockTiles);
   UnitBlocking blocking;
@@ -74,7 +74,8 @@ UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions 
   blocking.partCols = numCols;
   if (numCols > 3 * kSide / 2)
     blocking.partCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
-  // Even tasks, as many as an even number of threads shares without a rest.
+  // Choose tasks of equal size whose number is a multiple of kParts, to balance even numbers of
+  // threads.
   int64_t maxPartRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
   int64_t numParts = kParts * llvm::divideCeil(numRows, kParts * maxPartRows);
   blocking.partRows =
@@ -91,7 +92,7 @@ UnitTask::UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operan
                                     builder.getI64IntegerAttr(64));
   };
   sums = allocate({most * numRows, operands.getNumCols()});
-  // Rows of neighbouring steps would share few sets of the first-level cache.
+  // Rows of neighbouring steps would map to few sets of the L1 cache.
   if (numRows < operands.getNumRows() && numRows > 1)
     left = allocate({kSlabSteps, numRows});
 }
@@ -188,8 +189,8 @@ void UnitTask::emitStore(OpBuilder &builder, Value end) const {
   });
 }
 
-/// Emits tasks of the first `numRows` rows, whole parts: each has as many as threads leave it, and
-/// as stay in the second-level cache.
+/// Emits tasks for the first `numRows` rows, which are whole parts. A task has as many parts as
+/// keep all threads busy and as fit into the L2 cache.
 static void emitTasks(OpBuilder &builder, OuterSumOp op, const OuterOperands &operands,
                       const UnitBlocking &blocking, int64_t numRows) {
   constexpr int64_t kMaxSums = 65536;
@@ -215,7 +216,7 @@ void bppsa::lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   OuterOperands operands = {op.getLhs(), op.getRhs(), op.getDestination(), false};
-  // Vectors hold entries of the wider operand, where the other would not fill one.
+  // Vectors hold entries of the wider operand if the other would not fill a vector.
   if (operands.getNumCols() < std::min(kTileUnits, operands.getNumRows()))
     operands = {op.getRhs(), op.getLhs(), op.getDestination(), true};
   UnitBlocking blocking = UnitBlocking::get(operands, options);

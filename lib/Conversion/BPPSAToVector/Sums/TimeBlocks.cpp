@@ -1,13 +1,12 @@
-//===- TimeBlocks.cpp - a chain and its sums, block by block --------------===//
+//===- TimeBlocks.cpp - a chain and its sums in time blocks ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What a chain emits for all steps of a long sequence fits in no cache: one pass over it for each
-// sum reads it from memory again. In blocks of one slab it never leaves the second-level cache.
-//
-// The sums of a chain have few shapes: what is done for one is a function that others call as well.
+// The emitted values of a long sequence do not fit into a cache, so each sum would read them from
+// memory again. In blocks of one slab they stay in the L2 cache. Sums of the same shape share a
+// function, because chains have few different shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +21,10 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Which sums
+// Selection of sums
 //===----------------------------------------------------------------------===//
 
-/// Whether running sums of `sum`, where it has them, go on in the order of `chain`.
+/// Returns true if the running sums of `sum`, if any, are added in the order of `chain`.
 static bool hasOrderOf(Operation *sum, ChainOp chain) {
   auto running = dyn_cast<AddToSumsOp>(sum);
   return !running || running.getReverse() == chain.getReverse();
@@ -57,7 +56,7 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
   return sums;
 }
 
-/// Whether `array` is memory that nothing but `chain` and `sums` use, and what frees it.
+/// Returns true if only `chain`, `sums` and a deallocation use `array`.
 static bool isOnlyOf(Value array, Operation *chain, ArrayRef<Operation *> sums) {
   return array.getDefiningOp<memref::AllocOp>() &&
          llvm::all_of(array.getUsers(), [&](Operation *user) {
@@ -93,7 +92,7 @@ TimeBlocks::TimeBlocks(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<O
     buffers.push_back(isOnlyOf(emitted, loop.op, ops) ? emitted : Value());
 }
 
-/// Puts buffers of the steps of a block in the places of the sequences that they stand for.
+/// Replaces each marker in `buffers` by a buffer for the steps of a block.
 void TimeBlocks::allocateBuffers(OpBuilder &builder) {
   for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted())) {
     if (!buffer)
@@ -107,8 +106,8 @@ void TimeBlocks::allocateBuffers(OpBuilder &builder) {
   }
 }
 
-/// The elements of `array` from `offsets` on whose leading dimensions are fixed there, and `steps`
-/// of the next one if given. The type does not tell where they begin.
+/// Returns the elements of `array` from `offsets` on, with these leading dimensions dropped, or the
+/// last of them of size `steps`. The type has a dynamic offset.
 static Value emitView(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> offsets,
                       Value steps) {
   auto type = cast<MemRefType>(array.getType());

@@ -1,4 +1,4 @@
-//===- AffineMaps.cpp - maps g -> A g + s of cotangents -------------------===//
+//===- AffineMaps.cpp - transitions g -> A g + s --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,11 +10,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Bytes of columns that links are applied to side by side: they and the activations of a
-/// step stay in the first-level cache.
+/// The size of the columns to which links are applied together, in bytes. With the activations of a
+/// step, they stay in the L1 cache.
 static constexpr int64_t kColumnGroupBytes = 16384;
 
-/// Rows of A that a composition works on at a time.
+/// Rows of A that a composition processes together.
 static constexpr int64_t kComposeRows = 4;
 
 Rows AffineMapRows::getColumn(Value column) const {
@@ -66,14 +66,14 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from
           });
 }
 
-/// The type of an entry: lanes of samples, or one number over units.
+/// Returns the type of an entry: sample lanes, or one element if lanes hold units.
 static VectorType getEntryType(const AffineMapRows &map) {
   Rows column = map.getColumn(Value());
   VectorType rowType = column.getRowType();
   return column.isOverUnits() ? VectorType::get(1, rowType.getElementType()) : rowType;
 }
 
-/// Writes the columns from `first` to `last` of the identity; a diagonal is one column of ones.
+/// Writes columns [first, last) of the identity. A diagonal is one column of ones.
 static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map, Value first,
                          Value last) {
   Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);
@@ -126,8 +126,8 @@ void AffineMapBuilder::emit(OpBuilder &builder, Value block, const AffineMapRows
 // Products
 //===----------------------------------------------------------------------===//
 
-/// `target[row] = diagonal[row] * source[row] + addend[row]` for all rows; without an
-/// addend where that is empty.
+/// Emits `target[row] = diagonal[row] * source[row] + addend[row]` for all rows. The addend may be
+/// empty.
 static void emitScale(OpBuilder &builder, Location loc, const AffineMapRows &map,
                       const Rows &source, const Rows &addend, const Rows &target) {
   Rows diagonal = map.getColumn(getIndex(builder, loc, 0));
@@ -176,9 +176,8 @@ void bppsa::emitApply(OpBuilder &builder, Location loc, const AffineMapRows &map
 
 int64_t bppsa::getComposeScratchRows(int64_t size) { return kComposeRows * size; }
 
-/// `second[row0 + i, column0 + j] = kept[i] . first[:, column0 + j]`, with the
-/// old rows of `second` in `kept`. The offset is a column whose old value is
-/// added.
+/// Emits `second[row0 + i, column0 + j] = kept[i] . first[:, column0 + j]`, where `kept` holds the
+/// old rows of `second`. The offset column also adds its old value.
 static void emitComposeBlock(OpBuilder &builder, Location loc, const AffineMapRows &first,
                              const AffineMapRows &second, const Rows &kept, Value row0,
                              int64_t numRows, Value column0, int64_t numColumns, bool isOffset) {
@@ -218,7 +217,7 @@ void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &f
                         const AffineMapRows &second, const Rows &scratch,
                         const LaneOptions &options) {
   if (first.isDiagonal) {
-    // The offset first: it needs the old diagonal.
+    // Update the offset first, because it needs the old diagonal.
     if (first.hasOffset) {
       Rows offset = second.getOffset(builder, loc);
       emitScale(builder, loc, second, first.getOffset(builder, loc), offset, offset);
@@ -229,7 +228,7 @@ void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &f
   int64_t rows = std::min<int64_t>(kComposeRows, options.getNumAccumulators());
   int64_t columns = std::max<int64_t>(1, options.getNumAccumulators() / rows);
   emitBlocks(builder, loc, first.size, rows, [&](OpBuilder &inRows, Value row0, int64_t numRows) {
-    // A row of the product needs that row of the second factor only.
+    // A row of the product needs only that row of the second factor.
     emitFor(inRows, loc, getIndex(inRows, loc, 0), getIndex(inRows, loc, first.size), 1,
             [&](OpBuilder &nested, Value k) {
               for (int64_t i = 0; i < numRows; ++i)

@@ -1,14 +1,13 @@
-//===- AffineMaps.h - maps g -> A g + s of cotangents -----------*- C++ -*-===//
+//===- AffineMaps.h - transitions g -> A g + s ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Any run of links maps a cotangent g to A g + s, where s is what the injected
-// cotangents of the run contribute. A scan stores such maps for runs of links.
-// Every sample has a map of its own, so an entry of A is a vector of lanes, and
-// A is made column by column by applying the links to a unit vector: Jacobians
-// of single steps are not formed unless a run has one step.
+// A run of links maps a cotangent g to A g + s, where s is the contribution of injected cotangents.
+// Scans store such transitions. Each sample has its own transition, so an entry of A is a vector of
+// lanes. A is computed column by column by applying the links to unit vectors; Jacobians of single
+// steps are formed only for runs of one step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +18,8 @@
 
 namespace bppsa {
 
-/// Maps in memory: `memref[prefix..., column, row, lane]`, with the columns of A
-/// and then, where cotangents are injected, s.
+/// A transition in memory, `memref[prefix..., column, row, lane]`: the columns of A, then s if
+/// cotangents are injected.
 struct AffineMapRows : AffineMapLayout {
   AffineMapRows(const AffineMapLayout &layout, mlir::Value memref,
                 llvm::ArrayRef<mlir::Value> prefix)
@@ -33,7 +32,7 @@ struct AffineMapRows : AffineMapLayout {
   Rows getOffset(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// Makes maps by applying the links.
+/// Computes transitions by applying the links.
 class AffineMapBuilder {
 public:
   static llvm::FailureOr<AffineMapBuilder> create(const CotangentLoop &loop,
@@ -41,14 +40,14 @@ public:
 
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Columns of the matrix of `map` that links are best applied to side by side.
+  /// Returns the number of columns of `map` to which links are best applied together.
   static int64_t getColumnsTogether(const AffineMapRows &map);
 
-  /// Writes the columns of A from `first` to `last`, of all steps of batch block `block`, to `map`.
+  /// Writes columns [first, last) of A, over all steps of batch block `block`, to `map`.
   void emitColumns(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map,
                    mlir::Value first, mlir::Value last);
 
-  /// Writes the map of all steps of batch block `block` to `map`.
+  /// Writes the transition of all steps of batch block `block` to `map`.
   void emit(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map);
 
 private:
@@ -57,7 +56,7 @@ private:
 
   CotangentLoop loop;
   CotangentSteps linear;
-  /// Walks with the injected cotangents; absent where there are none.
+  /// Steps with injected cotangents, if any.
   std::optional<CotangentSteps> injected;
 };
 
@@ -65,12 +64,11 @@ private:
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &from,
               const AffineMapRows &to);
 
-/// `to = A from + s`; `to` must not overlap `from`.
+/// Emits `to = A from + s`. `to` must not overlap `from`.
 void emitApply(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &map,
                const Rows &from, const Rows &to, const LaneOptions &options);
 
-/// `second = second after first`, in place. `scratch` can hold
-/// `getComposeScratchRows` rows.
+/// Emits `second = second * first` in place. `scratch` must hold `getComposeScratchRows` rows.
 void emitCompose(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &first,
                  const AffineMapRows &second, const Rows &scratch, const LaneOptions &options);
 int64_t getComposeScratchRows(int64_t size);

@@ -1,4 +1,4 @@
-//===- LowerFactoredTransition.cpp - matrices of links from factors -------===//
+//===- LowerFactoredTransition.cpp - transitions from factors -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,16 +20,16 @@ public:
   void emit(OpBuilder &builder);
 
 private:
-  /// The terms in the block of states `row` and `col`; those with a matrix, or the diagonals.
+  /// Returns the terms of state block (`row`, `col`), either with a matrix or diagonal.
   SmallVector<TermAttr> getTerms(int64_t row, int64_t col, bool withMatrix);
-  /// Value `index` of a scale; null for one.
+  /// Loads element `index` of a scale; null if the scale is one.
   Value loadScale(OpBuilder &builder, int64_t number, Value index);
   Value emitSum(OpBuilder &builder, ArrayRef<TermAttr> terms, ArrayRef<Value> rights, Value row,
                 Value col);
   void emitBlock(OpBuilder &builder, int64_t row, int64_t col);
   void emitDiagonals(OpBuilder &builder, int64_t row, int64_t col);
   void emitOffset(OpBuilder &builder);
-  /// Column `col` of state `state`, from row `row` of another state on.
+  /// Returns column `col` of state `state`, starting at the first row of state `row`.
   Rows getColumn(OpBuilder &builder, int64_t state, Value col, int64_t row) {
     Value column = addIndex(builder, loc, col, op.getStateOffset(state));
     return map.getColumn(column).dropFront(op.getStateOffset(row));
@@ -38,7 +38,7 @@ private:
     VectorType type = map.getColumn(block).getRowType();
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   }
-  /// Calls `body` for each value of a state.
+  /// Calls `body` for each element of a state.
   void emitForState(OpBuilder &builder, int64_t state,
                     function_ref<void(OpBuilder &, Value)> body) {
     emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, op.getStates()[state]),
@@ -52,7 +52,7 @@ private:
 };
 } // namespace
 
-/// `lhs * rhs`, where null stands for one.
+/// Multiplies two values; null means one.
 static Value multiply(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;

@@ -10,14 +10,14 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The transitions that `array` holds for each batch block.
+/// Returns the transition of batch block `block` in `array`.
 static AffineMapRows getTransition(Value array, Value block, bool isDiagonal) {
   ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
   bool hasOffset = shape[1] > (isDiagonal ? 1 : shape[2]);
   return {{shape[2], hasOffset, isDiagonal}, array, {block}};
 }
 
-/// Emits all columns of A of all `numBlocks` samples in parallel: over units there are few samples.
+/// Emits the columns of A in parallel too: if lanes hold units, there are few samples.
 static void emitColumnsInParallel(OpBuilder &builder, TransitionOp op, AffineMapBuilder &run,
                                   Value numBlocks) {
   constexpr int64_t kMaxColumns = 8;
