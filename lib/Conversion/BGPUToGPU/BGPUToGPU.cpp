@@ -24,7 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether threads want more of a tile than the element that they have.
+/// Returns true if the body of `op` reads a tile. A thread holds only one element of it.
 static bool readsTilesInBodies(Operation &op) {
   if (!isa<tensor::GenerateOp, bgpu::ForEachOp>(op))
     return false;
@@ -34,7 +34,7 @@ static bool readsTilesInBodies(Operation &op) {
   return result.wasInterrupted();
 }
 
-/// Checks that all of a kernel can be distributed to threads.
+/// Checks that all operations of a kernel can be distributed over threads.
 static LogicalResult verifyDistributable(Block &block) {
   for (Operation &op : block) {
     if (readsTilesInBodies(op))
@@ -67,7 +67,7 @@ static LogicalResult verifyDistributable(Block &block) {
   return success();
 }
 
-/// Puts a copy of each tile from outside of `kernel`, a constant, into it.
+/// Clones constant tiles from outside of `kernel` into it.
 static LogicalResult sinkTiles(bgpu::KernelOp kernel) {
   auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   SetVector<Value> above;
@@ -85,8 +85,8 @@ static LogicalResult sinkTiles(bgpu::KernelOp kernel) {
   return success();
 }
 
-/// Where blocks are many, theirs are barriers of a warp from here on: blocks with others get all
-/// registers (convert-device-to-nvvm).
+/// Replaces block barriers of `many_blocks` kernels by warp barriers here. convert-device-to-nvvm
+/// would give kernels with block barriers all registers.
 static void narrowBarriers(bgpu::KernelOp kernel) {
   kernel.walk([](gpu::BarrierOp barrier) {
     OpBuilder builder(barrier);

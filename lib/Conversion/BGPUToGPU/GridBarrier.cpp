@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The barrier of a block orders the accesses of its threads with those of its first one.
-// The fence before the addition and the acquire load order them with those of other blocks,
-// so that plain loads that follow find what was written before.
+// Block barriers order the accesses of all threads with those of the first thread. Its fence before
+// the addition and its acquire load order them with other blocks, so later plain loads see earlier
+// writes of other blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// What orders memory for all threads of the GPU, and of no other device.
+/// The synchronization scope of all threads of the GPU.
 static constexpr StringLiteral kDevice = "device";
 
-/// The address of `counters[index, 0]`.
+/// Returns the address of `counters[index, 0]`.
 static Value getAddress(OpBuilder &builder, Location loc, Value counters, Value index) {
   auto type = cast<MemRefType>(counters.getType());
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, counters);
@@ -35,7 +35,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value counters, Value 
   return LLVM::IntToPtrOp::create(builder, loc, global, address);
 }
 
-/// Loads `counter` until it is `count` at least.
+/// Loads `counter` until it is at least `count`.
 static void emitWait(OpBuilder &builder, Location loc, Value counter, Value count) {
   auto loop = scf::WhileOp::create(builder, loc, TypeRange(), ValueRange());
   OpBuilder test = OpBuilder::atBlockBegin(builder.createBlock(&loop.getBefore()));
@@ -56,7 +56,7 @@ void ThreadEmitter::emitGridBarrier(OpBuilder &builder, bgpu::GridBarrierOp op) 
   emitIf(builder, loc, isFirst, [&](OpBuilder &nested) {
     Value counter = getAddress(nested, loc, get(op.getCounters()), get(op.getGroup()));
     Value one = arith::ConstantOp::create(nested, loc, nested.getI32IntegerAttr(1));
-    // NVPTX drops the order of read-modify-write operations, so it is that of a fence.
+    // NVPTX drops the ordering of read-modify-write operations, so a fence is needed.
     LLVM::FenceOp::create(nested, loc, LLVM::AtomicOrdering::acq_rel, kDevice);
     LLVM::AtomicRMWOp::create(nested, loc, LLVM::AtomicBinOp::add, counter, one,
                               LLVM::AtomicOrdering::monotonic, kDevice);

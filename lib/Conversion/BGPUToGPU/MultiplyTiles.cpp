@@ -1,4 +1,4 @@
-//===- MultiplyTiles.cpp - products of tiles on tensor cores --------------===//
+//===- MultiplyTiles.cpp - tile products on tensor cores ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ using namespace bppsa;
 // Rounding
 //===----------------------------------------------------------------------===//
 
-/// Two numbers in one register, the first in its lower half.
+/// Rounds two elements into one register, the first in the lower half.
 Value TileMultiplication::roundToBF16(OpBuilder &builder, Value first, Value second) const {
   auto type = VectorType::get({2}, builder.getBF16Type());
   Value pair = NVVM::ConvertF32x2ToBF16x2Op::create(
@@ -25,7 +25,7 @@ Value TileMultiplication::roundToBF16(OpBuilder &builder, Value first, Value sec
   return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair);
 }
 
-/// What is not a finite number leaves none in the rest, so it is not lost.
+/// The rest of a non-finite element is not finite either, so products remain non-finite.
 void TileMultiplication::addRounded(OpBuilder &builder, RoundedFragment &fragment,
                                     ValueRange elements) const {
   if (isBF16()) {
@@ -80,7 +80,7 @@ SmallVector<Value> TileMultiplication::multiplyOnce(OpBuilder &builder, ValueRan
   return entries;
 }
 
-/// Which of two numbers, both of which are known somewhere, is known later.
+/// Returns the value that is defined later; one of them dominates the other.
 static Value getLater(Value a, Value b) {
   if (a.getParentBlock() != b.getParentBlock())
     return a.getParentRegion()->isAncestor(b.getParentRegion()) ? b : a;
@@ -88,8 +88,8 @@ static Value getLater(Value a, Value b) {
   return second && (!first || first->isBeforeInBlock(second)) ? b : a;
 }
 
-/// Rounds numbers once, where they are made: what several products have of a fragment is the same
-/// then, and what a loop does not change is in front of it.
+/// Rounds elements once, right after their definition. Products of the same fragment then share the
+/// result, and loop-invariant elements are rounded before the loop.
 RoundedFragment ThreadEmitter::round(OpBuilder &builder, const TileMultiplication &tiles,
                                      ValueRange numbers) {
   RoundedFragment fragment;

@@ -1,14 +1,13 @@
-//===- MultiplyTiles.h - products of tiles on tensor cores ------*- C++ -*-===//
+//===- MultiplyTiles.h - tile products on tensor cores ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Tensor cores multiply numbers of 11 bits (tf32). A number of 24 bits is the sum of
-// two of these and a rest below 2^-22 of it, so three products make one that is nearly
-// as exact as in float32 (3xTF32). They cut sums off where float32 is rounded; so only
-// the sum of a tile is theirs, and tiles are added by ordinary additions. With less
-// precision there is one product, and no rest.
+// Tensor cores multiply numbers with 11-bit significands (tf32). A float32 is the sum of two such
+// numbers up to 2^-22, so three products are nearly as exact as one in float32 (3xTF32). Tensor
+// cores truncate sums where float32 rounds. They therefore only sum within a tile, and tiles are
+// added by ordinary additions. With less precision there is a single product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,25 +19,25 @@
 
 namespace bppsa {
 
-/// What a thread has of a factor, rounded: of each element its first bits, and the next ones. Two
-/// elements of bf16 are in one register.
+/// The rounded part of a factor that a thread holds: the leading bits of each element, and the next
+/// bits. Two bf16 elements share a register.
 struct RoundedFragment {
   llvm::SmallVector<mlir::Value, 4> high, low;
 };
 
-/// Products of tiles, in the numbers that one thread has of them (FragmentLayout.h).
+/// Emits products of tiles on the elements of one thread (FragmentLayout.h).
 class TileMultiplication {
 public:
   TileMultiplication(mlir::Location loc, TensorPrecision precision)
       : loc(loc), precision(precision) {}
 
   TensorPrecision getPrecision() const { return precision; }
-  /// Elements that one register has.
+  /// Returns the number of elements per register.
   size_t getElementsOfRegister() const { return isBF16() ? 2 : 1; }
-  /// Adds the elements of one register to `fragment`.
+  /// Rounds the elements of one register and adds them to `fragment`.
   void addRounded(mlir::OpBuilder &builder, RoundedFragment &fragment,
                   mlir::ValueRange elements) const;
-  /// The entries of `sums + a b`.
+  /// Returns the entries of `sums + a b`.
   llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, const RoundedFragment &a,
                                           const RoundedFragment &b, mlir::ValueRange sums) const;
 

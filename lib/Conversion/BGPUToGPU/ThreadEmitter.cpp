@@ -1,11 +1,11 @@
-//===- ThreadEmitter.cpp - the work of one thread -------------------------===//
+//===- ThreadEmitter.cpp - distribution of a kernel over threads ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile is one number of each thread. Operations on tiles with fewer elements than
-// a block has threads, as far as they follow each other, are in one branch.
+// Each thread holds one element of a tile. Consecutive operations on tiles with fewer elements than
+// threads share a branch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +40,8 @@ bool bppsa::isShared(memref::AllocOp op) {
   return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(op.getType());
 }
 
-/// Where `array` is a slot of an array in shared memory, takes that array, and its slot as the
-/// first of `indices`: an index into a whole array needs no address of its own.
+/// If `array` is a slot of an array in shared memory, replaces it by that array and prepends the
+/// slot to `indices`. Indexing the whole array needs no separate address.
 static void resolveSlot(Value &array, SmallVectorImpl<Value> &indices) {
   auto view = array.getDefiningOp<memref::SubViewOp>();
   auto whole = view ? view.getSource().getDefiningOp<memref::AllocOp>() : memref::AllocOp();
@@ -65,7 +65,8 @@ SmallVector<Value> ThreadEmitter::getIndices(OpBuilder &builder, Location loc,
   if (int64_t replicas = bgpu::getReplicas(tile); replicas > 1)
     element = arith::DivUIOp::create(builder, loc, thread, getIndex(builder, loc, replicas));
   SmallVector<Value> indices = splitIndex(builder, loc, element, sizes);
-  // Threads keep their place in a row: they take part in what its threads do together.
+  // Only the row is clamped: threads keep their position in a row, because they take part in its
+  // reductions.
   if (isRepeating && bgpu::countThreads(tile) < numThreads)
     indices[0] = minIndex(builder, loc, indices[0], getIndex(builder, loc, tile.getDimSize(0) - 1));
   if (first != 0)
@@ -83,7 +84,7 @@ std::pair<Value, SmallVector<Value>> ThreadEmitter::locate(OpBuilder &builder, L
   return {values.lookupOrDefault(array), indices};
 }
 
-/// Whether `op` writes nothing.
+/// Returns true if `op` has no effects other than reads.
 static bool onlyReads(Operation *op) {
   if (isa<bgpu::GetOp>(op))
     return true;
@@ -93,8 +94,8 @@ static bool onlyReads(Operation *op) {
          });
 }
 
-/// Whether `op` reads or writes a tile in an array that has a row for each thread, from the first
-/// one of the tile on.
+/// Returns true if `op` accesses an array that has a row for every thread, counted from the first
+/// row of the tile.
 bool ThreadEmitter::hasSpareRows(Operation *op) const {
   auto hasRows = [&](Value buffer, int64_t first) {
     auto array = cast<MemRefType>(buffer.getType());
@@ -107,28 +108,28 @@ bool ThreadEmitter::hasSpareRows(Operation *op) const {
   return put && hasRows(put.getBuffer(), put.getFirst());
 }
 
-/// Whether threads without an element are all in the warp of the last one.
+/// Returns true if all threads without an element are in the warp of the last element.
 bool ThreadEmitter::isInLastWarp(RankedTensorType tile) const {
   return numThreads == roundUpToWarps(bgpu::countThreads(tile));
 }
 
-/// Whether `op` says that threads without an element do it again.
+/// Returns true if threads without an element repeat `op`.
 static bool isRepeated(Operation *op) {
   auto each = dyn_cast<bgpu::ForEachOp>(op);
   return each && each.getRepeatLast();
 }
 
-/// Whether threads without an element compute one of the last row again at `op`.
+/// Returns true if threads without an element repeat an element of the last row at `op`.
 bool ThreadEmitter::repeatsIn(Operation *op) const {
   return isRepeated(op) || (repeatsLast && op->getParentOfType<scf::ForOp>());
 }
 
-/// Whether one of several threads with the same element does `op`.
+/// Returns true if only one of the threads that hold the same element executes `op`.
 static bool isOfFirstReplica(Operation *op) {
   return isa<bgpu::PutOp, bgpu::AccumulateOp>(op) && bgpu::getReplicas(getTile(op)) > 1;
 }
 
-/// Whether the same threads do `op` and `other`.
+/// Returns true if the same threads execute `op` and `other`.
 static bool sharesBranch(Operation *op, Operation *other) {
   return bgpu::countThreads(getTile(op)) == bgpu::countThreads(getTile(other)) &&
          isOfFirstReplica(op) == isOfFirstReplica(other);
@@ -154,7 +155,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
       continue;
     RankedTensorType tile = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
     bool belongs = tile && needsBranch(&op) && (run.empty() || sharesBranch(&op, run[0]));
-    // What needs no thread can stand in front of the branch.
+    // Uniform operations without side effects move before the branch.
     bool isScalar = !tile && op.getNumRegions() == 0 && op.getNumResults() > 0;
     if (!belongs && !(isScalar && isMemoryEffectFree(&op)))
       emitRun(builder, run);
@@ -190,7 +191,7 @@ void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
   isRepeating = false;
 }
 
-/// Whether the thread has an element at `op`, which others have not.
+/// Returns a condition that selects the threads that execute `op`; null if all do.
 Value ThreadEmitter::findOwners(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   RankedTensorType tile = getTile(op);
@@ -210,15 +211,15 @@ void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
   if (run.empty())
     return;
   Value exists = findOwners(builder, run[0]);
-  // Elements that threads repeat are written by the index by which they were read: one less to
-  // hold.
+  // Surplus threads store repeated elements through the index they were loaded with, which saves a
+  // register.
   isRepeating = repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile);
   emitPart(builder, run, exists);
   isRepeating = false;
   run.clear();
 }
 
-/// Threads without an element have nothing that others would see.
+/// Results of threads outside of the branch are poison.
 void ThreadEmitter::emitPart(OpBuilder &builder, ArrayRef<Operation *> run, Value exists) {
   Location loc = run[0]->getLoc();
   SmallVector<Value> results;
@@ -314,7 +315,7 @@ void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange argum
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
     Operation *own = builder.clone(op, values);
-    // An element of a vector is a number that is known: folding all of them later takes long.
+    // Fold vector.extract immediately. Folding all of them later is slow.
     SmallVector<Value> known;
     if (isa<vector::ExtractOp>(own) && succeeded(builder.tryFold(own, known))) {
       values.map(op.getResults(), known);

@@ -1,4 +1,4 @@
-//===- ThreadEmitter.h - the work of one thread -----------------*- C++ -*-===//
+//===- ThreadEmitter.h - distribution of a kernel over threads --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,19 +15,18 @@
 
 namespace bppsa {
 
-/// The tile that `op` works on; null where it is the same for all threads.
+/// Returns the type of the tile that `op` operates on; null if it is uniform over threads.
 mlir::RankedTensorType getTile(mlir::Operation *op);
 
-/// The type of what a thread has of a value.
+/// Returns the type of the part of a value that a thread holds.
 mlir::Type getThreadType(mlir::Type type);
 
-/// Whether an array is in shared memory.
 bool isShared(mlir::memref::AllocOp op);
 
-/// Lets loads in `kernel` index whole arrays, not slots of them.
+/// Rewrites loads in `kernel` from slots to the whole arrays.
 void resolveSlots(bgpu::KernelOp kernel);
 
-/// The work of one thread of a kernel.
+/// Emits the code of one thread of a kernel.
 class ThreadEmitter {
 public:
   ThreadEmitter(bgpu::KernelOp kernel, mlir::Value block, mlir::Value thread)
@@ -39,13 +38,13 @@ public:
   void emitBlock(mlir::OpBuilder &builder, mlir::Block &block);
 
 private:
-  /// Operations of a block that follow each other and have as many elements.
+  /// Consecutive operations on tiles with the same number of elements.
   using Run = llvm::SmallVector<mlir::Operation *>;
 
   void emitRun(mlir::OpBuilder &builder, Run &run);
   void emitPart(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> run,
                 mlir::Value exists);
-  /// Threads beyond the last row have it again.
+  /// Emits `op` for all threads. Surplus threads may repeat the last row.
   void emitForAll(mlir::OpBuilder &builder, mlir::Operation *op);
   bool repeatsIn(mlir::Operation *op) const;
   bool needsBranch(mlir::Operation *op) const;
@@ -63,20 +62,19 @@ private:
   void emitAccumulate(mlir::OpBuilder &builder, bgpu::AccumulateOp op);
   void emitLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
   void emitBranches(mlir::OpBuilder &builder, mlir::scf::IfOp branch);
-  /// The numbers of a thread that loops and branches hand on for values of a kernel, and the way
-  /// back from these to values.
+  /// Convert between values of a kernel and the scalars of a thread that loops and branches carry.
   llvm::SmallVector<mlir::Value> getNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::ValueRange ofBlock) const;
   void mapNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange ofBlock,
                   mlir::ValueRange numbers);
-  /// The operations of a body with `arguments`; `values` has what it yields then.
+  /// Emits the operations of a body with `arguments`; its yielded values are then in `values`.
   void inlineBody(mlir::OpBuilder &builder, mlir::Block &body, mlir::ValueRange arguments);
-  /// The indices in a tile of the element that the thread has, behind `first` rows.
+  /// Returns the indices of the thread's element in a tile, after `first` rows.
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::RankedTensorType tile, int64_t first = 0);
 
-  /// The array of `buffer`, and where in it rows `first`, `first` + 1, ... have the element of a
-  /// tile that the thread has.
+  /// Returns the array of `buffer` and the indices of the thread's element in it, for a tile that
+  /// covers the rows from `first` on.
   std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>
   locate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
          mlir::RankedTensorType tile, int64_t first);
@@ -84,10 +82,10 @@ private:
   int64_t numThreads;
   bool repeatsLast;
   mlir::Value thread;
-  /// Whether threads beyond the last row of a tile have elements of that at what is emitted.
+  /// True while surplus threads repeat elements of the last row of a tile.
   bool isRepeating = false;
   mlir::IRMapping values;
-  /// What products have rounded, by precision and the numbers that a register has.
+  /// Rounded factors of products, by precision and the first and last scalar of a register.
   llvm::DenseMap<std::tuple<unsigned, mlir::Value, mlir::Value>, RoundedFragment> rounded;
 };
 

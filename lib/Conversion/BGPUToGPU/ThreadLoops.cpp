@@ -1,11 +1,11 @@
-//===- ThreadLoops.cpp - loops and branches of one thread -----------------===//
+//===- ThreadLoops.cpp - loops and branches of a thread -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What loops and branches of a block hand on is numbers of each thread: an element of a
-// tile, or each element of a vector that a thread has of it, so that all are in registers.
+// Loops and branches of a thread carry scalars: the element of a tile, or each element of a vector
+// of it. All of them are then in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ void ThreadEmitter::emitBranches(OpBuilder &builder, scf::IfOp branch) {
   for (auto [from, to] : llvm::zip_equal(branch->getRegions(), own->getRegions())) {
     if (from.empty())
       continue;
-    // A branch without results has its end already.
+    // Branches without results already have a terminator.
     if (to.front().mightHaveTerminator())
       to.front().getTerminator()->erase();
     OpBuilder nested = OpBuilder::atBlockEnd(&to.front());

@@ -1,4 +1,4 @@
-//===- ThreadShuffles.cpp - what the threads of a warp combine ------------===//
+//===- ThreadShuffles.cpp - warp reductions -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// All threads of the row have the sum of each pair, then of four, and so on.
+/// Emits a butterfly reduction, after which all threads of the row hold the result.
 void ThreadEmitter::emitReduceAcross(OpBuilder &builder, bgpu::ReduceAcrossOp op) {
   Location loc = op.getLoc();
   Value value = values.lookup(op.getTile());
@@ -22,7 +22,7 @@ void ThreadEmitter::emitReduceAcross(OpBuilder &builder, bgpu::ReduceAcrossOp op
   values.map(op.getResult(), value);
 }
 
-/// Halves of the list go to halves of the threads, until each has one number.
+/// Exchanges halves of the list between halves of the threads until each thread holds one element.
 void ThreadEmitter::emitReduceScatter(OpBuilder &builder, bgpu::ReduceScatterOp op) {
   Location loc = op.getLoc();
   SmallVector<Value> numbers = getNumbers(builder, loc, op.getTile());

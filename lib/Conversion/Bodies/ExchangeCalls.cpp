@@ -1,4 +1,4 @@
-//===- ExchangeCalls.cpp - exchanges of gradients by the run time ---------===//
+//===- ExchangeCalls.cpp - exchanges between ranks to run-time calls ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Replaces `op` by a call of the run-time function `name`.
 static void replaceByCall(Operation *op, StringRef name, ValueRange arguments) {
   OpBuilder builder(op);
   auto call = emitRuntimeCall(builder, op->getLoc(), op->getParentOfType<ModuleOp>(), name,
@@ -25,7 +24,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value array) {
   return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, array);
 }
 
-/// The run time works in the place of the destination.
+/// The run time works in place on the destination.
 static void lower(dist::RankMeanOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -39,7 +38,7 @@ static void lower(dist::RankMeanOp op) {
   replaceByCall(op, "bppsa_rt_rank_mean", {getAddress(builder, loc, array), count, transposed});
 }
 
-/// The bytes of `array`, whose elements are dense.
+/// Returns the size of a contiguous `array` in bytes.
 static Value getBytes(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -50,7 +49,7 @@ static Value getBytes(OpBuilder &builder, Location loc, Value array) {
   return bytes;
 }
 
-/// A dense copy of `array` where it is none itself.
+/// Returns `array`, or a contiguous copy of it.
 static Value makeDense(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   if (type.getLayout().isIdentity())
@@ -65,7 +64,7 @@ static Value makeDense(OpBuilder &builder, Location loc, Value array) {
   return dense;
 }
 
-/// The same for what `op` reads; a copy goes away behind it.
+/// Returns `array` for `op` to read, or a contiguous copy that is freed after `op`.
 static Value makeDenseUntil(Operation *op, Value array) {
   OpBuilder builder(op);
   Value dense = makeDense(builder, op->getLoc(), array);
@@ -76,7 +75,7 @@ static Value makeDenseUntil(Operation *op, Value array) {
   return dense;
 }
 
-/// Calls the run-time function `name` for what `op` exchanges with `stage`, which is in `array`.
+/// Calls the run-time function `name` to exchange `array` with `stage`.
 static void lowerExchange(Operation *op, StringRef name, Value array, int64_t stage,
                           int64_t channel) {
   Value dense = makeDenseUntil(op, array);
@@ -104,7 +103,7 @@ static LogicalResult lower(dist::StageReceiveOp op) {
   return success();
 }
 
-/// Calls the run-time function `name` for an exchange of states, which is in `array`.
+/// Calls the run-time function `name` to exchange a state, which is in `array`.
 template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef name, Value array) {
   if (!cast<MemRefType>(array.getType()).getLayout().isIdentity())
     return op.emitOpError() << "needs a dense destination, found " << array.getType();
@@ -120,7 +119,7 @@ template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef 
   return success();
 }
 
-/// The run time works in the place of the destination.
+/// The run time works in place on the destination.
 static LogicalResult lower(dist::ShardEnterOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
@@ -129,7 +128,7 @@ static LogicalResult lower(dist::ShardEnterOp op) {
   return lowerShardCall(op, "bppsa_rt_shard_enter", op.getDestination());
 }
 
-/// What is sent is the operand, what is received the destination.
+/// Sends the operand or, transposed, receives into the destination.
 static LogicalResult lower(dist::ShardLeaveOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");
@@ -142,7 +141,7 @@ static LogicalResult lower(dist::ShardLeaveOp op) {
   return lowerShardCall(op, "bppsa_rt_shard_leave", makeDenseUntil(op, op.getOperand()));
 }
 
-/// The run time reads map and own cotangents, and writes the destination.
+/// The run time reads the transition and the rank's own cotangents, and writes the destination.
 static LogicalResult lower(dist::ShardScanOp op) {
   if (op.getResult())
     return op.emitOpError("works on tensors; run bppsa-bufferize first");

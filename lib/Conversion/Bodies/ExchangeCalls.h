@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Turns what a step exchanges with other ranks, such as `dist.rank_mean`, into a call of the
-/// run-time function of that name (`ObjectInterface.h`), with the addresses of arrays. Fails where
-/// one works on tensors.
+/// Replaces exchanges with other ranks, such as `dist.rank_mean`, by calls of run-time functions
+/// (`ObjectInterface.h`) with the addresses of arrays. Fails if an operation is not bufferized.
 mlir::LogicalResult lowerExchangeCalls(mlir::ModuleOp module);
 
 } // namespace bppsa

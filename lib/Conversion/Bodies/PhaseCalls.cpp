@@ -1,4 +1,4 @@
-//===- PhaseCalls.cpp - phases of a step as calls of the run time ---------===//
+//===- PhaseCalls.cpp - phase marks to run-time calls ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

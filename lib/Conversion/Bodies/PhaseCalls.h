@@ -1,4 +1,4 @@
-//===- PhaseCalls.h - phases of a step as calls of the run time -*- C++ -*-===//
+//===- PhaseCalls.h - phase marks to run-time calls -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Turns every `bppsa.mark_phase` into a call of `bppsa_rt_phase`.
+/// Replaces every `bppsa.mark_phase` by a call of `bppsa_rt_phase`.
 void lowerPhaseMarks(mlir::ModuleOp module);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- SparseMatrices.cpp - entries of sparse matrices in memory ----------===//
+//===- SparseMatrices.cpp - access to sparse matrices ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,12 +1,11 @@
-//===- SparseMatrices.h - entries of sparse matrices in memory --*- C++ -*-===//
+//===- SparseMatrices.h - access to sparse matrices -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// How the lowerings of the numeric phase of products (`jacobian.sparse_apply` and so on) read the
-// entries of their matrices. Values of samples stand side by side: `[N, B]`, or `[N]` where all
-// samples share a matrix.
+// Access to matrix entries for the lowerings of sparse products such as `jacobian.sparse_apply`.
+// Values are `[N, B]` with contiguous samples, or `[N]` if all samples share a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +17,9 @@
 
 namespace bppsa {
 
-/// Some samples whose values one vector holds; one sample or none is a scalar.
+/// Samples whose values are in one vector. A width of one is a scalar.
 struct SampleBlock {
-  /// Null where values do not depend on samples.
+  /// Null if values do not depend on samples.
   mlir::Value first;
   int64_t width = 1;
 
@@ -29,40 +28,40 @@ struct SampleBlock {
   }
 };
 
-/// A matrix of an op, and how its entries are read.
+/// A matrix operand and the access to its entries.
 struct MatrixReader {
   mlir::Value values, starts, columns, positions;
   int64_t cols;
 
   bool isPerSample() const { return mlir::cast<mlir::MemRefType>(values.getType()).getRank() == 2; }
-  /// The first entry of `row`.
+  /// Returns the first entry of `row`.
   mlir::Value getStart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
-  /// The column of `entry`, of the row that begins with the entry `start`.
+  /// Returns the column of `entry`; its row begins with entry `start`.
   mlir::Value getColumn(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value entry,
                         mlir::Value start) const;
-  /// The value of `entry` for the samples of `block`.
+  /// Loads the value of `entry` for the samples of `block`.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value entry,
                    const SampleBlock &block) const;
 };
 
-/// Element `at` of `indices`, as an index.
+/// Loads element `at` of `indices` as an index.
 mlir::Value loadIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value indices,
                       mlir::Value at);
 
-/// Row `row` of `[N, B]`, or element `row` of `[N]` for all samples.
+/// Loads row `row` of `[N, B]`, or element `row` of `[N]` for all samples.
 mlir::Value loadSamples(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                         mlir::Value row, const SampleBlock &block);
 
-/// Writes what `loadSamples` reads.
+/// Stores values in the layout of `loadSamples`.
 void storeSamples(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                   mlir::Value array, mlir::Value row, const SampleBlock &block);
 
-/// `lhs * rhs + sum`, rounded once.
+/// Emits a fused `lhs * rhs + sum`.
 mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                         mlir::Value rhs, mlir::Value sum);
 
-/// The number of samples of the arrays among `arrays` that have one; null where all
-/// samples share every array.
+/// Returns the number of samples of the first array that has a sample dimension; null if there is
+/// none.
 mlir::Value getNumSamples(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::ArrayRef<mlir::Value> arrays);
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's convert-gpu-to-nvvm makes calls of libdevice, a library of the CUDA
-// toolkit, of all of math. Here what a GPU has instructions for becomes intrinsics
-// of LLVM; everything else has been expanded before.
+// Upstream's convert-gpu-to-nvvm lowers all math to calls of libdevice, a library of the CUDA
+// toolkit. This pass uses LLVM intrinsics for operations with GPU instructions; all others are
+// expanded earlier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,9 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The assembler uses few registers, so that a multiprocessor has as many blocks as it can, even if
-/// it has to spill some. Small blocks whose threads wait for each other run steps or multiply
-/// tiles, and wait less where it may use all there are.
+/// Sets `minctasm` to 1 for small blocks with barriers, so that ptxas may use all registers. By
+/// default ptxas limits registers to raise occupancy, even if it has to spill. Blocks with barriers
+/// run time steps or multiply tiles, and are faster with more registers.
 static void spendRegisters(gpu::GPUModuleOp module) {
   static constexpr int64_t kSmallBlock = 128;
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
@@ -53,7 +53,7 @@ static void spendRegisters(gpu::GPUModuleOp module) {
   }
 }
 
-/// A block of one warp waits for its threads with less than a barrier of blocks.
+/// Replaces block barriers by warp barriers, which are cheaper, in blocks of one warp.
 static void narrowBarriers(gpu::GPUModuleOp module) {
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
     std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
@@ -68,10 +68,9 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
   }
 }
 
-/// Arrays in shared memory begin at multiples of 16 bytes, which copies and loads of four numbers
-/// need. Without an alignment of their own LLVM's passes count on that as well, as on the preferred
-/// alignment of a definition of more than 16 bytes, but the PTX has the alignment of their
-/// elements.
+/// Aligns arrays in shared memory to 16 bytes, as copies and loads of four elements require.
+/// Without an explicit alignment LLVM's passes assume the preferred alignment of 16 bytes, but the
+/// PTX declares only the alignment of the elements.
 static void alignShared(gpu::GPUModuleOp module) {
   Attribute alignment = Builder(module).getI64IntegerAttr(16);
   for (auto function : module.getOps<gpu::GPUFuncOp>())
@@ -80,8 +79,8 @@ static void alignShared(gpu::GPUModuleOp module) {
                                            alignment);
 }
 
-/// Upstream's conversions hand the annotation of a loop on to its branch under its name on other
-/// operations, which the translation to LLVM does not know.
+/// Moves loop annotations of branches to the attribute that the translation to LLVM reads. Upstream
+/// conversions keep the discardable attribute of the loop.
 static void annotateBranches(gpu::GPUModuleOp module) {
   static constexpr llvm::StringLiteral kName = "llvm.loop_annotation";
   module.walk([](LLVM::BrOp branch) {
@@ -93,9 +92,8 @@ static void annotateBranches(gpu::GPUModuleOp module) {
 }
 
 namespace {
-/// A division that is correctly rounded takes a branch, for divisors that are very small or large.
-/// Where `arcp` says that they are not: a quotient by the reciprocal of the hardware, of which a
-/// step of Newton's method takes the error.
+/// A correctly rounded division branches on very small or large divisors. With the flag `arcp`,
+/// multiplies by the approximate hardware reciprocal and corrects the quotient by one Newton step.
 struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -126,7 +124,7 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
     options.overrideIndexBitwidth(64);
     LLVMTypeConverter converter(context, options);
     configureGpuToNVVMTypeConverter(converter);
-    // Groups of copies are counted; their tokens only order operations.
+    // Copy groups are counted; the tokens only order operations.
     converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
       return IntegerType::get(type.getContext(), 32);
     });

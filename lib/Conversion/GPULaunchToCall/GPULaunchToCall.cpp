@@ -1,4 +1,4 @@
-//===- GPULaunchToCall.cpp - launches as calls of launch functions --------===//
+//===- GPULaunchToCall.cpp - launches to calls ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,15 +19,15 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether grid and block have one dimension.
+/// Returns true if grid and block are one-dimensional.
 static bool isFlat(gpu::LaunchFuncOp op) {
   gpu::KernelDim3 grid = op.getGridSizeOperandValues(), block = op.getBlockSizeOperandValues();
   return llvm::all_of(ArrayRef<Value>{grid.y, grid.z, block.y, block.z},
                       [](Value size) { return matchPattern(size, m_One()); });
 }
 
-/// Whether threads of `kernel` wait for what other blocks write: they load it in a loop, with
-/// acquire semantics.
+/// Returns true if threads of `kernel` wait for writes of other blocks, which they do with acquire
+/// loads in a loop.
 static bool waitsForBlocks(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](LLVM::LoadOp load) {
     return load.getOrdering() == LLVM::AtomicOrdering::acquire ? WalkResult::interrupt()

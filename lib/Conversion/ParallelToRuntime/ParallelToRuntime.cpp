@@ -1,11 +1,11 @@
-//===- ParallelToRuntime.cpp - parallel loops to calls of the run time ----===//
+//===- ParallelToRuntime.cpp - parallel loops to run-time calls -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a loop becomes a function of a range of iterations, and the loop a call of the run
-// time's parallel-for with that function and a structure of what the body uses from outside.
+// Outlines the body of a parallel loop into a function of an iteration range. The loop becomes a
+// call of the run time's parallel-for with this function and a struct of captured values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The entry point of the run time, ObjectInterface.h.
+/// The entry point of the run time (ObjectInterface.h).
 static constexpr StringLiteral kParallelFor = "bppsa_rt_parallel_for";
 
 //===----------------------------------------------------------------------===//
-// Loops inside of loops
+// Nested loops
 //===----------------------------------------------------------------------===//
 
-/// Turns `loop` into nested loops on one thread.
+/// Converts `loop` to nested sequential loops.
 static void makeSequential(scf::ParallelOp loop) {
   OpBuilder builder(loop);
   scf::LoopNest nest = scf::buildLoopNest(builder, loop.getLoc(), loop.getLowerBound(),
@@ -52,17 +52,17 @@ static void makeSequential(scf::ParallelOp loop) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a body uses from outside
+// Captured values
 //===----------------------------------------------------------------------===//
 
-/// Whether a body has a copy of `op` rather than being given its result: code of known numbers is
-/// better code.
+/// Returns true if the body clones `op` instead of capturing its result. Constants in the body
+/// allow further optimization.
 static bool isCopied(Operation *op) {
   return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(op));
 }
 
 namespace {
-/// The structure through which a body gets values.
+/// The struct that passes captured values to a body.
 class Captures {
 public:
   Captures(ValueRange values, const LLVMTypeConverter &converter)
@@ -73,14 +73,14 @@ public:
     type = LLVM::LLVMStructType::getLiteral(&converter.getContext(), types);
   }
 
-  /// Writes the values to a structure on the stack of the function around `loop`; returns its
+  /// Writes the values to a struct on the stack of the function around `loop` and returns its
   /// address.
   Value write(OpBuilder &builder, scf::ParallelOp loop) const;
-  /// Reads them from the structure at `address`, as the mapped values of `mapping`.
+  /// Reads the values from the struct at `address` and adds them to `mapping`.
   void read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const;
 
 private:
-  /// The address of field `number` of the structure at `address`.
+  /// Returns the address of field `number`.
   Value getField(OpBuilder &builder, Location loc, Value address, int32_t number) const {
     return LLVM::GEPOp::create(builder, loc, address.getType(), type, address,
                                ArrayRef<LLVM::GEPArg>{0, number});
@@ -99,7 +99,7 @@ Value Captures::write(OpBuilder &builder, scf::ParallelOp loop) const {
     return LLVM::ZeroOp::create(builder, loc, pointer);
   Value address;
   {
-    // Once for each call of the function, whatever loop this one is in.
+    // Allocate once per call, even if this loop is nested in another loop.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().front());
     Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
@@ -127,8 +127,8 @@ void Captures::read(OpBuilder &builder, Location loc, Value address, IRMapping &
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Moves the static buffers that `body` allocates in every iteration to the start of `function`:
-/// one of each does for all iterations of a thread.
+/// Moves static buffers allocated in `body` to the start of `function`, so that all iterations of a
+/// thread share them.
 static void hoistBuffers(Region &body, func::FuncOp function) {
   SmallVector<memref::AllocaOp> buffers;
   body.walk([&](memref::AllocaOp buffer) {
@@ -139,7 +139,7 @@ static void hoistBuffers(Region &body, func::FuncOp function) {
     buffer->moveBefore(&function.front(), function.front().begin());
 }
 
-/// The number of iterations in each dimension.
+/// Returns the trip count of each dimension.
 static SmallVector<Value> getTripCounts(OpBuilder &builder, scf::ParallelOp loop) {
   Location loc = loop.getLoc();
   SmallVector<Value> counts;
@@ -153,8 +153,8 @@ static SmallVector<Value> getTripCounts(OpBuilder &builder, scf::ParallelOp loop
   return counts;
 }
 
-/// Makes `function(first, last, captures)`, which runs the iterations from `first` up to `last`
-/// of `loop`, whose dimensions have `counts` iterations, in order.
+/// Fills `function(first, last, captures)`, which runs iterations [first, last) of `loop` in order.
+/// `counts` are the trip counts of its dimensions.
 static void fillFunction(func::FuncOp function, scf::ParallelOp loop, ArrayRef<Value> counts,
                          const Captures &captures, ArrayRef<Operation *> copied) {
   Location loc = loop.getLoc();

@@ -1,4 +1,4 @@
-//===- BatchedBody.cpp - bodies of one sample on whole batches ------------===//
+//===- BatchedBody.cpp - batched bodies -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,10 +14,10 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What can be converted
+// Supported operations
 //===----------------------------------------------------------------------===//
 
-/// An op of a cell, or a scalar in all rows; what moves rows has one dimension of them.
+/// Returns true for row-wise operations of a cell, and for broadcasts and slices of vectors.
 static bool isBatchable(Operation &op) {
   auto cell = dyn_cast<CellOpInterface>(op);
   if (cell && cell.isRowWise())
@@ -40,7 +40,6 @@ Value bppsa::castTo(OpBuilder &builder, Location loc, Value value, Type type) {
   return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
 }
 
-/// A tensor of `sizes` filled with zero.
 static Value createZeros(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
                          Type elementType) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elementType));
@@ -48,7 +47,7 @@ static Value createZeros(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
-/// The rank of a value of the body: 0 for a scalar.
+/// Returns the rank of a value of the body; 0 for scalars.
 static int64_t getBodyRank(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped ? shaped.getRank() : 0;
@@ -75,8 +74,8 @@ Value BatchedBody::createGeneric(ShapedType type, bool batched, ValueRange opera
   SmallVector<AffineMap> maps;
   for (Value operand : operands) {
     inputs.push_back(values.lookup(operand));
-    // The trailing dimensions of the result, or 0 where the operand has one
-    // element to broadcast.
+    // Map trailing dimensions to the result, or to 0 if the operand has one element that is
+    // broadcast.
     SmallVector<AffineExpr> exprs;
     auto shaped = dyn_cast<ShapedType>(operand.getType());
     if (isBatched(operand))
@@ -138,8 +137,8 @@ Value BatchedBody::convertElementwise(Operation *op) {
       });
 }
 
-/// Dimensions of the product: batch where there is one, rows, columns. It starts from zero, and its
-/// addend comes after it, as the importer writes products of graphs.
+/// The dimensions are batch (if any), rows and columns. The addend is added after the product, as
+/// in products that the importer creates.
 Value BatchedBody::convertMatVec(Operation *op) {
   auto matvec = cast<MatVecOp>(op);
   MLIRContext *context = builder.getContext();
@@ -170,7 +169,7 @@ Value BatchedBody::convertMatVec(Operation *op) {
       });
   if (!matvec.getAddend())
     return generic.getResult(0);
-  // What `createGeneric` knows of values it finds by those of the body.
+  // `createGeneric` looks up operands as values of the body.
   values[matvec] = generic.getResult(0);
   return createGeneric(type, batched || isBatched(matvec.getAddend()), {matvec.getAddend(), matvec},
                        [&](OpBuilder &nested, ValueRange x) -> Value {
@@ -178,7 +177,8 @@ Value BatchedBody::convertMatVec(Operation *op) {
                        });
 }
 
-/// Offsets, sizes and strides of the last dimension of a tensor with a batch.
+/// Returns the offsets, sizes or strides of a slice: `first` for the batch, if any, and `last` for
+/// the last dimension.
 static SmallVector<OpFoldResult> getSlicePart(OpBuilder &builder, bool batched, OpFoldResult first,
                                               int64_t last) {
   SmallVector<OpFoldResult> part;

@@ -1,12 +1,12 @@
-//===- BatchedBody.h - bodies of one sample on whole batches ----*- C++ -*-===//
+//===- BatchedBody.h - batched bodies ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a time loop is about one sample. Here it is written on tensors
-// for a batch of B samples: a vector<N> that depends on the sample becomes a
-// tensor [B, N]; what is the same for every sample keeps its shape.
+// Rewrites the body of a time loop, which processes one sample, to tensors for a batch of B
+// samples. A vector<N> that depends on the sample becomes a tensor [B, N]; values shared by all
+// samples keep their shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,25 +18,23 @@
 
 namespace bppsa {
 
-/// Whether every op of `body` can be written on tensors.
+/// Returns true if all operations of `body` can be rewritten.
 bool isBatchable(mlir::Block &body);
 
-/// The tensor `value` with its static sizes declared as in `type`.
+/// Casts `value` to `type`, which may add static sizes.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                    mlir::Type type);
 
-/// Writes one body, for which `isBatchable` holds, at the insertion
-/// point of a builder.
+/// Rewrites one body, which must satisfy `isBatchable`, at the insertion point of a builder.
 class BatchedBody {
 public:
   BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch)
       : builder(builder), loc(loc), batch(batch) {}
 
-  /// Gives the value of a body argument: a tensor of its shape, or with a
-  /// leading batch dimension.
+  /// Sets the tensor of a body argument: the same shape, or with a leading batch dimension.
   void map(mlir::Value argument, mlir::Value tensor) { values[argument] = tensor; }
 
-  /// Writes the ops of `body`; returns what it yields, each `[B, N]`.
+  /// Rewrites the operations of `body`. Returns its yielded values, each `[B, N]`.
   llvm::SmallVector<mlir::Value> convert(mlir::Block &body);
 
 private:
@@ -47,8 +45,8 @@ private:
   mlir::Value convertExtractSlice(mlir::Operation *op);
   mlir::Value convertInsertSlice(mlir::Operation *op);
   mlir::Value convertElementwise(mlir::Operation *op);
-  /// A tensor of the shape of `type`, with the batch in front if `batched`,
-  /// computed by `compute` from elements of `operands` (values of the body).
+  /// Creates a tensor of the shape of `type`, with a leading batch dimension if `batched`.
+  /// `compute` computes an element from the elements of `operands`, which are values of the body.
   mlir::Value
   createGeneric(mlir::ShapedType type, bool batched, mlir::ValueRange operands,
                 llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> compute);

@@ -1,4 +1,4 @@
-//===- SingleStepsToLinalg.cpp - recurrences of one step on all samples ---===//
+//===- SingleStepsToLinalg.cpp - single-step recurrences to linalg --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// One recurrence
+// Single recurrences
 //===----------------------------------------------------------------------===//
 
 static bool isSingleStep(RecurrenceOp loop) {
@@ -38,17 +38,17 @@ static bool isSingleStep(RecurrenceOp loop) {
 }
 
 namespace {
-/// Writes recurrences in their order.
+/// Rewrites recurrences in program order.
 class StepWriter {
 public:
   explicit StepWriter(IRRewriter &rewriter) : rewriter(rewriter) {}
   void write(RecurrenceOp loop);
 
 private:
-  /// The number of samples: what a step before has found where the state comes from it, so that
-  /// all steps of a chain have one value for it.
+  /// Returns the number of samples. If the state comes from an earlier step, reuses its value so
+  /// that all steps of a chain share it.
   OpFoldResult getBatch(RecurrenceOp loop);
-  /// `[B, N]` as `[1, B, N]`.
+  /// Expands `[B, N]` to `[1, B, N]`.
   Value addStep(Location loc, Value state, OpFoldResult batch);
   void replaceTrajectory(Value trajectory, Value before, Value after, OpFoldResult batch);
 
@@ -128,10 +128,10 @@ void StepWriter::write(RecurrenceOp loop) {
 }
 
 //===----------------------------------------------------------------------===//
-// Dimensions of steps
+// Unit dimensions
 //===----------------------------------------------------------------------===//
 
-/// Drops the first dimension of size 1 of each result of three or more.
+/// Drops the first unit dimension of each result of rank 3 or more.
 static bool dropUnitDims(IRRewriter &rewriter, func::FuncOp function) {
   bool dropped = false;
   for (auto generic : llvm::to_vector(function.getOps<linalg::GenericOp>())) {
@@ -160,7 +160,7 @@ struct ConvertSingleStepsToLinalg
         collect(function).size() < minSteps)
       return;
     IRRewriter rewriter(&getContext());
-    // Equal captures are one value then.
+    // Equal captures become the same value.
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, function);
     llvm::MapVector<Value, SmallVector<RecurrenceOp>> groups;

@@ -1,4 +1,4 @@
-//===- StreamsToRuntime.cpp - streams as calls of the run time ------------===//
+//===- StreamsToRuntime.cpp - streams to run-time calls -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Replaces `op` by a call of the run time's function `name` with `number`.
 static void replaceByCall(Operation *op, StringRef name, IntegerAttr number) {
   OpBuilder builder(op);
   Value argument = arith::ConstantOp::create(builder, op->getLoc(), number);

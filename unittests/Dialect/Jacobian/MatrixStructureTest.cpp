@@ -1,4 +1,4 @@
-//===- MatrixStructureTest.cpp - structures against 0/1 matrices ----------===//
+//===- MatrixStructureTest.cpp - structures as 0/1 matrices ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace bppsa;
 using Kind = jacobian::StructureKind;
 
 namespace {
-/// A matrix with ones where an entry may differ from zero.
+/// A matrix with ones at possible nonzeros.
 using Mask = std::vector<std::vector<int64_t>>;
 
 struct Example {
@@ -29,7 +29,6 @@ protected:
     return jacobian::StructureAttr::getCSR(
         jacobian::PatternAttr::get(&context, std::move(pattern)));
   }
-  /// A square matrix of size 6.
   MatrixStructure make(jacobian::StructureAttr structure) {
     return MatrixStructure(structure, 6, 6);
   }
@@ -49,7 +48,7 @@ static Mask makeMask(int64_t rows, int64_t cols,
   return mask;
 }
 
-/// Square matrices of size 6, among them grids that are cut in different places.
+/// Returns square matrices of size 6, including grids with different block sizes.
 std::vector<Example> MatrixStructures::makeExamples() {
   auto isDiagonal = [](int64_t i, int64_t j) { return i == j; };
   auto isAny = [](int64_t, int64_t) { return true; };
@@ -60,7 +59,7 @@ std::vector<Example> MatrixStructures::makeExamples() {
       {make(Kind::Diagonal), makeMask(6, 6, isDiagonal)},
       {make(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::Diagonal))),
        makeMask(6, 6, isDiagonal)},
-      // As an LSTM's: the cell's part of the cell is a diagonal.
+      // Like an LSTM: the diagonal block is the Jacobian of the cell state with respect to itself.
       {make(jacobian::StructureAttr::getBlocks(
            {3, 3}, {3, 3},
            {get(Kind::RowScaled), get(Kind::Dense), get(Kind::Zero), get(Kind::Diagonal)})),
@@ -130,7 +129,7 @@ TEST_F(MatrixStructures, ProductsHaveTheNonzerosAndCountEveryPair) {
         return second.structure.getStructure().is(kind) || first.structure.getStructure().is(kind);
       };
       std::string names = second.structure.getName() + " * " + first.structure.getName();
-      // A multiplication and an addition for each pair; a diagonal only multiplies.
+      // A multiplication and an addition per pair; a diagonal only multiplies.
       int64_t flops = is(Kind::Identity) ? 0 : is(Kind::Diagonal) ? pairs : 2 * pairs;
       EXPECT_EQ(countFlops(second.structure, first.structure), flops) << names;
       std::vector<std::string> picture = multiply(second.structure, first.structure).sample(6);
@@ -181,13 +180,13 @@ TEST_F(MatrixStructures, BytesOfValuesAndIndices) {
   EXPECT_EQ(sparse.getName(), "csr");
   EXPECT_EQ(sparse.getNumBytes(4), 2 * 4);
   EXPECT_EQ(sparse.getNumIndexBytes(), (2 + 3) * 4);
-  // Equal blocks are stored one after the other.
+  // Equal blocks are stored separately.
   MatrixStructure blocks =
       make(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense)));
   EXPECT_EQ(blocks.getName(), "csr");
   EXPECT_EQ(blocks.getNumBytes(4), 3 * 4 * 4);
   EXPECT_EQ(blocks.getNumIndexBytes(), (12 + 7) * 4);
-  // Of a grid the identity is not stored, and only a pattern has indices.
+  // In a grid, identities are not stored and only patterns have indices.
   MatrixStructure grid(
       jacobian::StructureAttr::getBlocks(
           {2, 2}, {2, 3},
@@ -203,7 +202,7 @@ TEST_F(MatrixStructures, OnlyProductsOfSharedMatricesAreShared) {
   EXPECT_EQ(multiply(shared, shared).getName(), "shared-dense");
   EXPECT_EQ(multiply(shared, dense).getName(), "dense");
   EXPECT_EQ(multiply(shared, make(Kind::Identity)).getName(), "shared-dense");
-  // Each sample scales the matrix that all share.
+  // Each sample scales the shared matrix.
   EXPECT_EQ(multiply(make(Kind::Diagonal), shared).getName(), "dense");
 }
 
@@ -212,7 +211,7 @@ TEST_F(MatrixStructures, PicturesShowEveryCellThatIsNotEmpty) {
   EXPECT_EQ(picture, (std::vector<std::string>{"1000", "0100", "0010", "0001"}));
   EXPECT_EQ(MatrixStructure::getDense(&context, 3, 2).sample(8),
             (std::vector<std::string>{"99", "99", "99"}));
-  // Blocks that lie across the borders of cells.
+  // Blocks that overlap several cells.
   MatrixStructure blocks(jacobian::StructureAttr::getBlockDiagonal(3, get(Kind::Dense)), 12, 12);
   EXPECT_EQ(blocks.sample(2), (std::vector<std::string>{"51", "15"}));
 }

@@ -1,12 +1,12 @@
-//===- StructureTest.cpp - the product table against dense products -------===//
+//===- StructureTest.cpp - products and sums of structures ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Matrices of every pair of structures are multiplied and added as dense ones;
-// what comes out must have the structure that the table names. Values are
-// positive integers, so that sums are exact and never vanish.
+// Multiplies and adds dense matrices of every pair of structures. The results must have the
+// structure predicted by the product table. Values are positive integers, so sums are exact and
+// never cancel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,10 +45,10 @@ struct Matrix {
   }
 };
 
-/// The matrices of one layer, one a sample.
+/// One matrix per sample.
 using Matrices = std::vector<Matrix>;
 
-/// Calls `visit` with the structure and the place of each block.
+/// Calls `visit` with the structure and position of each block.
 void forEachBlock(jacobian::StructureAttr structure, int64_t rows, int64_t cols,
                   llvm::function_ref<void(jacobian::StructureAttr, std::array<int64_t, 4>)> visit) {
   if (structure.is(Kind::BlockDiagonal)) {
@@ -95,8 +95,7 @@ protected:
         jacobian::PatternAttr::get(&context, SparsityPattern::fromEntries(rows, cols, entries)));
   }
 
-  /// Structures of every kind, of matrices of this shape; both sizes are even
-  /// and more than 2.
+  /// Returns structures of every kind for this shape. Both sizes must be even and greater than 2.
   std::vector<jacobian::StructureAttr> makeAll(int64_t rows, int64_t cols) {
     std::vector<jacobian::StructureAttr> all;
     for (Kind kind :
@@ -132,7 +131,7 @@ protected:
     return jacobian::StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, parts);
   }
 
-  /// Random matrices of a structure.
+  /// Returns random matrices with the given structure.
   Matrices makeMatrices(jacobian::StructureAttr structure, int64_t rows, int64_t cols) {
     Matrices result(numSamples, Matrix(rows, cols));
     Matrix shared = makePositive(rows, cols);
@@ -176,15 +175,14 @@ protected:
     return result;
   }
 
-  /// Whether element (i, j) and (k, l) have one ratio in all samples.
+  /// Returns true if elements (i, j) and (k, l) have the same ratio in all samples.
   static bool haveOneRatio(const Matrices &matrices, int64_t i, int64_t j, int64_t k, int64_t l) {
     return llvm::all_of(matrices, [&](const Matrix &m) {
       return m(i, j) * matrices[0](k, l) == m(k, l) * matrices[0](i, j);
     });
   }
 
-  /// Whether these matrices have a structure; of a sum only the zeros are
-  /// checked.
+  /// Returns true if the matrices have the given structure. For sums, only the zeros are checked.
   static bool have(const Matrices &matrices, jacobian::StructureAttr structure) {
     int64_t rows = matrices[0].rows, cols = matrices[0].cols;
     SparsityPattern pattern = structure.computePattern(rows, cols);
@@ -257,7 +255,7 @@ TEST_F(Structures, Sums) {
       }
 }
 
-/// Sums are multiplied term by term, so the checks of products carry over.
+/// Sums are multiplied term by term, so the checks of products also cover sums.
 TEST_F(Structures, ProductsDistributeOverSums) {
   for (jacobian::StructureAttr a : makeAll(6, 6))
     for (jacobian::StructureAttr b : makeAll(6, 6)) {
@@ -274,7 +272,6 @@ TEST_F(Structures, ProductsDistributeOverSums) {
     }
 }
 
-/// The chains that the project is about.
 TEST_F(Structures, ChainsOfRecurrentCells) {
   auto square = [](jacobian::StructureAttr a) {
     return jacobian::StructureAttr::product(a, a, 6, 6, 6);

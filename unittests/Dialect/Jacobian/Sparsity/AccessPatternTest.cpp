@@ -14,7 +14,7 @@ using namespace bppsa::test;
 using namespace mlir;
 
 namespace {
-/// Every point of the nest, one after the other.
+/// Compares patterns to an enumeration of all points of the nest.
 class AccessPattern : public ::testing::Test {
 protected:
   MLIRContext context;
@@ -54,7 +54,7 @@ protected:
     }
   }
 
-  /// The pattern by enumeration, and that of the code under test.
+  /// Checks the pattern against the enumeration.
   static void check(const Layer &layer) {
     Dense expected(countElements(layer.nest, layer.operand),
                    countElements(layer.nest, layer.result));
@@ -123,7 +123,7 @@ TEST_F(AccessPattern, BroadcastsAndReductions) {
 }
 
 TEST_F(AccessPattern, SamplesThatMixAreRefused) {
-  // A sum over the samples, and samples that are not a dimension of their own.
+  // A sum over samples, and samples that are not a separate dimension.
   AffineExpr n, a;
   bindDims(&context, n, a);
   LoopNest nest{{5, 3}, 0};
@@ -151,8 +151,8 @@ TEST_F(AccessPattern, EmptyNestsRelateNothing) {
   EXPECT_TRUE(getPattern(layer).isZero());
 }
 
-/// With some weights zero, exactly the entries of the others are left, and each
-/// knows its weight.
+/// With some weights zero, exactly the entries of the other weights remain, each with the index of
+/// its weight.
 TEST_F(AccessPattern, PrunedConvolutions) {
   std::mt19937 random(3);
   for (int i = 0; i < 40; ++i) {

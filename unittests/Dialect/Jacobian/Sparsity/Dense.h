@@ -1,4 +1,4 @@
-//===- Dense.h - naive matrices ---------------------------------*- C++ -*-===//
+//===- Dense.h - naive dense matrices ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 namespace bppsa::test {
 
-/// A row-major matrix, deliberately naive.
+/// A naive row-major matrix.
 struct Dense {
   int64_t rows, cols;
   std::vector<int64_t> values;
@@ -25,7 +25,7 @@ struct Dense {
   }
 };
 
-/// Ones where `pattern` has entries.
+/// Returns ones at the entries of `pattern`.
 inline Dense toDense(const SparsityPattern &pattern) {
   Dense result(pattern.getNumRows(), pattern.getNumCols());
   for (int64_t row = 0; row < result.rows; ++row)
@@ -34,7 +34,7 @@ inline Dense toDense(const SparsityPattern &pattern) {
   return result;
 }
 
-/// A random pattern, with empty and repeated rows among the others.
+/// Returns a random pattern that includes empty and repeated rows.
 inline SparsityPattern makeRandom(std::mt19937 &random, int64_t rows, int64_t cols) {
   std::vector<std::vector<int32_t>> kinds(1 + random() % 4);
   for (std::vector<int32_t> &kind : kinds)

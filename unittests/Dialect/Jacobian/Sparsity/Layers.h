@@ -1,11 +1,11 @@
-//===- Layers.h - loop nests of the layers of the tests ---------*- C++ -*-===//
+//===- Layers.h - loop nests of test layers ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What an importer writes for the layers of a network: loop nests over
-// row-major arrays. Images have the loops (n, channels..., rows, columns).
+// Loop nests over row-major arrays, as the importer creates them for the layers of a network.
+// Images have the loops (n, channels..., rows, columns).
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,13 @@ struct Window {
   int64_t getOutput() const { return (getPadded() - dilation * (kernel - 1) - 1) / stride + 1; }
 };
 
-/// A nest that reads `operand` and writes `result`; `factor` for layers with
-/// weights.
+/// A nest that reads `operand` and writes `result`. `factor` is set for layers with weights.
 struct Layer {
   LoopNest nest;
   ArrayAccess operand, result, factor;
 };
 
-/// Loops n, g, o, y, x, i, ky, kx: the operand is [n, g, i, Y, X] and padded.
+/// Loops n, g, o, y, x, i, ky, kx. The operand is [n, g, i, Y, X] and padded.
 inline Layer makeConv(mlir::MLIRContext *context, int64_t groups, int64_t in, int64_t out, Window y,
                       Window x) {
   mlir::AffineExpr n, g, o, oy, ox, i, ky, kx;
@@ -76,7 +75,7 @@ inline Layer makeElementwise(mlir::MLIRContext *context, llvm::ArrayRef<int64_t>
   return layer;
 }
 
-/// Loops n, o, i: the operand is [n, i], the factor [o, i].
+/// Loops n, o, i. The operand is [n, i] and the factor [o, i].
 inline Layer makeGemm(mlir::MLIRContext *context, int64_t in, int64_t out) {
   mlir::AffineExpr n, o, i;
   mlir::bindDims(context, n, o, i);
@@ -95,7 +94,7 @@ inline SparsityPattern getPattern(const Layer &layer) {
   return *getAccessPattern(layer.nest, layer.operand, layer.result);
 }
 
-/// The elements of the padded planes that are no padding, in order.
+/// Returns the elements of the padded planes that are not padding, in order.
 inline std::vector<int32_t> getInner(int64_t planes, Window y, Window x) {
   std::vector<int32_t> inner;
   for (int64_t plane = 0; plane < planes; ++plane)
@@ -128,7 +127,7 @@ struct Convolution {
   bool isPooled;
 };
 
-/// The convolutions of VGG-11 on images of 32 x 32, some with a 2 x 2 pool behind them.
+/// The convolutions of VGG-11 on 32 x 32 images. Some are followed by a 2 x 2 pool.
 inline constexpr Convolution vgg11[] = {
     {3, 64, 32, true},    {64, 128, 16, true}, {128, 256, 8, false}, {256, 256, 8, true},
     {256, 512, 4, false}, {512, 512, 4, true}, {512, 512, 2, false}, {512, 512, 2, true}};

@@ -1,12 +1,11 @@
-//===- PaperTest.cpp - the numbers of the BPPSA paper ---------------------===//
+//===- PaperTest.cpp - counts of the BPPSA paper --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Expected values: Table 1 of "BPPSA: Scaling Back-propagation by Parallel Scan
-// Algorithm" (MLSys 2020) and the counts of its published code for VGG-11 on
-// images of 32 x 32.
+// Expected values are from Table 1 of "BPPSA: Scaling Back-propagation by Parallel Scan Algorithm"
+// (MLSys 2020) and from the counts of its published code for VGG-11 on 32 x 32 images.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +34,9 @@ TEST_F(Paper, ZeroFractionsOfVGG11) {
                 5e-4);
 }
 
-/// The published code counts dense back-propagation through VGG-11 as 2 nnz for
-/// convolutions and the linear layer, rows + nnz for ReLU and rows + columns
-/// for pools: 2.29e8 in 22 steps, the largest of them 6.34e7.
+/// The published code counts dense back-propagation through VGG-11 as 2 nnz for convolutions and
+/// the linear layer, rows + nnz for ReLU, and rows + columns for pools: 2.29e8 in 22 steps, at most
+/// 6.34e7 per step.
 TEST_F(Paper, WorkOfDenseBackPropagationThroughVGG11) {
   int64_t total = 0, largest = 0, steps = 0;
   auto count = [&](int64_t work) {
@@ -60,8 +59,8 @@ TEST_F(Paper, WorkOfDenseBackPropagationThroughVGG11) {
   EXPECT_NEAR(largest, 6.34e7, 0.005e7);
 }
 
-/// Work of one time step of an RNN with 20 hidden units: a product of two
-/// Jacobians costs 2 H^3, of one with a vector 2 H^2, and a diagonal H.
+/// The work of one time step of an RNN with 20 hidden units: 2 H^3 for a product of two Jacobians,
+/// 2 H^2 for a product with a vector, and H for a diagonal.
 TEST_F(Paper, WorkOfRecurrentChains) {
   SparsityPattern weights = SparsityPattern::getDense(20, 20),
                   slopes = SparsityPattern::getIdentity(20);
@@ -71,8 +70,8 @@ TEST_F(Paper, WorkOfRecurrentChains) {
   EXPECT_EQ(2 * step.getNumEntries() + slopes.getNumEntries(), 820);
 }
 
-/// Every product of neighbours in the dense chain, which has up to 4e10
-/// multiply-adds, is planned without enumerating them.
+/// The products of neighbours in the dense chain take up to 4e10 multiply-adds and are planned
+/// without enumerating them.
 TEST_F(Paper, ProductsOfTheWholeChain) {
   SparsityPattern product = getConv3(&context, 3, 64, 32);
   for (size_t i = 0; i < std::size(vgg11); ++i) {

@@ -1,4 +1,4 @@
-//===- SparsityPatternTest.cpp - patterns against naive matrices ----------===//
+//===- SparsityPatternTest.cpp - patterns compared to dense matrices ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -42,7 +42,7 @@ TEST(SparsityPattern, FromDenseLeavesOutZerosOfBothSigns) {
             SparsityPattern::fromEntries(2, 2, {{0, 1}, {1, 1}}));
 }
 
-/// Operations on random patterns do what they do to matrices.
+/// Operations on random patterns must match operations on dense matrices.
 class PatternProperty : public ::testing::TestWithParam<unsigned> {
 protected:
   std::mt19937 random{GetParam()};

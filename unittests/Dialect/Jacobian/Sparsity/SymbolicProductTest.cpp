@@ -1,4 +1,4 @@
-//===- SymbolicProductTest.cpp - products against naive matrices ----------===//
+//===- SymbolicProductTest.cpp - products compared to dense matrices ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace bppsa;
 using namespace bppsa::test;
 
-/// The product counts, for each element, the pairs that are summed.
+/// Each element of the product counts the pairs that are summed.
 static Dense multiplyNaively(const Dense &a, const Dense &b) {
   Dense result(a.rows, b.cols);
   for (int64_t i = 0; i < a.rows; ++i)
@@ -42,7 +42,7 @@ TEST_P(ProductProperty, PatternAndMultiplyAdds) {
   EXPECT_EQ(countMultiplyAdds(a, b), pairs);
 }
 
-/// The numeric phase, over random values.
+/// Runs the numeric phase on random values.
 TEST_P(ProductProperty, ScheduleComputesTheProduct) {
   SparsityPattern c = multiply(a, b).pattern;
   Dense lhs = toDense(a), rhs = toDense(b);
@@ -69,7 +69,7 @@ TEST_P(ProductProperty, ScheduleComputesTheProduct) {
 INSTANTIATE_TEST_SUITE_P(Random, ProductProperty, ::testing::Range(0u, 200u));
 
 TEST(SymbolicProduct, FillsInPastTheWordsOfABitSet) {
-  // 300 columns: rows of the product straddle words.
+  // With 300 columns, rows of the product span several words.
   SparsityPattern band = SparsityPattern::fromEntries(2, 2, {{0, 0}, {0, 1}, {1, 1}});
   SparsityPattern wide = SparsityPattern::fromEntries(2, 300, {{0, 63}, {0, 64}, {1, 299}, {1, 0}});
   EXPECT_EQ(
