@@ -1,4 +1,4 @@
-//===- ExchangeCalls.cpp - exchanges between ranks to run-time calls ------===//
+//===- ExchangeCalls.cpp - rank exchanges to run-time calls ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ExchangeCalls.h - exchanges of gradients by the run time -*- C++ -*-===//
+//===- ExchangeCalls.h - rank exchanges to run-time calls -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
