@@ -22,7 +22,6 @@ using namespace bppsa;
 /// The synchronization scope of all threads of the GPU.
 static constexpr StringLiteral kDevice = "device";
 
-/// Returns the address of `counters[index, 0]`.
 static Value getAddress(OpBuilder &builder, Location loc, Value counters, Value index) {
   auto type = cast<MemRefType>(counters.getType());
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, counters);
@@ -35,7 +34,6 @@ static Value getAddress(OpBuilder &builder, Location loc, Value counters, Value 
   return LLVM::IntToPtrOp::create(builder, loc, global, address);
 }
 
-/// Loads `counter` until it is at least `count`.
 static void emitWait(OpBuilder &builder, Location loc, Value counter, Value count) {
   auto loop = scf::WhileOp::create(builder, loc, TypeRange(), ValueRange());
   OpBuilder test = OpBuilder::atBlockBegin(builder.createBlock(&loop.getBefore()));

@@ -32,7 +32,6 @@ public:
       : loc(loc), precision(precision) {}
 
   TensorPrecision getPrecision() const { return precision; }
-  /// Returns the number of elements per register.
   size_t getElementsOfRegister() const { return isBF16() ? 2 : 1; }
   /// Rounds the elements of one register and adds them to `fragment`.
   void addRounded(mlir::OpBuilder &builder, RoundedFragment &fragment,

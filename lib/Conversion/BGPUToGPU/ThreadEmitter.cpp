@@ -84,7 +84,6 @@ std::pair<Value, SmallVector<Value>> ThreadEmitter::locate(OpBuilder &builder, L
   return {values.lookupOrDefault(array), indices};
 }
 
-/// Returns true if `op` has no effects other than reads.
 static bool onlyReads(Operation *op) {
   if (isa<bgpu::GetOp>(op))
     return true;
@@ -113,7 +112,6 @@ bool ThreadEmitter::isInLastWarp(RankedTensorType tile) const {
   return numThreads == roundUpToWarps(bgpu::countThreads(tile));
 }
 
-/// Returns true if threads without an element repeat `op`.
 static bool isRepeated(Operation *op) {
   auto each = dyn_cast<bgpu::ForEachOp>(op);
   return each && each.getRepeatLast();

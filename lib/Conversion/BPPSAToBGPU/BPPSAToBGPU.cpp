@@ -200,7 +200,6 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
   }
 
 private:
-  /// Replaces the operations in `function` by kernels.
   LogicalResult convertKernel(func::FuncOp function) {
     SmallVector<Operation *> ops;
     for (Operation &op : function.getOps())

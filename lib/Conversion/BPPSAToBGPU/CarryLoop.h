@@ -23,12 +23,10 @@ public:
   /// Returns nullopt if `op`, in `kernel`, is a different loop.
   static std::optional<CarryLoop> match(bgpu::KernelOp kernel, mlir::scf::ForOp op);
 
-  /// Replaces the loop.
   void convert();
 
 private:
   CarryLoop(bgpu::KernelOp kernel, mlir::scf::ForOp op, ApplyTransitionOp apply);
-  /// Returns cotangent `index` in device memory.
   Place getCotangent(mlir::OpBuilder &builder, mlir::Value index) const;
   /// Emits the product of transition `index` and `cotangent`, which is the next cotangent.
   mlir::Value emitStep(mlir::OpBuilder &builder, mlir::Value index, mlir::Value cotangent) const;

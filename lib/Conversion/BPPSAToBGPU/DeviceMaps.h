@@ -42,7 +42,6 @@ struct MapRow {
   /// Loads row `row` of a small contiguous transition at `map`, and `from`.
   static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapLayout &maps,
                      const Place &map, const Place &from, mlir::Value row);
-  /// Returns the number of values of a row: entries, factors and an optional offset.
   static int64_t countValues(const AffineMapLayout &maps) {
     return 2 * maps.getNumMatrixColumns() + (maps.hasOffset ? 1 : 0);
   }

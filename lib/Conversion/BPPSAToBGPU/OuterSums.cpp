@@ -27,7 +27,6 @@ static constexpr int64_t kTile = 16;
 static_assert(kTile * kTile == cost::kElementThreads);
 
 namespace {
-/// The position of the tile of a block in the result, and its slab.
 struct TilePosition {
   Value slabNumber, firstRow, firstColumn;
   Slab slab;

@@ -35,7 +35,6 @@ static bool takesRows(Operation *op) {
 // Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `op` is supported in a loop.
 static bool isKnown(Operation *op) {
   auto isWhole = [](MemRefType type) { return type.getRank() == 2 && !type.isDynamicDim(1); };
   return llvm::TypeSwitch<Operation *, bool>(op)
@@ -53,7 +52,6 @@ static bool isKnown(Operation *op) {
       });
 }
 
-/// Fails with a diagnostic if `loop` has unsupported operations.
 static LogicalResult verifyRows(Operation *loop) {
   bool takesAny = false;
   WalkResult result = loop->walk([&](Operation *op) {
@@ -86,7 +84,6 @@ static Value countRows(OpBuilder &builder, Operation *loop) {
                                          view.getMixedSizes()[kept.find_first()]);
 }
 
-/// Returns a thread count with one thread per element of the longest vector.
 static int64_t countThreads(Operation *loop) {
   int64_t most = 1;
   loop->walk([&](Operation *op) {
@@ -111,7 +108,6 @@ private:
   void convert(OpBuilder &builder, ApplyTransitionOp op);
   void convert(OpBuilder &builder, ComposeTransitionsOp op);
   void convert(OpBuilder &builder, memref::CopyOp op);
-  /// Evaluates `body(value)` for each element of a vector of `size` elements.
   void forEachValue(OpBuilder &builder, Location loc, int64_t size,
                     function_ref<void(OpBuilder &, Value)> body);
   Place getVector(Value array) const;

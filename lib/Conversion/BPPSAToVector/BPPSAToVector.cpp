@@ -86,7 +86,6 @@ static void dropLanes(Operation *op, OperandRange packed) {
   }
 }
 
-/// Drops the lane dimension of all packed arrays of `op`.
 static void dropLanes(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](RecurrenceOp loop) {

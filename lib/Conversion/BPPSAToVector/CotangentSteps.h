@@ -39,7 +39,6 @@ public:
   void emitFor(mlir::OpBuilder &builder,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-  /// Applies the link at one step.
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state);
 
   /// Applies the link at all steps. If all emitted values vanish with the cotangents, works in
@@ -58,10 +57,8 @@ private:
   CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
                  LaneEmitter emitter, LinkOptions link);
 
-  /// Returns the rows of an emitted value of a step.
   using EmittedRows = llvm::function_ref<Rows(size_t emitted)>;
 
-  /// Applies the link at `steps` in the order of the chain.
   void emit(mlir::OpBuilder &builder, const LaneSlab &steps, llvm::ArrayRef<mlir::Value> buffers,
             const Rows &state);
   /// Emits an i1 that is true if `state` and the cotangents injected at `steps` are zero.
@@ -81,7 +78,6 @@ private:
   /// For each state whose cotangent must not be overwritten while it is read, a buffer for the new
   /// cotangent. Empty for other states.
   llvm::SmallVector<Rows> waiting;
-  /// A scalar integer that accumulates bits of cotangents.
   mlir::Value bits;
 };
 

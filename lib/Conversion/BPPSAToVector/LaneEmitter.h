@@ -74,13 +74,11 @@ struct Rows {
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
   /// Prefetches `row` into the L2 cache if lanes hold samples.
   void prefetch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row, bool isWrite) const;
-  /// Returns the vector type of a row if lanes hold samples.
   mlir::VectorType getRowType() const;
   /// Returns true if lanes hold units, so rows have no lane dimension.
   bool isOverUnits() const;
   /// Returns `count` lanes of these rows, from `lane` on.
   Rows ofLanes(mlir::Value lane, int64_t count) const;
-  /// Returns these rows without the first `count`.
   Rows dropFront(int64_t count) const;
   /// Returns the same rows of the sample (or sample vector) at offset `sample`, if given.
   Rows ofSample(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample) const;
@@ -101,7 +99,6 @@ struct LaterRows {
 /// `setSamples` makes it compute several together.
 class LaneEmitter {
 public:
-  /// Plans `body`. Fails with a diagnostic (see BodyPlan::create).
   static llvm::FailureOr<LaneEmitter> create(mlir::Block &body, mlir::ValueRange captures,
                                              const LaneOptions &options);
 
@@ -135,7 +132,6 @@ private:
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
   void emitInsert(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::vector::InsertStridedSliceOp op, mlir::Value sample);
-  /// Emits `numRows` rows from `firstRow` on together.
   void emitRowBlock(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                     mlir::Value firstRow, int64_t numRows);
   /// Like emitRowBlock, for `tiles` of several samples. The operations after the sums are emitted
@@ -185,11 +181,9 @@ private:
                         llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
                         mlir::Value col, Accumulators &accumulators);
   bool isOverUnits() const { return options.lanes == 1; }
-  /// Returns the rows of a full tile.
   int64_t getTileRows() const { return isOverUnits() ? kTileUnits : 1; }
   /// Returns how many tiles of each sample of `unit` are computed together.
   int64_t getTilesTogether(const RowUnit &unit) const;
-  /// Returns the same if each tile has `accumulators`.
   int64_t getTilesTogether(const RowUnit &unit, int64_t accumulators) const;
   /// `count` argument rows of a later step.
   struct FetchedRows {
@@ -234,13 +228,11 @@ void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int6
 void emitForSamples(mlir::OpBuilder &builder, mlir::Location loc, int64_t samples,
                     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Emits `body(tile)` for the tiles of rows [from, to) of `rows`.
 void emitTiles(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t from,
                int64_t to, llvm::function_ref<void(mlir::OpBuilder &, const Tile &)> body);
 
 mlir::VectorType getTileType(mlir::Type bodyType, const Tile &tile);
 
-/// Loads `width` elements of `array` from `indices` along dimension `dim`.
 mlir::Value loadEntries(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                         llvm::ArrayRef<mlir::Value> indices, unsigned dim, int64_t width);
 

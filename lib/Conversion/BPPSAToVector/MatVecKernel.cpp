@@ -41,7 +41,6 @@ Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, con
   return vector::BroadcastOp::create(builder, loc, getTileType(op.getType(), tile), entry);
 }
 
-/// Returns true if a row of `value` depends on a sum of `unit`.
 static bool dependsOnSum(Value value, const BodyPlan &plan, const RowUnit &unit) {
   SmallVector<Value> worklist = {value};
   DenseSet<Value> seen;

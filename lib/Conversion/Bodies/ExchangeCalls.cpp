@@ -38,7 +38,6 @@ static void lower(dist::RankMeanOp op) {
   replaceByCall(op, "bppsa_rt_rank_mean", {getAddress(builder, loc, array), count, transposed});
 }
 
-/// Returns the size of a contiguous `array` in bytes.
 static Value getBytes(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -75,7 +74,6 @@ static Value makeDenseUntil(Operation *op, Value array) {
   return dense;
 }
 
-/// Calls the run-time function `name` to exchange `array` with `stage`.
 static void lowerExchange(Operation *op, StringRef name, Value array, int64_t stage,
                           int64_t channel) {
   Value dense = makeDenseUntil(op, array);
@@ -103,7 +101,6 @@ static LogicalResult lower(dist::StageReceiveOp op) {
   return success();
 }
 
-/// Calls the run-time function `name` to exchange a state, which is in `array`.
 template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef name, Value array) {
   if (!cast<MemRefType>(array.getType()).getLayout().isIdentity())
     return op.emitOpError() << "needs a dense destination, found " << array.getType();

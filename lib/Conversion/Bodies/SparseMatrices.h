@@ -34,7 +34,6 @@ struct MatrixReader {
   int64_t cols;
 
   bool isPerSample() const { return mlir::cast<mlir::MemRefType>(values.getType()).getRank() == 2; }
-  /// Returns the first entry of `row`.
   mlir::Value getStart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
   /// Returns the column of `entry`; its row begins with entry `start`.
   mlir::Value getColumn(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value entry,
@@ -44,7 +43,6 @@ struct MatrixReader {
                    const SampleBlock &block) const;
 };
 
-/// Loads element `at` of `indices` as an index.
 mlir::Value loadIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value indices,
                       mlir::Value at);
 

@@ -19,7 +19,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if grid and block are one-dimensional.
 static bool isFlat(gpu::LaunchFuncOp op) {
   gpu::KernelDim3 grid = op.getGridSizeOperandValues(), block = op.getBlockSizeOperandValues();
   return llvm::all_of(ArrayRef<Value>{grid.y, grid.z, block.y, block.z},

@@ -38,7 +38,6 @@ static constexpr StringLiteral kParallelFor = "bppsa_rt_parallel_for";
 // Nested loops
 //===----------------------------------------------------------------------===//
 
-/// Converts `loop` to nested sequential loops.
 static void makeSequential(scf::ParallelOp loop) {
   OpBuilder builder(loop);
   scf::LoopNest nest = scf::buildLoopNest(builder, loop.getLoc(), loop.getLowerBound(),
@@ -80,7 +79,6 @@ public:
   void read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const;
 
 private:
-  /// Returns the address of field `number`.
   Value getField(OpBuilder &builder, Location loc, Value address, int32_t number) const {
     return LLVM::GEPOp::create(builder, loc, address.getType(), type, address,
                                ArrayRef<LLVM::GEPArg>{0, number});
@@ -139,7 +137,6 @@ static void hoistBuffers(Region &body, func::FuncOp function) {
     buffer->moveBefore(&function.front(), function.front().begin());
 }
 
-/// Returns the trip count of each dimension.
 static SmallVector<Value> getTripCounts(OpBuilder &builder, scf::ParallelOp loop) {
   Location loc = loop.getLoc();
   SmallVector<Value> counts;
@@ -186,7 +183,6 @@ static void fillFunction(func::FuncOp function, scf::ParallelOp loop, ArrayRef<V
   hoistBuffers(range.getRegion(), function);
 }
 
-/// Replaces `loop` by a call of the run time.
 static void convertLoop(scf::ParallelOp loop, SymbolTable &symbols,
                         const LLVMTypeConverter &converter, func::FuncOp runtime) {
   OpBuilder builder(loop);

@@ -48,7 +48,6 @@ private:
   /// Returns the number of samples. If the state comes from an earlier step, reuses its value so
   /// that all steps of a chain share it.
   OpFoldResult getBatch(RecurrenceOp loop);
-  /// Expands `[B, N]` to `[1, B, N]`.
   Value addStep(Location loc, Value state, OpFoldResult batch);
   void replaceTrajectory(Value trajectory, Value before, Value after, OpFoldResult batch);
 

@@ -46,7 +46,6 @@ public:
   /// Creates the loop for blocks with `mapping`. Fails with a diagnostic if they cannot run it.
   static llvm::FailureOr<CooperativeLoop> create(const LoopBody &loop, GPUMappingAttr mapping);
 
-  /// Emits the kernels of the loop.
   void emit(mlir::OpBuilder &builder, const LoopArrays &loop);
 
 private:
@@ -135,7 +134,6 @@ private:
   mlir::Location loc;
   size_t firstState, numStates;
   int64_t rowsOfWarp, numRows = 1, maxSums = 1, rowsOfVectors = 0;
-  /// Matrix entries per lane.
   int64_t numEntries = 0;
   /// The offset of each value that all blocks read in the array `[2, sample, row]` of exchanged
   /// values. Zeros follow the last row of a value.

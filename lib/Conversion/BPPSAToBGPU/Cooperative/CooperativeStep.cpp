@@ -71,7 +71,6 @@ Value CooperativeLoop::hasSample(OpBuilder &builder, ValueRange at) const {
   return arith::AndIOp::create(builder, loc, isOfGroup, exists);
 }
 
-/// Returns the location of one sample in `place`, which contains all samples.
 static Place ofSample(Place place, Value sample) {
   place.prefix.push_back(sample);
   return place;

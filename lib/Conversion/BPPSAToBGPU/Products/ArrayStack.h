@@ -36,7 +36,6 @@ public:
 private:
   llvm::SmallVector<mlir::Value> arrays;
   int64_t dim = 0, size = 0;
-  /// A type to which all arrays can be cast.
   mlir::MemRefType type;
 };
 

@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Warps along each side of a block tile.
 static constexpr int64_t kWarpsOfSide = 2;
 
 /// The shape of fragment tiles: warps along rows and columns, groups of a warp, and threads of a

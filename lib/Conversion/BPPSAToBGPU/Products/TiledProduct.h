@@ -28,7 +28,6 @@ enum class FactorRows { OfDepth, OfSide };
 /// is its rows; the side of the right factor is its columns.
 class TiledProduct {
 public:
-  /// The result has `rows` rows, which may be dynamic, and `columns` columns.
   TiledProduct(mlir::Location loc, TensorPrecision precision, int64_t rows, int64_t columns,
                FactorRows left, FactorRows right);
 
@@ -49,7 +48,6 @@ public:
   llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::ValueRange leftArrays,
                                           mlir::ValueRange rightArrays, mlir::Value first,
                                           mlir::Value last, mlir::ValueRange sums);
-  /// Stores a sum of a row at a given column.
   using StoreInRow = std::function<void(mlir::OpBuilder &, mlir::Value column, mlir::Value sum)>;
   /// Stores the sums with row below `rows` and column below `columns` using the function that
   /// `getStore(row)` returns.
@@ -73,7 +71,6 @@ private:
 
     int64_t getNumRows() const { return rows == FactorRows::OfDepth ? kDepth : side; }
     int64_t getRowSize() const { return rows == FactorRows::OfDepth ? side : kDepth; }
-    /// Returns the number of threads that copy a row.
     int64_t getNumParts() const { return kThreads / getNumRows(); }
     /// Stacks arrays along the side, which is the first or last dimension.
     ArrayStack stack(mlir::ValueRange stacked) const;

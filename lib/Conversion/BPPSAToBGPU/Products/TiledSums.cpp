@@ -20,7 +20,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Stacks the results of sums with the same right factor along their rows.
 static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
   SmallVector<Value> destinations;
   for (OuterSumOp op : ops)
@@ -28,7 +27,6 @@ static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
   return ArrayStack(destinations, 0);
 }
 
-/// Emits the outer products of each slab.
 static void multiplySlabs(OpBuilder &builder, ArrayRef<OuterSumOp> ops, const Slabs &slabs,
                           Value parts) {
   OuterSumOp first = ops[0];

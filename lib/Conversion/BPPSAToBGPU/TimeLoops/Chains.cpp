@@ -13,7 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Loads the row of `sample` from the seed of each state.
 static SmallVector<Value> loadSeeds(OpBuilder &builder, Location loc, const LinkLoop &links,
                                     ValueRange seeds, Value sample) {
   return links.makeCotangents(builder, [&](OpBuilder &inThread, size_t state, Value row) {
@@ -21,7 +20,6 @@ static SmallVector<Value> loadSeeds(OpBuilder &builder, Location loc, const Link
   });
 }
 
-/// Stores `cotangents` to the rows of `sample` in `arrays`.
 static void storeCotangents(OpBuilder &builder, Location loc, const LinkLoop &links,
                             ValueRange cotangents, ValueRange arrays, Value sample) {
   for (auto [cotangent, array] : llvm::zip_equal(cotangents, arrays)) {
@@ -80,7 +78,6 @@ private:
   Location loc;
   StepWindow window;
   SmallVector<Value> saved, injected, factors;
-  /// Destinations of cotangents and sums are views.
   SmallVector<Value> destinations;
 };
 } // namespace

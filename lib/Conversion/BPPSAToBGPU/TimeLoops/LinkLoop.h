@@ -34,7 +34,6 @@ public:
   /// Loads the values that all steps need. Clears `flatSums` and adds the flat sums of this block
   /// to it; the vector contains all sums one after the other in column-major order.
   void begin(mlir::OpBuilder &builder, mlir::Value flatSums = nullptr);
-  /// Creates a tile of `value(state, row)` for each state.
   using RowOfState =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, size_t state, mlir::Value row)>;
   llvm::SmallVector<mlir::Value> makeCotangents(mlir::OpBuilder &builder, RowOfState value) const;
@@ -47,7 +46,6 @@ public:
   struct Run {
     mlir::Value sample, first, last;
   };
-  /// Runs the links from `cotangents`, a tile per state, and returns the resulting cotangents.
   llvm::SmallVector<mlir::Value> run(mlir::OpBuilder &builder, const Run &run,
                                      mlir::ValueRange cotangents);
 

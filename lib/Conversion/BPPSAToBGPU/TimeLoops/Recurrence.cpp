@@ -106,7 +106,6 @@ void RecurrenceKernel::emitSteps(OpBuilder &builder, Value sample) {
   scf::ForOp::create(builder, loc, zero, numSteps, one, carried, emitOne);
 }
 
-/// Loads the initial states and stores them to the trajectories.
 SmallVector<Value> RecurrenceKernel::emitStart(OpBuilder &builder, Value sample) {
   Value start = op.getReverse() ? numSteps : getIndex(builder, loc, 0);
   SmallVector<Value> states;

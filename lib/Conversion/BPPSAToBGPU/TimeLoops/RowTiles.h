@@ -43,7 +43,6 @@ protected:
   /// Creates tiles of the captured vectors before the first step. `inKernel` are the arrays of all
   /// captures.
   void loadCaptures(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inKernel);
-  /// Returns the array of a captured matrix.
   mlir::Value getArray(mlir::Value capture) const;
   /// Returns the tile of a value of the current step.
   mlir::Value getTile(mlir::OpBuilder &builder, mlir::Value value);

@@ -17,7 +17,6 @@ SmallVector<Value> StepOutputs::begin(OpBuilder &builder, Value ownSample, Value
   views.clear();
   strides.clear();
   SmallVector<Value> carried;
-  // The carried index for each vector length.
   DenseMap<int64_t, size_t> known;
   for (auto [number, array] : llvm::enumerate(arrays)) {
     auto type = cast<MemRefType>(array.getType());

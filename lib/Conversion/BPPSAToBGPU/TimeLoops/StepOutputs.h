@@ -27,7 +27,6 @@ public:
   /// if `reverse`. Returns the values that the loop carries.
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, mlir::Value sample,
                                        mlir::Value first, mlir::Value count, bool reverse);
-  /// Returns the location of `step` in each array.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value step,
                                      mlir::ValueRange carried) const;
   /// Returns the carried values after `position` of the loop.

@@ -30,7 +30,6 @@ public:
   /// Begins a time loop over `numSamples` samples. `arrays` maps the sources to their values in the
   /// kernel.
   void begin(mlir::OpBuilder &builder, const KernelArrays &arrays, mlir::Value numSamples);
-  /// Returns the vector of `step` and `sample` in each source.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value step,
                                      mlir::Value sample) const;
 

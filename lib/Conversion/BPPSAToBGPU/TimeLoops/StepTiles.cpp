@@ -237,7 +237,6 @@ std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &u
 
 Value StepTiles::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,
                                 int64_t rows) {
-  // The matrix entries and read-ahead vector elements of each thread.
   SmallVector<Value> ofParts;
   SmallVector<Place> places;
   for (MatVecOp product : sum.products) {

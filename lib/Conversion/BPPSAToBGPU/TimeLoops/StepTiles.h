@@ -30,16 +30,13 @@ public:
   /// The number of threads of a block, and of threads that share a row.
   int64_t getNumThreads() const { return numThreads; }
   int64_t getNumParts() const { return parts; }
-  /// Reserves `count` registers per thread for other values.
   void reserveRegisters(int64_t count) { numReserved = count; }
 
   /// Creates tiles of the captures before the first step. `captures` are their arrays in the
   /// kernel.
   void begin(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange captures);
-  /// Loads `array[row]` for each of `rows` rows.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Place &array,
                    int64_t rows) const;
-  /// Stores a tile to `array[row]`.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tile,
              const Place &array) const;
 

@@ -25,20 +25,16 @@ public:
   SumTiles(const CotangentLoop &loop, mlir::Block &link, int64_t parts);
 
   bool isEmpty() const { return sums.empty(); }
-  /// Returns the registers per thread for all sums.
   int64_t countRegisters() const;
-  /// Returns the elements of all sums in memory.
   int64_t countElements() const;
 
   /// Places the sums of a block in `memory`, one after the other in column-major order, and clears
   /// them. Returns tiles of zeros for the start of the loop.
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value memory);
-  /// Begins a step whose factors are at `ofStep`.
   void beginStep(llvm::ArrayRef<Place> ofStep);
   /// Reads the factors ahead if they have at most `capacity` elements.
   void readFactors(mlir::OpBuilder &builder, const StepTiles &steps, int64_t capacity);
-  /// Adds `term`, the tile that the step yields for sum `number`, to `running`.
   mlir::Value add(mlir::OpBuilder &builder, const StepTiles &steps, size_t number,
                   mlir::Value running, mlir::Value term);
   /// Returns true if adding a term has to wait for a factor.
@@ -46,7 +42,6 @@ public:
   /// After every few hundred positions, adds the sums to memory and restarts them from zero.
   llvm::SmallVector<mlir::Value> empty(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value position, mlir::ValueRange running);
-  /// Adds the sums to memory.
   void store(mlir::OpBuilder &builder, mlir::ValueRange running) const;
 
 private:
@@ -57,9 +52,7 @@ private:
     int64_t countElements() const { return rows * columns; }
   };
   BlockCyclicLayout getLayout(const Sum &sum) const { return {sum.columns, parts}; }
-  /// Returns the type of the part of a sum that a thread holds.
   mlir::Type getElementType(const Sum &sum) const;
-  /// Creates tiles whose elements are all `number`.
   llvm::SmallVector<mlir::Value>
   makeTiles(mlir::OpBuilder &builder, const StepTiles &steps,
             llvm::function_ref<mlir::Value(mlir::OpBuilder &)> number) const;

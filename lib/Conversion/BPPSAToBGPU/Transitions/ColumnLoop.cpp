@@ -191,7 +191,6 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
 // Matrices
 //===----------------------------------------------------------------------===//
 
-/// Allocates a shared array for `numVectors` vectors of `rows` rows.
 Value ColumnLoop::allocate(OpBuilder &builder, int64_t numVectors, int64_t rows, Type vector) {
   int64_t stride = llvm::alignTo(rows, std::max(parts, kLoadedTogether));
   return memref::AllocOp::create(

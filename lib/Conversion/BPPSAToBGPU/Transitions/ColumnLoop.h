@@ -44,7 +44,6 @@ public:
   /// Returns row `row`, counted through all states, of column `number`.
   using RowOfColumn =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value number, mlir::Value row)>;
-  /// Creates a tile of vectors with the rows of each thread.
   mlir::Value makeRows(mlir::OpBuilder &builder, RowOfColumn value);
   /// Applies the links of a run to `rows` of columns, which are counted through all `runs`.
   mlir::Value run(mlir::OpBuilder &builder, const ColumnRuns &runs, mlir::Value rows);
@@ -87,7 +86,6 @@ private:
   /// The distribution of the rows of a vector over the threads of a column.
   BlockCyclicLayout layout(int64_t numRows) const { return BlockCyclicLayout(numRows, parts); }
 
-  /// Evaluates `body` in each thread for its elements of `tiles`.
   llvm::SmallVector<mlir::Value> forEachThread(mlir::OpBuilder &builder, mlir::ValueRange tiles,
                                                mlir::TypeRange elements, ThreadBody body);
   mlir::Value getPosition(mlir::OpBuilder &builder) const;
@@ -116,7 +114,6 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Owns the link without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   llvm::SmallVector<LinkFactor> factors;
   /// The threads per column, and whether they hold their matrix rows in registers.

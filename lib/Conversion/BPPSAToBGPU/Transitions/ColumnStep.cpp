@@ -85,7 +85,6 @@ void ColumnLoop::findHandedOn() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Returns the rows after a link.
 Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value column) {
   llvm::MapVector<Value, Value> tiles;
   for (const StepPart &ofStep : step) {
@@ -122,7 +121,6 @@ Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value c
   llvm_unreachable("a step has a last part");
 }
 
-/// Returns the type of the rows of `value` that a thread holds.
 Type ColumnLoop::getRowsType(Value value) const {
   return VectorType::get(layout(getNumRows(value)).getNumSlots(), getElementTypeOrSelf(value));
 }
@@ -231,7 +229,6 @@ ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
   return sums;
 }
 
-/// Returns element `column` of a multiplied vector.
 Value ColumnLoop::loadElementOf(OpBuilder &builder, Value vector, int64_t column,
                                 const RowsOfValues &rows) {
   if (parts == 1)

@@ -225,7 +225,6 @@ void ColumnTileLoop::share(OpBuilder &builder, Value value) {
   });
 }
 
-/// Reads element (row, column) of the operand of a slice.
 Value ColumnTileLoop::readElement(OpBuilder &builder, Value value, Value row, Value column) {
   if (!plan.isColumnTile(value))
     return emitRowAnew(builder, value, row);

@@ -44,7 +44,6 @@ public:
   struct Entry {
     mlir::Value row, column;
   };
-  /// Creates the fragments of all states with the entries `value(entry)`.
   Fragments makeColumns(mlir::OpBuilder &builder,
                         llvm::function_ref<mlir::Value(mlir::OpBuilder &, const Entry &)> value);
   /// Positions [first, last) of a sample.
@@ -53,7 +52,6 @@ public:
   };
   /// Applies the links of a run to `columns`, which are independent.
   Fragments run(mlir::OpBuilder &builder, const Run &run, mlir::ValueRange columns);
-  /// Calls `store(entry, value)` for each entry.
   using StoreEntry = llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value value)>;
   void forEachEntry(mlir::OpBuilder &builder, mlir::ValueRange columns, StoreEntry store);
 
@@ -69,7 +67,6 @@ private:
   mlir::Value getCapture(mlir::Value argument) const;
   void allocateShared(mlir::OpBuilder &builder);
 
-  /// Evaluates `body` in each thread for its elements of `tiles`.
   llvm::SmallVector<mlir::Value> forEachThread(mlir::OpBuilder &builder, mlir::ValueRange tiles,
                                                mlir::TypeRange elements, ThreadBody body);
   /// Creates the fragments of a value of `rows` rows with the entries `body(entry)`. `operands` are
@@ -120,7 +117,6 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Owns the link without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   ColumnTilePlan plan;
   StepSources sources;

@@ -18,7 +18,6 @@ struct ColumnRuns {
   mlir::Value numRuns, length;
   /// Returns the sample of a run and the position of its first link.
   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::OpBuilder &, mlir::Value run)> at;
-  /// Returns the step at a position.
   llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value position)> stepAt;
 };
 

@@ -17,7 +17,6 @@ void DeviceMaps::store(OpBuilder &builder, Location loc, Value value, Value samp
   Place{memref, {map, sample, column}}.store(builder, loc, value, row);
 }
 
-/// Moves a created loop to `loop`; fails if its creation failed.
 template <typename LoopTy>
 static LogicalResult keep(FailureOr<LoopTy> created, std::optional<LoopTy> &loop) {
   if (succeeded(created))
@@ -85,7 +84,6 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
   return {digits[0], digits[1], digits[2]};
 }
 
-/// Emits a block for each sample, run and column.
 void TransitionLoops::emitByBlocks(OpBuilder &builder, LinkLoop &links, const Runs &runs,
                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
@@ -112,7 +110,6 @@ void TransitionLoops::emitByBlocks(OpBuilder &builder, LinkLoop &links, const Ru
   });
 }
 
-/// Emits the threads of a column for each sample, run and column.
 void TransitionLoops::emitByThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                                     const Columns &columns) {
   Location loc = loop.op->getLoc();
@@ -145,7 +142,6 @@ void TransitionLoops::emitByThreads(OpBuilder &builder, ColumnLoop &steps, const
   steps.emitKernel(builder, countLoops(builder, runs, columns.count), emitBlock);
 }
 
-/// Emits a block for each sample, run and column tile.
 void TransitionLoops::emitByColumnTiles(OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                                         const Columns &columns) {
   Location loc = loop.op->getLoc();

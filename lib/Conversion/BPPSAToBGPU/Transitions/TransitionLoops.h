@@ -57,7 +57,6 @@ private:
   };
 
   explicit TransitionLoops(const CotangentLoop &loop) : loop(loop) {}
-  /// Returns the number of loops if each run has `ofRun` of them.
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;

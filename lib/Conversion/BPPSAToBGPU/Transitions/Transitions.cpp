@@ -30,9 +30,7 @@ public:
   LogicalResult convert();
 
 private:
-  /// Returns the loop over the whole sequences.
   CotangentLoop getLoop() const;
-  /// Returns the run of iteration `iteration`.
   TransitionLoops::Run getRun(OpBuilder &builder, Value iteration);
 
   scf::ForallOp parallel;

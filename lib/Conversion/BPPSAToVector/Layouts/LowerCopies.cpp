@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if `op` copies from or to a subview.
 static bool copiesParts(memref::CopyOp op) {
   auto isRanked = [](Value array) { return isa<MemRefType>(array.getType()); };
   auto isPart = [](Value array) {

@@ -13,7 +13,6 @@ using namespace bppsa;
 
 /// Partial sums per row, which break the dependence between additions.
 static constexpr int64_t kNumSums = 4;
-/// Emits the sum of the products of entries `[first, last)` in `kNumSums` partial sums.
 static Value emitRowSum(OpBuilder &builder, Location loc, const MatrixReader &matrix,
                         Value cotangent, Value first, Value last, const SampleBlock &block) {
   Type elementType = cast<MemRefType>(cotangent.getType()).getElementType();

@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The state shared by all rows of a product.
 struct ProductRows {
   MatrixReader first, second, result;
   /// `[16 * columns]`: the sums of a row, with the samples of a block contiguous for each column.
@@ -28,7 +27,6 @@ struct ProductRows {
 private:
   Value loadSum(OpBuilder &builder, Location loc, Value column, int64_t width) const;
   void storeSum(OpBuilder &builder, Location loc, Value sum, Value column, int64_t width) const;
-  /// Calls `body(entry, column)` for the entries of a row of a matrix.
   static void forEachEntry(OpBuilder &builder, Location loc, const MatrixReader &matrix, Value row,
                            function_ref<void(OpBuilder &, Value, Value)> body);
 };

@@ -39,7 +39,6 @@ static Value emitRangeSum(OpBuilder &builder, jacobian::SparseOuterSumOp op, Val
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
 }
 
-/// Calls `emit(i)` for i in [0, count), in parallel tasks.
 static void emitStores(OpBuilder &builder, Location loc, int64_t count,
                        function_ref<void(OpBuilder &, Value)> emit) {
   emitRowTasks(
@@ -48,7 +47,6 @@ static void emitStores(OpBuilder &builder, Location loc, int64_t count,
       });
 }
 
-/// Clears `array`, `[N]`.
 static void emitClear(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));

@@ -85,14 +85,12 @@ static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &ar
 // Slabs
 //===----------------------------------------------------------------------===//
 
-/// Row `first` + `offset` of an operand.
 struct OuterSlabSums::OperandRows {
   const SlabArray &array;
   Value first;
   int64_t offset;
   /// The contiguous copies of rows, or null, and the index of row `first` in them.
   Value copies, copy;
-  /// True if the rows are not copied yet.
   bool isFirst;
 };
 
@@ -251,7 +249,6 @@ static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocki
   return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
 }
 
-/// Computes `tile` of the result in `sums`.
 static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &tile,
                            const OuterSlabSums &slabSums, Value sums) {
   Location loc = op.getLoc();

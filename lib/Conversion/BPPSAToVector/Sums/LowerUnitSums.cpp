@@ -40,7 +40,6 @@ public:
 
 private:
   void emitCopyLeft(OpBuilder &builder, const LaneSlab &slab, Value part) const;
-  /// Adds a slab to the part that begins at row `part`.
   void emitSlab(OpBuilder &builder, const LaneSlab &slab, Value part) const;
   void emitProducts(OpBuilder &builder, const LaneSlab &slab, Value part, Value row, int64_t rows,
                     Value col, int64_t cols) const;
@@ -50,7 +49,6 @@ private:
   OuterOperands operands;
   UnitBlocking blocking;
   int64_t numRows;
-  /// The first row of the task.
   Value first;
   /// The running sums, `[row, column]`.
   Value sums;

@@ -62,10 +62,8 @@ public:
   OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
                 OuterBlocking blocking, int64_t maxCols);
 
-  /// Adds the products of `tile` in `slab` to `sums`.
   void emit(mlir::OpBuilder &builder, const LaneSlab &slab, const OuterTile &tile,
             const Rows &sums) const;
-  /// Adds the products of all rows and columns in `slab` to `sums`.
   void emitAll(mlir::OpBuilder &builder, const LaneSlab &slab, const Rows &sums) const;
 
 private:
@@ -73,7 +71,6 @@ private:
   struct ProductBlock;
   void emitProducts(mlir::OpBuilder &builder, const LaneSlab &slab, const ProductBlock &block,
                     const Rows &sums) const;
-  /// Adds the products of all parts of the lanes of `block`.
   void emitParts(mlir::OpBuilder &builder, const LaneSlab &slab, ProductBlock block,
                  const Rows &sums) const;
   /// Loads a row, or the part of it that begins at `lane`.
@@ -97,11 +94,9 @@ void emitSlabSums(mlir::OpBuilder &builder, mlir::Location loc, const LaneSlab &
                                                                     mlir::ValueRange)>
                       emitStep);
 
-/// Returns the tiles of `count` rows of `rows` from `first` on.
 llvm::SmallVector<Tile> getTiles(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows,
                                  mlir::Value first, int64_t count);
 
-/// Adds the rows of all steps of `slab` to `sums`.
 void emitStepSlab(mlir::OpBuilder &builder, mlir::Location loc, const SlabArray &sequence,
                   const LaneSlab &slab, const Rows &sums, const LaneOptions &options);
 

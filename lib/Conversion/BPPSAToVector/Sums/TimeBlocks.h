@@ -25,7 +25,6 @@ llvm::SmallVector<mlir::Operation *> findSumsOf(ChainOp chain);
 /// independent of the number of threads and the size of blocks.
 class TimeBlocks {
 public:
-  /// Allocates the running sums of `sums` at the insertion point.
   TimeBlocks(mlir::OpBuilder &builder, const CotangentLoop &loop,
              llvm::ArrayRef<mlir::Operation *> sums, const LaneOptions &options);
 
@@ -44,7 +43,6 @@ private:
     bool isOuter() const;
     /// True if the running sums are local to the chain, false if they continue from chain to chain.
     bool isOwned() const { return !mlir::isa<AddToSumsOp>(op); }
-    /// Returns the shape for one batch block.
     llvm::ArrayRef<int64_t> getShape() const {
       return mlir::cast<mlir::MemRefType>(sums.getType()).getShape().drop_front();
     }
@@ -53,9 +51,7 @@ private:
   void allocateBuffers(mlir::OpBuilder &builder);
   /// Returns the steps of `slab` of an operand of a sum.
   SlabArray getSteps(mlir::OpBuilder &builder, const LaneSlab &slab, mlir::Value operand) const;
-  /// Clears the running sums of batch block `block`.
   void emitStart(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
-  /// Adds the steps of `slab` to the running sums.
   void emitSlab(mlir::OpBuilder &builder, const LaneSlab &slab, const RunningSum &sum) const;
   /// Returns true if steps after a zero cotangent add nothing to any sum, and their emitted values
   /// are zero or not stored.

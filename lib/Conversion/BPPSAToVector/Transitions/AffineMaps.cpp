@@ -14,7 +14,6 @@ using namespace bppsa;
 /// step, they stay in the L1 cache.
 static constexpr int64_t kColumnGroupBytes = 16384;
 
-/// Rows of A that a composition processes together.
 static constexpr int64_t kComposeRows = 4;
 
 Rows AffineMapRows::getColumn(Value column) const {

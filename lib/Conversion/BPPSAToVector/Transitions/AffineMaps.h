@@ -32,7 +32,6 @@ struct AffineMapRows : AffineMapLayout {
   Rows getOffset(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// Computes transitions by applying the links.
 class AffineMapBuilder {
 public:
   static llvm::FailureOr<AffineMapBuilder> create(const CotangentLoop &loop,
@@ -56,11 +55,9 @@ private:
 
   CotangentLoop loop;
   CotangentSteps linear;
-  /// Steps with injected cotangents, if any.
   std::optional<CotangentSteps> injected;
 };
 
-/// Copies all columns of `from` to `to`.
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &from,
               const AffineMapRows &to);
 

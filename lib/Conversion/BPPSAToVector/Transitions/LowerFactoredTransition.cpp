@@ -38,7 +38,6 @@ private:
     VectorType type = map.getColumn(block).getRowType();
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   }
-  /// Calls `body` for each element of a state.
   void emitForState(OpBuilder &builder, int64_t state,
                     function_ref<void(OpBuilder &, Value)> body) {
     emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, op.getStates()[state]),

@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the transition of batch block `block` in `array`.
 static AffineMapRows getTransition(Value array, Value block, bool isDiagonal) {
   ArrayRef<int64_t> shape = cast<MemRefType>(array.getType()).getShape();
   bool hasOffset = shape[1] > (isDiagonal ? 1 : shape[2]);

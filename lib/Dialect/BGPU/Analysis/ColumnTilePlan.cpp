@@ -62,7 +62,6 @@ bool ColumnTilePlan::addOp(Operation &op) {
   return true;
 }
 
-/// Returns true if `argument` is a matrix or a floating-point vector.
 static bool isSupportedArgument(BlockArgument argument) {
   return cast<VectorType>(argument.getType()).getRank() == 2 || isVectorOf(argument, false);
 }

@@ -152,7 +152,6 @@ LogicalResult KernelOp::verifyRegions() {
 // Operations on tiles
 //===----------------------------------------------------------------------===//
 
-/// Returns `tile` with `rows` rows.
 static RankedTensorType withRows(ShapedType tile, int64_t rows) {
   SmallVector<int64_t> shape(tile.getShape());
   shape[0] = rows;

@@ -88,7 +88,6 @@ static std::optional<Access::Slot> parseSlot(Value number) {
                 : Access::Slot{bits.getLhs(), 0, *mask + 1};
 }
 
-/// Returns the slot of its array that a view selects; nullopt if unknown.
 static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   bool isOne = view.getType().getRank() + 1 == view.getSourceType().getRank() &&
                view.getDroppedDims().test(0);
@@ -177,7 +176,6 @@ static Access getSums(AccumulateOp op) {
 }
 
 namespace {
-/// Collects the accesses of an operation in a kernel.
 class AccessCollector {
 public:
   explicit AccessCollector(Operation *op);

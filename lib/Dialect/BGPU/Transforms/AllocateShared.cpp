@@ -44,7 +44,6 @@ struct AllocateShared : public bppsa::bgpu::impl::AllocateSharedBase<AllocateSha
 private:
   void lower(ReduceOp op);
   LogicalResult lower(ShareOp op);
-  /// Allocates a shared array of `shape` for `op`.
   Value allocate(Operation *op, ArrayRef<int64_t> shape, Type element);
 };
 } // namespace
@@ -120,7 +119,6 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, BlockArgument carried, Valu
   return own;
 }
 
-/// Returns the argument of `loop` that `op` shares, if any.
 static BlockArgument getCarried(ShareOp op, scf::ForOp loop) {
   auto argument = dyn_cast<BlockArgument>(op.getTile());
   return loop && argument && argument.getOwner() == loop.getBody() ? argument : BlockArgument();

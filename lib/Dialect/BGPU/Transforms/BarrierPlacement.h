@@ -22,7 +22,6 @@ public:
   /// diagnostic, depending on the mode. Also fails with a diagnostic if the accesses of an
   /// operation are unknown.
   llvm::LogicalResult visitBlock(mlir::Block &block);
-  /// The number of inserted block barriers and warp barriers.
   int64_t getNumBarriers() const { return numBarriers; }
   int64_t getNumWarpBarriers() const { return numWarpBarriers; }
 

@@ -36,7 +36,6 @@ using namespace bppsa;
 using namespace bppsa::bgpu;
 
 namespace {
-/// The copies of the vectors that one loop fetches.
 class LoopCopies {
 public:
   LoopCopies(scf::ForOp loop, SmallVector<FetchOp> ofLoop)
@@ -58,7 +57,6 @@ private:
   /// Wraps the loop in an scf.if that is taken if it has at least one iteration.
   void guardLoop();
   void requestFirst(OpBuilder &builder);
-  /// Requests the vectors of iteration `position`.
   void request(OpBuilder &builder, Value position);
   void copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration);
   /// Offsets of the `width` elements that a thread copies: `to` in its slot, and `from` in an array
@@ -70,9 +68,7 @@ private:
   Copy locate(OpBuilder &builder, Value number, int64_t begin, int64_t rows, int64_t width,
               Value first) const;
   void requestInLoop();
-  /// Waits for the vectors of iteration `position`.
   void wait(OpBuilder &builder, Value position);
-  /// Returns the ring slots with the vectors of iteration `position`.
   SmallVector<Value> viewSlots(OpBuilder &builder, Value position);
   /// Clones `value` of the loop body for the iteration to which `mapping` maps the induction
   /// variable.

@@ -14,7 +14,6 @@ namespace {
 /// extracts from one tensor.
 class BodySlopes {
 public:
-  /// `isSampled` returns true for tensors and arguments that depend on samples.
   BodySlopes(Block &body, Value target, llvm::function_ref<bool(Value)> isSampled)
       : target(target), isSampledInput(isSampled) {
     slopes[target] = Slope::One;

@@ -23,7 +23,6 @@ static SmallVector<Value> getTensorsRead(Operation &op, const SampleAxes &axes) 
   return getReadValues(&op, [&](Value value) { return axes.contains(value); });
 }
 
-/// Adds the sample dimensions of the results of `op`, which reads `read`, to `axes`.
 static void addAxes(Operation &op, ArrayRef<Value> read, SampleAxes &axes, StructureReport report) {
   if (llvm::none_of(read, [&](Value operand) { return axes.contains(operand); }))
     return;
@@ -64,7 +63,6 @@ static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes
                                jacobian::OperandJacobiansAttr::getOf(op.getContext(), jacobians));
 }
 
-/// Returns the sample dimensions of the arguments of `function`.
 static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes;
   auto getNamedAxis = [&](BlockArgument argument) {

@@ -105,7 +105,6 @@ static int64_t countBlocks(const Relation &relation) {
   return count;
 }
 
-/// Returns the structure of a matrix with the given pattern.
 static jacobian::StructureAttr getStructure(MLIRContext *context, const SparsityPattern &pattern,
                                             const Relation &relation) {
   if (pattern.isIdentity() && relation.slope == Slope::One)

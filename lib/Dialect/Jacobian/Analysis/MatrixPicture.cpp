@@ -14,7 +14,6 @@ struct MatrixStructure::Picture {
   int64_t rows, cols, height, width;
   std::vector<int64_t> counts;
 
-  /// Returns the cell that contains a row or column.
   int64_t getCellOfRow(int64_t row) const { return row * height / rows; }
   int64_t getCellOfCol(int64_t col) const { return col * width / cols; }
   /// Returns the first row or column of a cell, or the end for the cell after the last.

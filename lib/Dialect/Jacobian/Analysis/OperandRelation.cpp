@@ -14,7 +14,6 @@ ArrayAccess bppsa::makeAccess(AffineMap map, Value array) {
   return {map, SmallVector<int64_t>(type.getShape())};
 }
 
-/// Creates a relation with one nest that iterates over `extents`.
 static Relation makeRelation(ArrayRef<int64_t> extents, AffineMap operandMap, Value operand,
                              AffineMap resultMap, Value result, Slope slope = Slope::One) {
   Relation relation;

@@ -34,7 +34,6 @@ struct Relation {
   llvm::SmallVector<mlir::AffineMap> factors;
 };
 
-/// Returns an access to `array`, a ranked tensor.
 ArrayAccess makeAccess(mlir::AffineMap map, mlir::Value array);
 
 /// Returns the slope of `result`, a scalar of `body`, with respect to `target`. `target` is an

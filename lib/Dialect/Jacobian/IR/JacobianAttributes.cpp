@@ -119,7 +119,6 @@ StructureAttr StructureAttr::getBlocks(ArrayRef<int64_t> rowSizes, ArrayRef<int6
   return get(parts.front().getContext(), StructureKind::Blocks, 0, {}, rowSizes, colSizes, parts);
 }
 
-/// Lists the names of all structures for a diagnostic.
 static std::string listStructures() {
   std::string names;
   unsigned last = getMaxEnumValForStructureKind();
@@ -141,7 +140,6 @@ static ParseResult parseParts(AsmParser &parser, SmallVectorImpl<StructureAttr> 
   return success();
 }
 
-/// Parses the sizes and blocks of a grid after the opening parenthesis.
 static StructureAttr parseBlocks(AsmParser &parser, SMLoc loc) {
   SmallVector<int64_t> sizes[2];
   SmallVector<StructureAttr> parts;

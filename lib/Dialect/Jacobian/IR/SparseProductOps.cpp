@@ -33,7 +33,6 @@ static LogicalResult verifyIndices(Operation *op, StringRef what, Value indices,
   return success();
 }
 
-/// Checks one matrix.
 static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
   if (!matrix.starts != !matrix.columns)
     return op->emitOpError() << matrix.name << " needs starts of rows and columns, or neither";

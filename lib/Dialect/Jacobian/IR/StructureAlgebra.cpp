@@ -26,7 +26,6 @@ static bool isPlain(StructureAttr structure) {
   return unsigned(structure.getKind()) < kNumPlainKinds;
 }
 
-/// Looks up `productTable[lhs][rhs]`.
 static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
   constexpr StructureKind Z = StructureKind::Zero, I = StructureKind::Identity,
                           D = StructureKind::Diagonal, F = StructureKind::Dense,
@@ -146,7 +145,6 @@ static StructureAttr multiplyGrids(StructureAttr lhs, StructureAttr rhs) {
   return StructureAttr::getGrid(rows, cols, parts);
 }
 
-/// Adds two grids with the same block sizes.
 static StructureAttr addGrids(StructureAttr lhs, StructureAttr rhs) {
   SmallVector<StructureAttr> parts;
   size_t width = lhs.getColSizes().size();

@@ -55,7 +55,6 @@ static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coord
 }
 
 namespace {
-/// An entry and the element of its value.
 struct SharedEntry {
   int32_t row, col, source;
 };

@@ -54,7 +54,6 @@ SparsityPattern PatternBuilder::take() { return std::move(pattern); }
 // Construction
 //===----------------------------------------------------------------------===//
 
-/// Returns a pattern in which every row has the given columns.
 static SparsityPattern repeatRow(int64_t rows, int64_t cols, ArrayRef<int32_t> row) {
   PatternBuilder builder(rows, cols);
   for (int64_t i = 0, index = 0; i < rows; ++i)
@@ -192,7 +191,6 @@ bool SparsityPattern::isIdentity() const {
   return true;
 }
 
-/// Returns the number of rows in each class.
 static std::vector<int64_t> countClasses(const SparsityPattern &pattern) {
   std::vector<int64_t> counts(pattern.getNumClasses(), 0);
   for (int32_t index : pattern.getRowClasses())

@@ -35,7 +35,6 @@ public:
       words[col / 64] |= uint64_t(1) << (col % 64);
   }
 
-  /// Inserts a set given as words.
   void insert(ArrayRef<uint64_t> other) {
     for (size_t i = 0; i < words.size(); ++i)
       words[i] |= other[i];

@@ -27,7 +27,6 @@ static jacobian::MatrixType withStructure(jacobian::MatrixType type,
 }
 
 namespace {
-/// The memory for the Jacobians of a function.
 struct JacobianMemory {
   /// Bytes of indices and shared values, and bytes of values per sample.
   int64_t sharedBytes = 0, sampleBytes = 0;

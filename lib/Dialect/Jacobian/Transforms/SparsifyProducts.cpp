@@ -35,7 +35,6 @@ struct SparseProduct {
 };
 } // namespace
 
-/// Returns true if some argument of `function` has elements that stay zero.
 static bool hasPrunedArguments(func::FuncOp function) {
   return llvm::any_of(function.getArguments(), [](Value value) { return getNonzeros(value); });
 }
@@ -56,7 +55,6 @@ static std::vector<int32_t> transposeEntries(const SparsityPattern &transposed,
   return found;
 }
 
-/// Returns true if `value` is filled with zeros.
 static bool isZero(Value value) {
   auto fill = value.getDefiningOp<linalg::FillOp>();
   Value element = fill ? fill.getInputs().front() : value;
@@ -110,7 +108,6 @@ static int64_t countMultiplyAdds(linalg::GenericOp op) {
   return count;
 }
 
-/// Replaces the operation of `product` with an application of its matrix.
 static void replace(const SparseProduct &product) {
   linalg::GenericOp op = product.op;
   OpBuilder builder(op);

@@ -29,7 +29,6 @@ public:
   /// the matrices. Returns null if no tiles fit. `stages` is the number of copy stages.
   GPUMappingAttr chooseMapping(const CotangentLoop &loop, mlir::Block &body, int64_t otherBytes,
                                int64_t stages, TensorPrecision precision) const;
-  /// Distributes tiles according to `mapping`.
   void setMapping(GPUMappingAttr mapping);
 
   /// Returns true if `value` has one element per row and column, not one per row.

@@ -27,7 +27,6 @@ namespace bppsa::bgpu {
 
 /// Returns true if every aligned group of `threads` neighbouring threads is within one warp.
 bool areInWarp(int64_t threads);
-/// Returns the type of an array in shared memory.
 mlir::MemRefType getSharedType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 /// Returns the ring slot of iteration `position` in a ring of `count` slots, a power of two.
 /// `bgpu-insert-barriers` recognises this computation to distinguish slots.

@@ -26,7 +26,6 @@ struct Layer {
 /// A link of a chain: an operation whose transposed Jacobian is not an identity. A convolution or
 /// pooling operation absorbs the padding and slices of its input.
 struct LayerLink {
-  /// The operation itself.
   Layer layer;
   /// Operations with an identity Jacobian, such as biases and reshapes, in the order in which
   /// cotangents pass through them before they reach `layer`.

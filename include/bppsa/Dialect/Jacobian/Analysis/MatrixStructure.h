@@ -36,7 +36,6 @@ public:
   int64_t getRows() const { return rows; }
   int64_t getCols() const { return cols; }
   bool isShared() const { return shared; }
-  /// Returns true if only the diagonal may be nonzero.
   bool isDiagonal() const { return structure.isDiagonal(); }
   /// Returns true if every entry may be nonzero. Matrices with other known properties, such as
   /// `diag(d) W`, are stored and multiplied as dense matrices.
@@ -70,7 +69,6 @@ private:
   /// Calls `visit` for every block that may contain nonzeros.
   void forEachBlock(llvm::function_ref<void(const Block &)> visit) const;
   static void forEachBlock(const Block &whole, llvm::function_ref<void(const Block &)> visit);
-  /// Adds a block to a picture of the matrix.
   struct Picture;
   static void draw(const Block &block, Picture &picture);
   static void drawPattern(const Block &block, Picture &picture);
@@ -85,7 +83,6 @@ private:
 /// other factor. Products with zero or identity matrices are free.
 int64_t countFlops(const MatrixStructure &second, const MatrixStructure &first);
 
-/// Returns the structure of `second * first`.
 MatrixStructure multiply(const MatrixStructure &second, const MatrixStructure &first);
 
 } // namespace bppsa

@@ -69,7 +69,6 @@ public:
 
   /// Returns the fraction of elements that are entries; 0 for an empty matrix.
   double getDensity() const;
-  /// Returns the fraction of guaranteed zeros.
   double getZeroFraction() const { return 1 - getDensity(); }
   bool isZero() const { return getNumEntries() == 0; }
   bool isDense() const { return getNumEntries() == getNumRows() * getNumCols(); }
@@ -79,7 +78,6 @@ public:
   std::vector<int64_t> countRows() const;
   /// Returns the number of entries in each column.
   std::vector<int64_t> countColumns() const;
-  /// Returns the memory used by this object.
   int64_t getNumBytes() const;
 
   SparsityPattern transpose() const;

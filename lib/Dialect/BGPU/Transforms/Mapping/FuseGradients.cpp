@@ -65,7 +65,6 @@ static std::pair<SmallVector<Value>, SmallVector<int64_t>> getFactors(ArrayRef<F
   return {factors, sumWith};
 }
 
-/// Makes the link also yield the terms of `sums`.
 static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums) {
   Operation *yield = body.getTerminator();
   SmallVector<Value> values;

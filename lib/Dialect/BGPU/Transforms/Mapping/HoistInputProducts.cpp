@@ -120,7 +120,6 @@ void InputProducts::allocateResults() {
   }
 }
 
-/// Builds the body of the loop that computes the products of all steps.
 void InputProducts::buildProducts(RecurrenceOp loop) {
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());

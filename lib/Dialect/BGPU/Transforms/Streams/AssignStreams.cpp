@@ -32,7 +32,6 @@ struct Section {
   Operation *waited = nullptr;
 };
 
-/// Rewrites a function according to a plan.
 class StreamAssigner {
 public:
   StreamAssigner(MarkPhaseOp start, const StreamAssignment &plan, LaunchAccesses &accesses)

@@ -105,7 +105,6 @@ ContentFlow::Content &ContentFlow::get(Value array) {
   return found->second;
 }
 
-/// Returns the dependence of a launch with these accesses on the contents of the arrays.
 Dependence ContentFlow::getDependence(ArrayRef<MemoryAccess> accesses) {
   auto dependence = Dependence::Constants;
   for (const MemoryAccess &access : accesses)

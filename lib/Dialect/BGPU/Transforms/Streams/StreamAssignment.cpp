@@ -106,7 +106,6 @@ bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// Returns the last of the first `count` launches.
 Operation *StreamAssignment::getLastOf(unsigned count) const {
   return count > 0 ? launches[count - 1].op : start;
 }
@@ -138,7 +137,6 @@ void StreamAssignment::chooseOwnRegions() {
     group.region = group.earliest;
 }
 
-/// Adds up the costs of regions and groups.
 void StreamAssignment::addCosts(function_ref<LaunchCost(Operation *)> cost) {
   for (auto [number, begin] : llvm::enumerate(begins)) {
     unsigned end = number + 1 < begins.size() ? begins[number + 1] : launches.size();

@@ -38,7 +38,6 @@ class StreamAssignment {
 public:
   StreamAssignment(llvm::ArrayRef<BackwardLaunch> launches, MarkPhaseOp start);
 
-  /// Assigns each group to its first possible region.
   void chooseOwnRegions();
   /// Assigns each group, longest first, to the region whose launches hide most of it according to
   /// the cost model (joint scheduling of regions, Oh et al., EuroSys 2022). `cost` returns the cost
