@@ -15,9 +15,9 @@
 
 namespace bppsa {
 
-/// A loop over i that applies transition i to cotangent i, which gives cotangent i + 1, for one row
-/// in a kernel. The loop carries the cotangent as a tile that the block shares in each iteration.
-/// Transitions are fetched ahead if two fit into shared memory.
+/// A loop over i in a kernel that applies transition i to cotangent i of one row. The loop carries
+/// the cotangent as a tile that the block shares. Transitions are fetched ahead if two fit into
+/// shared memory.
 class CarryLoop {
 public:
   /// Returns nullopt if `op`, in `kernel`, is a different loop.

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Products of transitions and copies of vectors are independent for each row, the sequence of one
-// sample. A kernel runs the loop with one block per row (and iteration of a parallel loop) and one
+// Rows (the sequences of single samples) are independent in products of transitions and copies of
+// vectors. A kernel runs the loop with one block per row and iteration of a parallel loop, and one
 // thread per element of a vector.
 //
 //===----------------------------------------------------------------------===//

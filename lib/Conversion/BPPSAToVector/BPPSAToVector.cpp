@@ -148,7 +148,7 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
   return lowered;
 }
 
-/// Inlines the lowered time loops in `bppsa.reverse_if`, which know their direction.
+/// Inlines the bodies of `bppsa.reverse_if`. The lowered loops handle the direction themselves.
 static void inlineDirections(ModuleOp module) {
   SmallVector<ReverseIfOp> directions;
   module.walk([&](ReverseIfOp either) { directions.push_back(either); });

@@ -71,7 +71,7 @@ Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value s
 }
 
 int64_t LaneEmitter::getMaxSamples(int64_t most) const {
-  // A vector of samples takes several registers, which share the loads of matrix entries.
+  // A vector of samples already takes several registers, which share the loads of matrix entries.
   if (!isOverUnits() && options.hasFewRegisters())
     return 1;
   auto fit = [&](const RowUnit &unit) {

@@ -16,8 +16,8 @@ namespace bppsa {
 int64_t getMaxTaskSamples(mlir::Operation *loop);
 
 /// Emits a parallel loop of `body(first, count)` over all samples of `loop`; lanes hold units. A
-/// task has `most` samples (a power of two), fewer if threads would be idle, and the remainder is
-/// split into halves. The body is emitted for each of these counts.
+/// task computes `most` samples together (a power of two), or fewer if threads would be idle.
+/// Remainders use successive halves of that number. The body is emitted for each number.
 void emitSampleTasks(mlir::OpBuilder &builder, mlir::Operation *loop, mlir::Value numSamples,
                      int64_t most,
                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> body);

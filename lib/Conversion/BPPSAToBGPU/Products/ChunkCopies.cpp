@@ -29,7 +29,7 @@ static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const Array
   return splitIndex(builder, loc, number, {Value(), arrays.getDim(builder, loc, 1)});
 }
 
-/// Rows along the depth are the same for all chunks.
+/// With the layout `OfSide`, the same rows are copied for every chunk.
 TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Factor &factor,
                                                  Value row) const {
   Value number = addIndex(builder, loc, factor.first, row);

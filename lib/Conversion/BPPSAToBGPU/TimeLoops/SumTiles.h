@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of outer products is a tile of vectors, and a plain sum is a tile of scalars. The thread of
-// a row of the link result holds the same row of the sum, or its part of the columns if several
+// A sum of outer products is a tile of vectors, and a plain sum is a tile of scalars. The thread
+// that holds a row of a term also holds this row of the sum, or a part of its columns if several
 // threads share the row. The time loop carries these tiles.
 //
 //===----------------------------------------------------------------------===//

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Infers the structure of the transposed Jacobian of an operation from the operation itself, such
-// as its indexing maps or slice offsets. No rule is specific to a type of layer. Only guaranteed
-// zeros count as zeros; elements may also be zero by chance. `inferStepJacobian` is the counterpart
-// for time loops.
+// Infers the structure of the transposed Jacobian of an operation from its indexing maps, slice
+// offsets and similar properties. No rule is specific to a type of layer. Only guaranteed zeros
+// count as zeros. `inferStepJacobian` is the counterpart for time loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +29,10 @@ using SampleAxes = llvm::DenseMap<mlir::Value, int64_t>;
 llvm::FailureOr<std::optional<int64_t>> inferSampleAxis(mlir::OpResult result,
                                                         const SampleAxes &axes, std::string &why);
 
-/// Returns the type of the transposed Jacobian of `result` with respect to `operand`, whose sample
-/// dimensions are in `axes`. `operand` is an operand of the operation or a tensor that its body
-/// reads. Rows are the elements of one sample of `operand`, columns are the elements of one sample
-/// of `result`, both in row-major order. The type has a batch if the values differ between samples.
-/// Returns null and sets `why` if no structure is known.
+/// Returns the type of the transposed Jacobian of `result` with respect to `operand`, an operand of
+/// the operation or a tensor that its body reads. Rows are the elements of one sample of `operand`
+/// and columns are the elements of one sample of `result`, in row-major order. The type has a batch
+/// if the values differ between samples. Returns null and sets `why` if no structure is known.
 jacobian::MatrixType inferJacobian(mlir::OpResult result, mlir::Value operand,
                                    const SampleAxes &axes, std::string &why);
 

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The structure and size of a transposed Jacobian, a product of Jacobians, or a cotangent (a matrix
-// of one column), and whether all samples of a batch share it. Cost models count entries with it;
-// it has no values. `jacobian::StructureAttr::product` has the rules for products.
+// of one column), without values. Cost models use it to count entries.
+// `jacobian::StructureAttr::product` has the rules for products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace bppsa {
 
 class MatrixStructure {
 public:
-  /// Creates the structure of no matrix.
+  /// Creates an empty structure.
   MatrixStructure() = default;
   /// Creates the structure of a `rows` x `cols` matrix. `shared` states that all samples have the
   /// same entries, which always holds for zero and identity matrices.

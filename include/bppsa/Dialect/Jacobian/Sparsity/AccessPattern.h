@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// At each point d of its iteration space D, a loop nest reads operand element x(d) and contributes
-// to result element y(d). The nonzeros of its transposed Jacobian are therefore contained in
-// {(x(d), y(d)) : d in D}. The patterns of convolutions, pooling, matrix products and elementwise
-// functions all follow from their indexing maps.
+// A loop nest reads operand element x(d) and contributes to result element y(d) at each point d of
+// its iteration space D. Its transposed Jacobian is therefore zero outside of {(x(d), y(d)) : d in
+// D}. This gives the patterns of convolutions, pooling, matrix products and elementwise functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +38,10 @@ struct LoopNest {
 /// dimension of each array and appears in no other index. Also true without a sample loop.
 bool isPerSample(const LoopNest &nest, mlir::AffineMap operand, mlir::AffineMap result);
 
-/// Returns the pattern of the transposed Jacobian of one sample. Rows are the elements of `operand`
-/// and columns are the elements of `result`, both in row-major order without the sample dimension.
-/// The pattern is exact: an element is an entry if and only if some point of the nest relates the
-/// two. Returns nullopt if the samples are not independent, a map has symbols or indexes out of
-/// bounds, or a size is 2^31 or more.
+/// Returns the exact pattern of the transposed Jacobian of one sample. Rows are the elements of
+/// `operand` and columns are the elements of `result`, in row-major order without the sample
+/// dimension. Returns nullopt if the samples are not independent, a map has symbols or indexes out
+/// of bounds, or a size is 2^31 or more.
 std::optional<SparsityPattern> getAccessPattern(const LoopNest &nest, const ArrayAccess &operand,
                                                 const ArrayAccess &result);
 

@@ -23,8 +23,9 @@
 namespace bppsa {
 
 /// The pattern of a `rows` x `cols` matrix; each dimension is below 2^31. Equal rows are stored
-/// once, as a class: the transposed Jacobian of a convolution has one class per output position, a
-/// dense matrix has one class. Patterns compare equal if and only if they have the same entries.
+/// once, as a class: the transposed Jacobian of a convolution has one class per image position, and
+/// a dense matrix has a single class. Patterns compare equal if and only if they have the same
+/// entries.
 class SparsityPattern {
 public:
   SparsityPattern() = default;
