@@ -21,7 +21,7 @@ using namespace bppsa::runtime;
 // Instruction sets
 //===----------------------------------------------------------------------===//
 
-/// From the best to the one every processor has.
+/// Best first. The last one is the baseline, which every processor supports.
 static const char *const knownIsas[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
 
 static bool processorHas(const std::string &isa) {
@@ -74,11 +74,12 @@ bppsa_function FunctionTable::find(const std::string &name) const {
   return function;
 }
 
-/// What `formula` gives; 0 where there is none.
+/// Evaluates `formula`; returns 0 if it is null.
 static uint64_t bytesOf(int64_t (*formula)(const int64_t *), const Symbols &symbols) {
   if (!formula)
     return 0;
-  // The function does not look at sizes that its arguments do not have.
+  // The formula ignores symbols that do not occur in the function's arguments, so any value will
+  // do.
   std::vector<int64_t> values;
   for (std::optional<int64_t> symbol : symbols)
     values.push_back(symbol.value_or(1));
@@ -192,7 +193,7 @@ double bppsa::runtime::now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Of the calls of a thread.
+/// Per thread, as calls run on the thread that makes them.
 static thread_local PhaseTimes phases;
 
 PhaseTimes bppsa::runtime::lastPhases() { return phases; }

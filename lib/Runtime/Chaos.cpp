@@ -21,7 +21,7 @@ static std::optional<unsigned> readSeed() {
   return text ? std::optional<unsigned>(strtoul(text, nullptr, 10)) : std::nullopt;
 }
 
-/// Each thread of each process draws numbers of its own.
+/// Seeds each thread of each process differently.
 static std::mt19937 makeGenerator(unsigned seed) {
   static std::atomic<unsigned> threads{0};
   std::seed_seq words{seed, static_cast<unsigned>(getpid()), threads++};
@@ -33,7 +33,7 @@ void bppsa::runtime::injectChaos() {
   if (!seed)
     return;
   thread_local std::mt19937 random = makeGenerator(*seed);
-  // Most calls return at once; of the sleeps most are short.
+  // Most calls return immediately, and most sleeps are short.
   unsigned kind = random() % 64;
   unsigned longest = kind == 0 ? 10000 : kind < 8 ? 500 : 0;
   if (longest > 0)

@@ -9,8 +9,8 @@
 
 namespace bppsa::runtime {
 
-/// Sleeps now and then, for up to some milliseconds, where the environment variable BPPSA_CHAOS
-/// holds a seed. Threads that wait for each other call it, so that tests meet rare orders of them.
+/// Sleeps occasionally, for up to 10 ms, if the environment variable BPPSA_CHAOS holds a seed.
+/// Threads call it at synchronization points so that tests exercise rare interleavings.
 void injectChaos();
 
 } // namespace bppsa::runtime

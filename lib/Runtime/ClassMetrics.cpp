@@ -1,4 +1,4 @@
-//===- ClassMetrics.cpp - How well classes are told apart ------------------------===//
+//===- ClassMetrics.cpp - Classification metrics --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -74,7 +74,7 @@ void ClassMetrics::add(Batch &batch) {
       if (truth != 0 && truth != 1)
         fail("--metrics: the array ", quote(session.program.model.losses[number].target->name),
              " of ", data.title(), " holds ", truth, "; accepted are 0 and 1");
-      // Class 0 is predicted where both are equal.
+      // A tie predicts class 0.
       values = {-static_cast<double>(result.as<float>()[i]), result.as<float>()[i]};
       addPosition(truth == 1, counts, values.data());
       continue;
@@ -103,8 +103,8 @@ std::optional<double> ClassMetrics::f1(size_t index) const {
                                 : std::nullopt;
 }
 
-/// The share of pairs of a positive and a negative position in which the first has the higher
-/// score, where equal scores count half.
+/// The share of pairs of a positive and a negative position in which the positive one has the
+/// higher score. Equal scores count half.
 std::optional<double> ClassMetrics::auc(size_t index) const {
   std::vector<Score> sorted = scores[index];
   std::sort(sorted.begin(), sorted.end(),
@@ -127,7 +127,7 @@ ordered_json ClassMetrics::toJson(const std::string &name) const {
     ordered_json rows = ordered_json::array();
     for (const std::vector<double> &row : confusion) {
       rows.push_back(ordered_json::array());
-      // Counts are whole numbers.
+      // Print integral counts without a fraction.
       for (double sum : row)
         rows.back().push_back(sum == std::floor(sum) ? ordered_json(static_cast<int64_t>(sum))
                                                      : ordered_json(sum));

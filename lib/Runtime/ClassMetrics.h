@@ -1,4 +1,4 @@
-//===- ClassMetrics.h - How well classes are told apart --------------------------===//
+//===- ClassMetrics.h - Classification metrics ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,24 +13,24 @@
 
 namespace bppsa::runtime {
 
-/// Confusion matrix, F1 and area under the ROC curve over the batches of a data set. Positions
-/// count as much as their weights.
+/// Confusion matrix, F1 score and area under the ROC curve over the batches of a data set.
+/// Positions count by their weights.
 class ClassMetrics {
 public:
-  /// Whether a loss tells classes apart.
+  /// Whether the metrics apply to `loss`.
   static bool accepts(const LossInfo &loss);
-  /// For loss `number`, which must be accepted. Session and data outlive this.
+  /// For loss `number`, which must be accepted. The session and the data must outlive this object.
   ClassMetrics(Session &session, const Dataset &data, size_t number);
 
-  /// Computes the outputs of a batch and adds its positions. Throws Error where the target of a
-  /// binary loss is neither 0 nor 1.
+  /// Computes the outputs of a batch and adds its positions. Throws Error if a target of a binary
+  /// loss is neither 0 nor 1.
   void add(Batch &batch);
-  /// `confusion`: rows of true classes; `f1` or `auc`: {"macro", "per_class"}, null where a class
-  /// has none.
+  /// `confusion`: a matrix with one row per true class. `f1` or `auc`: {"macro", "per_class"}, with
+  /// null for classes without a value.
   nlohmann::ordered_json toJson(const std::string &name) const;
 
 private:
-  /// A position of the loss, as one class sees it.
+  /// A position scored for one class.
   struct Score {
     double value, weight;
     bool isPositive;
@@ -44,17 +44,17 @@ private:
   Session &session;
   const Dataset &data;
   const ArrayInfo *output = nullptr;
-  /// Of the loss.
+  /// The index of the loss.
   size_t number;
   bool isBinary, isLogits;
   size_t classes = 2;
-  /// The outputs of a batch of `samples` samples, by their number in the model.
+  /// The outputs of a batch of `samples` samples, in model order.
   std::vector<Array> outputs;
   int64_t samples = 0;
   Call call;
-  /// Sums of weights, by true and predicted class.
+  /// Sums of weights, indexed by true class and predicted class.
   std::vector<std::vector<double>> confusion;
-  /// By class.
+  /// Indexed by class.
   std::vector<std::vector<Score>> scores;
 };
 

@@ -30,7 +30,7 @@ void bppsa::runtime::printLine(const std::string &line) {
     fail("stdout: writing failed (", strerror(errno), ")");
 }
 
-/// What tells the classes of each loss apart, where it has some; null elsewhere.
+/// Returns the metrics of each loss; null for losses without classes.
 static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
                                                               const Dataset &data) {
   const Model &model = session.program.model;
@@ -98,13 +98,13 @@ struct OutputArray {
 
   explicit OutputArray(const ArrayInfo &info) : info(&info) {}
 
-  /// Allocates a batch in `part`.
+  /// Allocates `part` for one batch.
   void resize(std::vector<int64_t> shape) {
     part = {info->dtype, std::move(shape), Buffer()};
     part.data = Buffer(part.elements() * elementSize(info->dtype));
   }
 
-  /// Copies `part` to the samples from `first`.
+  /// Copies `part` to the samples starting at `first`.
   void store(int64_t first) {
     if (!info->batchAxis) {
       whole = std::move(part);
@@ -137,7 +137,8 @@ static std::vector<OutputArray> makeOutputs(const Model &model, const Dataset &d
   return outputs;
 }
 
-/// The batch size for `infer`: outputs that cannot be put together from batches need one batch.
+/// Returns the batch size of `infer`. Outputs that cannot be concatenated from batches require one
+/// batch.
 static int64_t inferBatch(const Model &model, const Dataset &data, const Options &options) {
   auto whole = std::find_if(model.outputs.begin(), model.outputs.end(), [&](const ArrayInfo &info) {
     return !info.batchAxis || model.mixesSamples();
@@ -194,7 +195,7 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
 // grad
 //===----------------------------------------------------------------------===//
 
-/// Throws Error where the loss of a batch or a gradient is not finite.
+/// Throws Error if the loss or a gradient is not finite.
 static void requireFiniteResults(Session &session, const std::vector<Array> &inputGradients,
                                  const std::string &title) {
   if (!std::isfinite(session.loss))

@@ -1,4 +1,4 @@
-//===- Commands.h - The other commands ------------------------------------------===//
+//===- Commands.h - The commands other than train -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,14 +12,15 @@
 
 namespace bppsa::runtime {
 
-/// Each runs one command; results go to stdout or into --out. They throw Error.
+/// Each function runs one command. Results are written to stdout or to --out. All throw Error on
+/// failure.
 void evalCommand(const Program &program, const Options &options, Ranks &ranks);
 void inferCommand(const Program &program, const Options &options);
 void gradCommand(const Program &program, const Options &options);
 void benchCommand(const Program &program, const Options &options);
 void infoCommand(const Program &program, const Options &options);
 
-/// Prints a line to stdout; throws Error when it cannot be written.
+/// Prints a line to stdout. Throws Error if writing fails.
 void printLine(const std::string &line);
 
 } // namespace bppsa::runtime

@@ -16,12 +16,12 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// A catchFailure() that runs.
+/// An active catchFailure().
 struct Catcher {
   jmp_buf target;
   Catcher *outer;
   std::exception_ptr error;
-  /// What compiled code has taken and not freed yet.
+  /// Blocks that compiled code has allocated and not yet freed.
   std::vector<void *> blocks;
 };
 } // namespace

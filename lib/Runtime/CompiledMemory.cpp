@@ -1,11 +1,10 @@
-//===- CompiledMemory.cpp - memory as compiled functions see it -----------===//
+//===- CompiledMemory.cpp - Memory functions of compiled code -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What compiled functions call to get memory and to copy it. In a device program their memory is
-// the device's.
+// Allocation and copying for compiled functions. In a device program they operate on device memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +33,7 @@ static void *outOfMemory(uint64_t size) {
   });
 }
 
-/// Compiled code has no way to handle an exception. Short calls notice what is done here.
+/// Reports errors through failCompiled(), because compiled code cannot handle exceptions.
 static void *allocate(uint64_t alignment, uint64_t size) {
   if (isDeviceProgram())
     return allocateOnDevice(alignment, size);
@@ -50,13 +49,13 @@ static void *allocate(uint64_t alignment, uint64_t size) {
 }
 
 namespace {
-/// A memref whose rank is known at run time only.
+/// A memref whose rank is only known at run time.
 struct UnrankedMemref {
   int64_t rank;
   void *descriptor;
 };
 
-/// Reader of {allocated, aligned, offset, sizes[rank], strides[rank]}.
+/// Accessor for {allocated, aligned, offset, sizes[rank], strides[rank]}.
 struct Memref {
   explicit Memref(const UnrankedMemref *source)
       : words(static_cast<int64_t *>(source->descriptor)) {}
@@ -106,7 +105,7 @@ void _mlir_ciface_bppsa_rt_arena_drop(bppsa_arena_slice *slice) {
   orFail([&] { programDevice()->dropSlice(slice->allocated); });
 }
 
-/// memref.copy between layouts that are not both dense.
+/// Implements memref.copy between layouts that are not both contiguous.
 void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
   if (isDeviceProgram())
     orFail([] { fail("a host function copies arrays of the device; compile the model again"); });

@@ -1,4 +1,4 @@
-//===- Description.cpp - a program in words -------------------------------===//
+//===- Description.cpp - JSON description of a program --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -40,7 +40,7 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
   return object;
 }
 
-/// Numbers of elements of the initializers.
+/// Counts the elements of the initializers.
 static ordered_json countParameters(const Model &model) {
   int64_t total = 0, trained = 0;
   for (const ParameterInfo &info : model.parameters) {
@@ -50,8 +50,8 @@ static ordered_json countParameters(const Model &model) {
   return {{"total", total}, {"trained", trained}};
 }
 
-/// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of
-/// the columns of their transitions.
+/// Lists the GPU kernels that run the chains of a step: for each chain, the mapping of its links
+/// and of the columns of its transitions.
 static ordered_json describeMappings(const ordered_json &description) {
   ordered_json mappings = ordered_json::array();
   for (const ordered_json &chain : description.value(keys::kDeviceChains, ordered_json::array()))
@@ -60,19 +60,20 @@ static ordered_json describeMappings(const ordered_json &description) {
   return mappings;
 }
 
-/// Whether an initializer is trained, and why; `classification` is of the compiler.
+/// Describes an initializer, including whether and why it is trained, as recorded in the compiler's
+/// `classification`.
 static ordered_json describeInitializer(const ParameterInfo &info,
                                         const ordered_json &classification) {
   ordered_json described = {{"name", info.name},
                             {"shape", info.shape},
                             {"elements", info.elements},
                             {"trained", info.trained}};
-  // Programs that no compiler has made lack it.
+  // Descriptions written by hand, as in tests, have no classification.
   described.update(classification.value(info.name, ordered_json::object()));
   return described;
 }
 
-/// The loss and its array, or a list of both where there are several.
+/// Adds the loss and its array, or a list if there are several losses.
 static void addLosses(ordered_json &object, const Model &model) {
   ordered_json losses = ordered_json::array();
   for (const LossInfo &loss : model.losses)
@@ -106,7 +107,7 @@ std::string bppsa::runtime::describeConstantWeights(const Program &program) {
 
 ordered_json bppsa::runtime::describeProgram(const Program &program) {
   const Model &model = program.model;
-  // Holds what no other command asks for, too.
+  // Re-parsed because it contains entries that are not in Model.
   auto description = ordered_json::parse(program.description);
   ordered_json object = {
       {"version", model.version}, {"source", model.source}, {"target", model.target}};

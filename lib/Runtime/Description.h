@@ -1,4 +1,4 @@
-//===- Description.h - a program in words -----------------------*- C++ -*-===//
+//===- Description.h - JSON description of a program ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,11 +13,11 @@
 
 namespace bppsa::runtime {
 
-/// What the command `info` prints (docs/CommandLine.md).
+/// Returns the output of the command `info` (docs/CommandLine.md).
 nlohmann::ordered_json describeProgram(const Program &program);
 
-/// A line that names the weights that the model keeps in Constant nodes, which are not trained;
-/// empty for none.
+/// Returns a line naming the weights stored in Constant nodes, which are not trained; empty if
+/// there are none.
 std::string describeConstantWeights(const Program &program);
 
 } // namespace bppsa::runtime

@@ -13,12 +13,13 @@
 
 using namespace bppsa::runtime;
 
-/// Any thread may report an error.
+/// Atomic because any thread may report an error.
 static std::atomic<ErrorPrinter> errorPrinter{nullptr};
 
 void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
 
-/// The length of the UTF-8 character at `at`; 0: there is none, or it is a control character.
+/// Returns the length of the UTF-8 character at `at`, or 0 for invalid UTF-8 and control
+/// characters.
 static size_t characterLength(const std::string &text, size_t at) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   unsigned lead = byte(at);
@@ -38,8 +39,8 @@ static size_t characterLength(const std::string &text, size_t at) {
              : 0;
 }
 
-/// At most `longest` bytes of `text`, and whether that is all, with escapes in place of control
-/// characters and of bytes that are not UTF-8.
+/// Escapes control characters and invalid UTF-8 in the first `longest` bytes of `text`. The flag is
+/// true if that was all of the text.
 static std::pair<std::string, bool> escape(const std::string &text, size_t longest) {
   static const char *digits = "0123456789abcdef";
   std::string out;
@@ -67,7 +68,7 @@ static int print(const char *message, int status) {
   return status;
 }
 
-/// Prints the message on one line: words of the command line may contain line breaks.
+/// Prints the message on one line, because words of the command line may contain line breaks.
 static int reportLine(const char *message, int status) {
   try {
     return print(escape(message, std::string::npos).first.c_str(), status);

@@ -1,4 +1,4 @@
-//===- Extents.cpp - Sizes that follow from symbols -----------------------------===//
+//===- Extents.cpp - Symbolic extents -------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -12,7 +12,7 @@
 
 using namespace bppsa::runtime;
 
-/// The system gives a signal to any thread of the process, the training one reads it.
+/// Atomic because the signal may arrive on any thread, while the training thread reads it.
 static std::atomic<int> noted{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
@@ -21,7 +21,7 @@ void bppsa::runtime::noteInterrupts() {
     struct sigaction old, action = {};
     action.sa_handler = [](int number) { noted = number; };
     action.sa_flags = SA_RESETHAND | SA_RESTART;
-    // A parent that made the process ignore a signal (nohup, a background job) meant it.
+    // If the parent process ignores the signal (nohup, background jobs), keep ignoring it.
     if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN)
       sigaction(signal, &action, nullptr);
   }

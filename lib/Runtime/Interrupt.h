@@ -9,11 +9,11 @@
 
 namespace bppsa::runtime {
 
-/// From here on the first SIGINT, SIGTERM or SIGHUP is only noted; a second one ends the process as
-/// usual.
+/// After this call, the first SIGINT, SIGTERM or SIGHUP is only recorded. A second one ends the
+/// process as usual.
 void noteInterrupts();
 
-/// The signal that was noted, or 0.
+/// The recorded signal, or 0.
 int notedInterrupt();
 
 } // namespace bppsa::runtime

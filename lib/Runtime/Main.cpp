@@ -35,7 +35,7 @@ static int runCommand(const Program &program, const Options &options, Ranks &ran
   return 0;
 }
 
-/// Says what is not trained though it looks like a weight.
+/// Prints a note about weights that are not trained because they are stored in Constant nodes.
 static void noteConstantWeights(const Program &program, const Options &options) {
   if ((options.command != "train" && options.command != "grad") || options.quiet)
     return;
@@ -43,7 +43,7 @@ static void noteConstantWeights(const Program &program, const Options &options) 
     fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// The threads that the options ask for; 0: none in particular.
+/// Returns the thread count that the options request, or 0 for the default.
 static int wantedThreads(const Options &options, const Launch &launch, size_t cpus) {
   if (options.threads)
     return static_cast<int>(*options.threads);
@@ -68,14 +68,14 @@ static int run(int argc, char **argv) {
   std::unique_ptr<Ranks> ranks = joinRanks(launch, options);
   if (launch.rank == 0)
     noteConstantWeights(program, options);
-  // An error ends all ranks, while what messages write to is still there.
+  // An error must end all ranks before unwinding destroys the buffers of messages in flight.
   return ranks->isAlone() ? runCommand(program, options, *ranks)
                           : orExit([&] { return runCommand(program, options, *ranks); });
 }
 
-/// A data file or a model that is opened must not become a standard stream that the caller closed,
-/// or progress would be written into it. Writing to such a stream fails, as it would if it were
-/// still closed.
+/// Opens /dev/null for standard streams that the caller closed. Otherwise a data file could get
+/// their descriptor, and progress would be written into it. The access mode is chosen so that using
+/// such a stream still fails.
 static void occupyStandardStreams() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1)
@@ -84,7 +84,7 @@ static void occupyStandardStreams() {
 
 int main(int argc, char **argv) {
   occupyStandardStreams();
-  // A file that grows too large and a pipe without a reader are then errors that can be reported.
+  // Turns the signals for oversized files and closed pipes into errors that can be reported.
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   try {

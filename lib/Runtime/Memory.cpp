@@ -67,11 +67,11 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Stands in the 64 bytes before a block.
+/// Stored in the 64 bytes before a block.
 struct Header {
   void *base;
   uint64_t requested;
-  /// Class of a cached block, or `kUncached`.
+  /// The size class of a cached block, or `kUncached`.
   uint64_t sizeClass;
 };
 
@@ -104,7 +104,7 @@ public:
     peak = std::max(peak, live);
   }
 
-  /// Gives every unused block back to the system.
+  /// Returns all unused blocks to the system.
   void trim() {
     std::lock_guard<std::mutex> lock(mutex);
     for (std::vector<void *> &list : free) {
@@ -121,17 +121,19 @@ private:
   std::array<std::vector<void *>, kSizeClassCount> free;
 };
 
-// Never destroyed: worker threads and static destructors may still free memory.
+// Never destroyed, because worker threads and static destructors may still free memory.
 Cache &cache() {
   static Cache *instance = new Cache;
   return *instance;
 }
 
-/// A fork must not leave the lock with a thread that its child does not have.
+/// Hold the lock across fork(), so that the child never inherits it locked by a thread that does
+/// not exist there.
 const int forkHandlers = pthread_atfork(
     [] { cache().mutex.lock(); }, [] { cache().mutex.unlock(); }, [] { cache().mutex.unlock(); });
 
-/// `capacity` bytes at `alignment` with a header before them; null: no memory.
+/// Allocates `capacity` bytes aligned to `alignment`, preceded by a header. Returns null if out of
+/// memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {
   uint64_t lead = std::max(alignment, kHeaderBytes);
   if (capacity > (uint64_t(1) << 62) - lead)

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that a call needs is known before it: its arrays from their shapes, its temporaries from the
-// plan of the compiler, both for every size of the batch.
+// The memory of a call is known in advance for any batch size: arrays follow from their shapes,
+// temporaries from the compiler's arena formula.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Blocks that a call needs and does not have yet, in the order in which it takes them.
+/// Memory that a call still needs to allocate. The arrays are in allocation order.
 struct Need {
   uint64_t arena = 0;
   std::vector<uint64_t> arrays;
@@ -35,7 +35,7 @@ public:
       : program(program), function(function), batch(batch), views(views), device(*programDevice()) {
   }
 
-  /// Whether the call fits as it is.
+  /// Whether the call fits without changes.
   bool fits() const { return fits(need(nullptr), {}); }
   [[noreturn]] void report() const;
 
@@ -57,8 +57,8 @@ private:
 
 static uint64_t bytesOf(const View &view) { return elementCount(view.shape) * view.elementSize; }
 
-/// What the call needs beside the memory that its arrays have; with `symbols`, what it would need
-/// for those sizes if its batch had no memory.
+/// Returns the memory of the call that is not allocated yet. With `symbols`, assumes these sizes
+/// and that the batch arrays are not allocated.
 Need MemoryCheck::need(const Symbols *symbols) const {
   const Model &model = program.model;
   Need need{program.functions.arenaBytes(function, symbols ? *symbols : batch.symbols), {}};
@@ -81,7 +81,7 @@ Need MemoryCheck::need(const Symbols *symbols) const {
   return need;
 }
 
-/// The symbol that counts samples, where the model does not fix their number.
+/// Returns the symbol of the batch size, unless the model fixes it.
 std::optional<size_t> MemoryCheck::batchSymbol() const {
   for (const ArrayInfo &input : program.model.inputs)
     if (input.batchAxis && input.shape[*input.batchAxis].kind == Extent::Kind::Symbol)
@@ -89,7 +89,7 @@ std::optional<size_t> MemoryCheck::batchSymbol() const {
   return std::nullopt;
 }
 
-/// The largest number of samples below that of the batch that fits, or 0.
+/// Returns the largest batch size below the current one that fits, or 0.
 int64_t MemoryCheck::largestBatch(size_t symbol) const {
   std::vector<void *> released;
   for (const DeviceMirror &mirror : batch.mirrors)

@@ -11,14 +11,13 @@
 
 namespace bppsa::runtime {
 
-/// Whether the device has memory for `function` on `batch`, whose arguments are among `views`. True
-/// in CPU programs.
+/// Whether the device has enough memory for `function` on `batch`, whose arguments are among
+/// `views`. Always true in CPU programs.
 bool fitsMemory(const Program &program, const std::string &function, const Batch &batch,
                 const ViewTable &views);
 
-/// Throws Error when the device has no memory for `function` on `batch`, whose arguments are among
-/// `views`. The message says what is needed, what there is, and the largest batch that fits. Does
-/// nothing in CPU programs.
+/// Throws Error if fitsMemory() is false. The message states the needed and the available memory
+/// and the largest batch that fits.
 void requireMemory(const Program &program, const std::string &function, const Batch &batch,
                    const ViewTable &views);
 

@@ -76,7 +76,7 @@ bool Model::hasSamples() const {
                      [](const ArrayInfo &input) { return input.batchAxis.has_value(); });
 }
 
-/// The classes of a loss are no samples.
+/// Throws Error if the samples of a loss's output lie along the class axis of its target.
 static void requireSlicedTarget(const Model &model) {
   for (const LossInfo &loss : model.losses)
     for (const ArrayInfo &output : model.outputs)
@@ -111,7 +111,7 @@ std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,
                 info.shape.size(), ": ", expected);
   for (size_t axis = 0; axis < found.size(); ++axis) {
     const Extent &extent = info.shape[axis];
-    // Only a model that fixes an axis at nothing wants it so.
+    // An axis may only be empty if the model fixes its size at zero.
     if (found[axis] == 0 && evaluate(extent, symbols) != 0)
       return text("found shape ", list(found), ": axis ", axis, " (", model.extentText(extent),
                   ") is empty; every axis needs at least one element");

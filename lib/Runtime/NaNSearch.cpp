@@ -1,4 +1,4 @@
-//===- NaNSearch.cpp - The node that makes the first NaN ------------------------===//
+//===- NaNSearch.cpp - Find the node that creates the first NaN -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,7 +29,7 @@ static std::string describe(const TracedNode &node, int64_t position) {
               step);
 }
 
-/// The name of the first parameter that holds a NaN; empty: none does.
+/// Returns the name of the first parameter that contains a NaN, or an empty string.
 static std::string findParameter(const Session &session) {
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;
   for (size_t i = 0; i < infos.size(); ++i) {

@@ -1,4 +1,4 @@
-//===- NaNSearch.h - The node that makes the first NaN --------------*- C++ -*-===//
+//===- NaNSearch.h - Find the node that creates the first NaN ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,11 +11,11 @@
 
 namespace bppsa::runtime {
 
-/// Throws Error where the program was not compiled to find NaNs.
+/// Throws Error if the program was not compiled with --check-nan.
 void requireNaNSearch(const Model &model);
 
-/// Computes `function`, `step` or `grad`, on `batch` once more and says which node made the first
-/// NaN. The search runs sequentially, whatever the variant of the program's own call.
+/// Runs `function` (`step` or `grad`) again on `batch` and names the node that created the first
+/// NaN. The search always uses the sequential variant.
 std::string describeFirstNaN(Session &session, const std::string &function, Batch &batch);
 
 } // namespace bppsa::runtime

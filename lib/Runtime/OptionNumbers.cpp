@@ -1,4 +1,4 @@
-//===- OptionNumbers.cpp - Numbers of the command line --------------------------===//
+//===- OptionNumbers.cpp - Numeric command-line options -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- OptionNumbers.h - Numbers of the command line ----------------*- C++ -*-===//
+//===- OptionNumbers.h - Numeric command-line options -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,24 +15,25 @@
 
 namespace bppsa::runtime {
 
-/// The whole numbers that an option takes, both ends included.
+/// An inclusive range of integers.
 struct Range {
   int64_t least, most;
 };
 
-/// Products of two counts fit into 64 bits.
+/// Limited so that the product of two counts fits into 64 bits.
 inline constexpr Range kCounts = {1, std::numeric_limits<int32_t>::max()};
 inline constexpr Range kSeeds = {0, std::numeric_limits<int64_t>::max()};
 inline constexpr Range kThreadCounts = {1, 4096};
 
-/// Throws where `word`, the value of `flag`, is no whole number in `range`.
+/// Parses `word`, the value of `flag`. Throws if it is not an integer in `range`.
 int64_t parseWhole(const char *flag, const std::string &word, Range range);
 
-/// A number of bytes, as it is or in units of 1024, 1024^2 or 1024^3 with K, M or G behind it.
+/// Parses a number of bytes with an optional suffix K, M or G for multiples of 1024, 1024^2 and
+/// 1024^3.
 int64_t parseBytes(const char *flag, const std::string &word);
 
-/// Value is int64_t or an optional of it. The option library itself would let numbers saturate and
-/// read octal ones.
+/// Adds an integer option. `Value` is int64_t or an optional of it. CLI11's own parsing would
+/// saturate large values and accept octal.
 template <typename Value>
 CLI::Option *addNumber(CLI::App &command, const char *flag, Value &value, Range range,
                        const std::string &help) {

@@ -27,7 +27,7 @@ using namespace bppsa::runtime;
 namespace program = bppsa::program;
 namespace mappings = bppsa::program::mappings;
 
-/// The hyperparameters of the optimizer that have an option.
+/// Returns the hyperparameters of the optimizer that have a command-line option.
 static std::vector<program::HyperParameter> hyperFlags(const std::string &name) {
   std::vector<program::HyperParameter> flags;
   if (const program::Optimizer *optimizer = program::findNamed(program::kOptimizers, name))
@@ -92,7 +92,7 @@ static void addNaNCheck(CLI::App &command, Options &options) {
                    "finite, in programs of bppsa-compile --check-nan");
 }
 
-/// What of the data validates, and which epoch counts.
+/// Adds the options for validation data and for selecting the best epoch.
 static void addSelection(CLI::App &command, Options &options) {
   command.add_option("--val-split", options.valSplit,
                      "Share of the samples of --data that validate instead of training, drawn by "
@@ -107,7 +107,7 @@ static void addSelection(CLI::App &command, Options &options) {
             "Stop after so many epochs that were not better than the best one");
 }
 
-/// What decides a training run and the files that it writes.
+/// Adds the options that determine a training run and its output files.
 static void addTraining(CLI::App &command, Options &options, const Model &model) {
   command.add_option("--data", options.data, dataHelp);
   command.add_option("--val", options.val, "Data to validate with after each epoch");
@@ -255,7 +255,8 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
   }
 }
 
-/// A search for a rate saves nothing and has the rates of no schedule.
+/// Rejects options that have no effect in a learning-rate search, which saves nothing and uses no
+/// schedule.
 static void checkRateSearch(const Options &options) {
   bool others = options.schedule || options.epochs || options.ema || options.valSplit ||
                 options.patience || !options.rateRules.empty();
@@ -302,7 +303,7 @@ static void checkRanges(const Options &options, const Model &model) {
     Schedule(*options.schedule);
 }
 
-/// An empty word, often a variable of a script that is not set, is no value of any option.
+/// Rejects empty values, which are often unset variables of a script.
 static void requireWords(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options())
     for (const std::string &value : option->results())
@@ -349,7 +350,7 @@ Options bppsa::runtime::parseSettings(const TrainingWords &words, const Model &m
   for (const auto &[name, value] : words)
     arguments.push_back(value ? text("--", name, "=", *value) : "--" + name);
   arguments.insert(arguments.begin(), "train");
-  // The parser takes the last word first.
+  // CLI11 expects the arguments in reverse order.
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);

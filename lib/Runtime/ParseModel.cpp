@@ -1,4 +1,4 @@
-//===- ParseModel.cpp - reads the description of a compiled model ---------===//
+//===- ParseModel.cpp - Parse the description of a compiled model ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -143,7 +143,7 @@ static void parseLayouts(Model &model, const json &root) {
   chooseLayout(model, 0);
 }
 
-/// The weights of positions have the layout of the target.
+/// Sets up the position weights, which have the layout of the target.
 static void parseWeights(const Model &model, LossInfo &loss,
                          const std::vector<std::string> &arguments) {
   ArrayInfo weight = *loss.target;

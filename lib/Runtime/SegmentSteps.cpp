@@ -1,4 +1,4 @@
-//===- SegmentSteps.cpp - What loops keep of their steps ------------------------===//
+//===- SegmentSteps.cpp - Segment lengths for recomputation ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ int64_t KeptSteps::bytes(int64_t length) const {
   return samples * (length * stepBytes + (ceilDiv(steps, length) + 2) * stateBytes);
 }
 
-/// The share of `limit` bytes that a loop has.
+/// Returns this loop's share of `limit` bytes.
 static int64_t getShare(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit) {
   return static_cast<int64_t>(static_cast<double>(limit) * kept.stepBytes / totalStepBytes);
 }
@@ -70,7 +70,7 @@ int64_t bppsa::runtime::chooseRecomputedSteps(const KeptSteps &kept, int64_t tot
   return nearest;
 }
 
-/// Compiled functions ask from the thread that calls them.
+/// Thread-local, because compiled functions request segment lengths on the thread that calls them.
 static thread_local SegmentRecord *currentRecord = nullptr;
 
 SegmentRecord::SegmentRecord() { currentRecord = this; }
@@ -83,7 +83,7 @@ void SegmentRecord::add(const KeptSteps &kept, int64_t length) {
                    {"bytes", kept.bytes(length)}});
 }
 
-/// The steps that `choose` takes, which are noted.
+/// Returns the length chosen by `choose` and records it.
 static int64_t chooseSteps(decltype(chooseSegmentSteps) &choose, const KeptSteps &kept,
                            int64_t totalStepBytes, int64_t limit) {
   return orFail([&] {

@@ -1,4 +1,4 @@
-//===- SegmentSteps.h - What loops keep of their steps --------------------------===//
+//===- SegmentSteps.h - Segment lengths for recomputation -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,29 +12,30 @@
 
 namespace bppsa::runtime {
 
-/// What a loop over steps keeps for the backward pass, which goes segment by segment.
+/// The residuals of a time loop whose backward pass runs segment by segment.
 struct KeptSteps {
   int64_t steps, samples;
-  /// Bytes of one step of one sample, and of the states among them.
+  /// Bytes per step and sample, and the part of them taken by states.
   int64_t stepBytes, stateBytes;
 
-  /// The memory for segments of `length` steps, in bytes: one segment, with the states after its
-  /// last step, and the states at the start of each and at the end.
+  /// The bytes needed with segments of `length` steps: the residuals of one segment, the states
+  /// after its last step, the states at the start of each segment, and the final states.
   int64_t bytes(int64_t length) const;
 };
 
-/// The steps of a segment, from 1 to all: as few segments as fit in the share of `limit` bytes that
-/// this loop has among loops with `totalStepBytes` bytes of one step of one sample, of equal
-/// lengths but for the last. Throws Error where none fits.
+/// Returns the segment length, from 1 to all steps, that yields the fewest segments whose memory
+/// fits in this loop's share of `limit` bytes. All segments but the last have this length.
+/// `totalStepBytes` is the sum of stepBytes over all loops that share the limit. Throws Error if no
+/// length fits.
 int64_t chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
 
-/// The same for a loop whose segments are whole slabs of 32 steps, but for the last: all steps
-/// where they fit, else as many as take 512 KiB, from 32 to 256, or the number nearest to that
-/// which fits. Depends on nothing else, so that a program has the same segments on all machines.
+/// Like chooseSegmentSteps(), for loops whose segments consist of slabs of 32 steps. Returns all
+/// steps if they fit; otherwise the length nearest to 512 KiB of residuals (32 to 256 steps) that
+/// fits. Depends only on its arguments, so a program has the same segments on every machine.
 int64_t chooseRecomputedSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
 
-/// Notes the segments of loops while it exists, in the order in which loops run. There is one at a
-/// time.
+/// Records the segments of loops, in execution order, during its lifetime. At most one record may
+/// exist per thread.
 class SegmentRecord {
 public:
   SegmentRecord();
@@ -43,8 +44,8 @@ public:
   SegmentRecord &operator=(const SegmentRecord &) = delete;
 
   void add(const KeptSteps &kept, int64_t length);
-  /// For each loop: its `steps` and `samples`, the `segment_steps` that are kept at a time, and the
-  /// `bytes` that these and the states between segments take.
+  /// For each loop: `steps`, `samples`, the length of its segments (`segment_steps`), and the
+  /// `bytes` of one segment and of the states between segments.
   const nlohmann::ordered_json &toJson() const { return loops; }
 
 private:

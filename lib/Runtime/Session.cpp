@@ -24,8 +24,8 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
   return static_cast<uint32_t>(crc32_z(start, static_cast<const Bytef *>(data), size));
 }
 
-/// What parameters and optimizer states mean does not depend on how the program computes, so that a
-/// training run may go on in a program for another target.
+/// Removes entries that do not affect the meaning of parameters and optimizer states, so that a
+/// program for another target can resume a training run.
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
   for (const char *key :
@@ -55,7 +55,7 @@ Program Program::load(const ProgramInterface &interface) {
 Session::Session(const Program &program, bool withOptimizer)
     : program(program), parameters(program.model, program.onnx, withOptimizer),
       losses(program.model.losses.size()), correct(program.model.losses.size()) {
-  // What updates take of a device's memory decides which variants fit into the rest.
+  // Prepare updates first, because their device memory determines which variants fit into the rest.
   if (!withOptimizer || program.functions.isLazy())
     return;
   callUpdate = prepare("update", nullptr);
@@ -93,7 +93,7 @@ void Session::addUnusedStates(const std::string &function, const Batch &batch, V
       continue;
     std::vector<int64_t> shape = model.extents(info->shape, batch.symbols);
     uint64_t size = elementSize(info->dtype), bytes = elementCount(shape) * size;
-    // Calls that were prepared keep their memory: one for each size.
+    // Prepared calls keep pointers to these buffers, so each size has its own.
     Buffer &buffer = unusedStates[text(function, " ", argument, " ", bytes)];
     if (buffer.size() != bytes)
       buffer = Buffer(bytes);
@@ -141,7 +141,7 @@ void Session::setHyper(const std::map<std::string, double> &values, double rate,
 }
 
 void Session::clipGradients(double squares, double limit) {
-  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
+  // Bit-identical to torch.nn.utils.clip_grad_norm_, including the 1e-6.
   hyper[program::kScaleSlot] =
       static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
 }
@@ -289,7 +289,7 @@ Evaluation EvaluationSums::result() const {
   return result;
 }
 
-/// The samples of whole batches of `batchSize`, which go to the ranks in turn.
+/// Returns this rank's samples: whole batches of `batchSize` are distributed round-robin.
 static std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
                                         const Ranks &ranks) {
   if (ranks.isAlone())

@@ -1,4 +1,4 @@
-//===- SizeClasses.h - sizes of the blocks of an allocator ----------------===//
+//===- SizeClasses.h - Size classes of the allocators ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@ namespace bppsa::runtime {
 
 constexpr uint64_t kSizeClassCount = 8 + 56 * 8;
 
-/// Capacities: 64-byte steps up to 512, then eight steps per power of two, so that at most an
-/// eighth of a block is unused.
+/// Size classes have capacities in 64-byte steps up to 512, then eight steps per power of two, so
+/// that at most an eighth of a block is unused.
 inline uint64_t sizeClassOf(uint64_t size) {
   if (size <= 512)
     return (std::max<uint64_t>(size, 1) - 1) / 64;

@@ -1,4 +1,4 @@
-//===- UnknownWords.cpp - Command lines that are not understood ------------------===//
+//===- UnknownWords.cpp - Errors for malformed command lines --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ void bppsa::runtime::checkFirstWord(const CLI::App &app, int argc, char **argv) 
              "; the commands are ", list(names), ", see --help"));
 }
 
-/// The number of letters to insert, remove or replace to make `b` of `a`.
+/// The Levenshtein distance of `a` and `b`.
 static size_t editDistance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -43,7 +43,8 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
-/// ", did you mean '--epochs'" where `word` is nearly the name of an option of `command`.
+/// Returns ", did you mean '--epochs'" if `word` resembles an option of `command`; otherwise an
+/// empty string.
 static std::string guessOption(const CLI::App &command, const std::string &word) {
   std::string name = word.substr(0, word.find('=')), guess;
   size_t best = name.size() / 3;

@@ -1,4 +1,4 @@
-//===- UnknownWords.h - Command lines that are not understood --------------------===//
+//===- UnknownWords.h - Errors for malformed command lines ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,12 +13,12 @@
 
 namespace bppsa::runtime {
 
-/// Throws UsageError unless the first word is a command of `app`, or an option of the program
+/// Throws UsageError unless the first word is a command of `app` or an option of the program
 /// itself.
 void checkFirstWord(const CLI::App &app, int argc, char **argv);
 
-/// What is wrong with the command line; a word that is not known is worth more than what is missing
-/// because of it.
+/// Describes the parse error. Unknown words are reported in preference to missing options that
+/// result from them.
 std::string describe(const CLI::App &app, const CLI::ParseError &error);
 
 } // namespace bppsa::runtime

@@ -22,7 +22,7 @@
 
 namespace bppsa::runtime {
 
-/// What a compiled function does with an argument.
+/// How a compiled function accesses an argument.
 enum class Access { Read, Write, ReadWrite };
 
 /// Dense memory in C order that a compiled function reads or writes.
@@ -31,35 +31,36 @@ struct View {
   std::vector<int64_t> shape;
   uint64_t elementSize = sizeof(float);
   Access access = Access::Read;
-  /// Knows where the memory is on the device, and outlives the calls. Without one, a call copies
-  /// what the function reads to the device, and what it writes back.
+  /// Tracks the device copy of the memory and must outlive the calls. If null, each call copies
+  /// read arguments to the device and written arguments back.
   DeviceMirror *mirror = nullptr;
 };
 
-/// Views by the names that Model::functions uses: "input:x", "param:w", "loss", ...
+/// Views by the argument names in Model::functions: "input:x", "param:w", "loss", ...
 using ViewTable = std::map<std::string, View>;
 
-/// A compiled function together with the descriptors of its arguments, ready to be called often. In
-/// a device program the arguments are the device's copies.
+/// A compiled function with the descriptors of its arguments, ready for repeated calls. In a device
+/// program, the arguments are the device copies.
 class Call {
 public:
   Call() = default;
-  /// Runs the function; when this returns, its results are there.
+  /// Runs the function and waits for its results.
   void operator()() {
     start();
     if (results)
       wait();
   }
-  /// Lets argument `number`, which the host has in `data` from now on, be read and written there:
-  /// of the size that it had. For programs for CPUs.
+  /// Rebinds argument `number` to the host memory `data`, which must have the same size. CPU
+  /// programs only.
   void bind(size_t number, void *data) {
     descriptors[number][0] = descriptors[number][1] = reinterpret_cast<intptr_t>(data);
   }
-  /// Where argument `number` is.
+  /// The address of argument `number`.
   void *data(size_t number) const { return reinterpret_cast<void *>(descriptors[number][1]); }
-  /// Bytes of its temporaries in the arena.
+  /// Bytes of the arena used by the temporaries of the function.
   uint64_t arenaBytes() const { return arena; }
-  /// Like the call, but in a device program the results are there after Device::synchronize() only.
+  /// Runs the function. In a device program, the results are valid only after
+  /// Device::synchronize().
   void start() {
     if (throwsFailures())
       startCatching();
@@ -69,7 +70,7 @@ public:
 
 private:
   friend class FunctionTable;
-  /// What has to be copied for an argument.
+  /// A copy between host and device for one argument.
   struct Transfer {
     DeviceMirror *mirror;
     Access access;
@@ -96,41 +97,42 @@ private:
   /// Empty in CPU programs.
   std::vector<Transfer> transfers;
   std::vector<std::unique_ptr<DeviceMirror>> mirrors;
-  /// Whether calls copy something to the host.
+  /// Whether calls copy results to the host.
   bool results = false;
 };
 
-/// Gives function `name` of a program its code, when a call of it is prepared. Returns whether that
-/// was possible; else `error` says why not. May be called by several threads at a time.
+/// Loads the code of function `name` when a call of it is prepared. Returns false and sets `error`
+/// on failure. Must be thread-safe.
 using FunctionLoader =
     std::function<bool(const std::string &name, bppsa_function &function, std::string &error)>;
 
-/// The functions of the program, which run the kernels of one instruction set.
+/// The functions of a program, bound to the kernels of one instruction set.
 class FunctionTable {
 public:
-  /// Picks the best instruction set that both the program and this processor have, or the one that
-  /// the environment variable BPPSA_ISA names, and sets `kernelsInUse`, which is the program's
-  /// bppsa_kernels, to its kernels. Throws Error when there is none. Functions without code get it
-  /// from `load`; they have no arena.
+  /// Selects the best instruction set supported by both the program and this processor, or the one
+  /// named by the environment variable BPPSA_ISA. Sets `kernelsInUse` (the program's bppsa_kernels)
+  /// to its kernels. Throws Error if there is none. `load` provides the code of functions that have
+  /// none; such functions use no arena.
   FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
                 const void *const **kernelsInUse, FunctionLoader load = nullptr);
 
-  /// Whether functions get their code when they are first called.
+  /// Whether the code of functions is loaded when first needed.
   bool isLazy() const { return static_cast<bool>(load); }
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
 
-  /// A call of function `name`, whose arguments are the views named `arguments`, of sizes that
-  /// `symbols` say.
+  /// Prepares a call of function `name` on the views named in `arguments`, with the sizes given by
+  /// `symbols`.
   Call prepare(const std::string &name, const std::vector<std::string> &arguments,
                const ViewTable &views, const Symbols &symbols) const;
-  /// The bytes that function `name` takes from the arena.
+  /// The arena bytes that function `name` uses.
   uint64_t arenaBytes(const std::string &name, const Symbols &symbols) const;
-  /// The most bytes that function `name` writes to its argument `residuals`; 0 where it has none.
+  /// An upper bound for the bytes that function `name` writes to its argument `residuals`; 0 if it
+  /// has no such argument.
   uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
-  /// Throws Error where there is none, or no code for it.
+  /// Throws Error if the function does not exist or its code cannot be loaded.
   bppsa_function find(const std::string &name) const;
 
   std::string chosen;
@@ -142,15 +144,14 @@ private:
 /// Seconds of a monotonic clock.
 double now();
 
-/// When the last compiled step of a CPU program reported the start of its forward and of its
-/// backward part. In a device program the device has marks instead.
+/// When the last compiled step of a CPU program started its forward and backward parts. Device
+/// programs use Device::mark() instead.
 struct PhaseTimes {
   double forward = 0, backward = 0;
 };
 PhaseTimes lastPhases();
 
-/// The bytes that compiled code of this thread has said its residuals take, since this was called
-/// last.
+/// Returns and clears the residual size last reported by compiled code on this thread.
 std::optional<uint64_t> takeReportedResiduals();
 
 } // namespace bppsa::runtime

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No exception may pass through compiled functions, which have nothing to unwind but the memory
-// that they have taken. Where a caller catches failures, the functions are left at once and that
-// memory is freed; elsewhere an error ends the program.
+// Exceptions must not propagate through compiled functions, which have no unwind information. If a
+// caller catches failures, longjmp leaves the compiled functions and the memory they allocated is
+// freed; otherwise, an error ends the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,13 @@
 
 namespace bppsa::runtime {
 
-/// Runs `body(context)`, which calls compiled code, and gives the error of the function of this
-/// library that it has been left for; null where there was none. Frames between `body` and that
-/// function hold nothing that has to be destroyed.
+/// Runs `body(context)`, which calls compiled code. Returns the error passed to failCompiled()
+/// below it, or null. No destructors run in the frames between `body` and failCompiled(), so these
+/// frames must not hold objects that need destruction.
 std::exception_ptr catchFailure(void (*body)(void *context), void *context) noexcept;
 
-/// While this lives, calls of compiled functions (Call.h) of this thread throw such errors.
+/// While this object exists, calls of compiled functions (Call.h) on this thread throw these
+/// errors.
 class FailuresThrown {
 public:
   FailuresThrown();
@@ -34,17 +35,18 @@ private:
 };
 bool throwsFailures();
 
-/// Whether the calling thread is in catchFailure().
+/// Whether the calling thread is inside catchFailure().
 bool catchesFailures();
 
-/// Leaves compiled code for the last catchFailure() of this thread, or ends the program.
+/// Leaves compiled code for the innermost catchFailure() of this thread. Ends the program if there
+/// is none.
 [[noreturn]] void failCompiled(std::exception_ptr error) noexcept;
 
-/// Compiled code has taken or is about to free a block of memory.
+/// Record that compiled code has allocated a block or is about to free it.
 void noteBlock(void *block);
 void forgetBlock(void *block);
 
-/// Runs `action` for compiled code.
+/// Runs `action` on behalf of compiled code and passes its exceptions to failCompiled().
 template <typename Action> auto orFail(Action &&action) noexcept {
   std::exception_ptr error;
   try {

@@ -16,7 +16,7 @@
 
 namespace bppsa::runtime {
 
-/// Something the user gave or asked for cannot be used: one line on stderr and exit status 1.
+/// Invalid user input or an unsupported request: one line on stderr and exit status 1.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -28,27 +28,28 @@ public:
   using Error::Error;
 };
 
-/// The command line itself is wrong: one line on stderr and exit status 2.
+/// An invalid command line: one line on stderr and exit status 2.
 class UsageError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// The program needs a GPU and there is none: one line on stderr and exit status 77.
+/// The program needs a GPU but finds none: one line on stderr and exit status 77.
 class NoDeviceError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// Says what reportError() does with a message and its exit status, in place of printing it; null:
-/// it prints.
+/// Receives the messages and exit statuses of reportError() instead of stderr; null restores
+/// printing.
 using ErrorPrinter = void (*)(const char *message, int status);
 void setErrorPrinter(ErrorPrinter printer);
 
-/// Inside a catch block: prints the exception as one line on stderr and returns the exit status.
+/// Must be called in a catch block. Prints the exception as one line on stderr and returns the exit
+/// status.
 int reportError() noexcept;
 
-/// Runs `action` where no exception may leave, in what compiled code calls: an error ends the
+/// Runs `action`, which compiled code calls, so no exception may propagate. An error ends the
 /// program.
 template <typename Action> auto orExit(Action &&action) noexcept {
   try {
@@ -58,7 +59,7 @@ template <typename Action> auto orExit(Action &&action) noexcept {
   }
 }
 
-/// The text of all arguments, one after the other.
+/// The concatenated text of all arguments.
 template <typename... Args> std::string text(const Args &...args) {
   std::ostringstream out;
   (out << ... << args);
@@ -69,8 +70,8 @@ template <typename... Args> [[noreturn]] void fail(const Args &...args) {
   throw Error(text(args...));
 }
 
-/// `name` in quotes, always on one line: other bytes than printable ASCII and UTF-8 are escaped
-/// and long names cut, because names come from files that may hold anything.
+/// Quotes `name` on one line. Bytes that are neither printable ASCII nor valid UTF-8 are escaped
+/// and long names are truncated, because names in files are arbitrary.
 std::string quote(const std::string &name);
 
 /// "[3, B, 1]"

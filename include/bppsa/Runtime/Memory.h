@@ -12,13 +12,13 @@
 
 namespace bppsa::runtime {
 
-/// Zero-filled memory, aligned to 64 bytes; never null, also when empty.
+/// Zero-filled memory, aligned to 64 bytes. Never null, even if empty.
 class Buffer {
 public:
   explicit Buffer(size_t size = 0);
-  /// Memory that holds anything, for what writes all of it.
+  /// Memory with arbitrary contents, for callers that overwrite all of it.
   static Buffer uninitialized(size_t size);
-  /// Memory of somebody else, who keeps it while the buffer lives.
+  /// Memory owned by the caller, which must outlive the buffer.
   static Buffer borrow(void *bytes, size_t size);
   ~Buffer();
   Buffer(Buffer &&other) noexcept;
@@ -36,12 +36,12 @@ private:
   bool isBorrowed = false;
 };
 
-/// Memory that compiled code asks for within one call. Blocks go back to free lists, not to the
-/// system, so that repeated steps touch no new pages. Safe to use from several threads.
+/// Memory that compiled code allocates within one call. Freed blocks are kept in free lists instead
+/// of being returned to the system, so repeated steps touch no new pages. Thread-safe.
 void *allocateBlock(size_t alignment, size_t size);
 void freeBlock(void *block);
 
-/// Bytes in blocks that are in use now, and the most there were since resetPeakBytes().
+/// The bytes in blocks currently in use, and their maximum since resetPeakBytes().
 uint64_t liveBytes();
 uint64_t peakBytes();
 void resetPeakBytes();

@@ -19,58 +19,60 @@
 
 namespace bppsa::runtime {
 
-/// An extent: a number, a symbol, or `op` (+ * floordiv ceildiv mod) of two extents.
+/// An extent: a constant, a symbol, or `op` (+ * floordiv ceildiv mod) applied to two extents.
 struct Extent {
   enum class Kind { Number, Symbol, Operation };
   Kind kind = Kind::Number;
   int64_t number = 0;
-  /// Position in Model::symbols.
+  /// Index into Model::symbols.
   size_t symbol = 0;
   std::string op;
   std::vector<Extent> operands;
 };
 
-/// Values of the model's symbols, by position in Model::symbols; empty: not known yet.
+/// Symbol values, indexed like Model::symbols; nullopt if not yet known.
 using Symbols = std::vector<std::optional<int64_t>>;
 
-/// The value of `extent`, or nothing where a symbol is not known.
+/// Returns the value of `extent`, or nothing if a symbol is unknown.
 std::optional<int64_t> evaluate(const Extent &extent, const Symbols &symbols);
 
-/// A graph input, a graph output, or the array of the loss.
+/// A graph input, a graph output, or a target or weight array of a loss.
 struct ArrayInfo {
   std::string name;
   DType dtype = DType::F32;
   std::vector<Extent> shape;
-  /// The axis that carries samples, in the layout that was chosen.
+  /// The batch axis in the selected layout.
   std::optional<int64_t> batchAxis;
   std::optional<int64_t> timeAxis;
   BatchAxes batchAxes;
-  /// Graph inputs: `grad` computes the gradient of the loss with respect to it.
+  /// Graph inputs: whether `grad` computes the gradient of the loss with respect to this input.
   bool gradient = false;
-  /// In a stream, a state: for an input the output that holds it after the last step, for an output
-  /// the input that holds it before the first one, where it is zero if a file lacks it.
+  /// Carried states of a stream: for an input, the output that holds the state after the last step;
+  /// for an output, the input that holds the state before the first step, which is zero if the data
+  /// file lacks it.
   std::string carried = {};
-  /// The loss's array: its values are class indices below this number.
+  /// Targets: the values are class indices below this count.
   std::optional<int64_t> classes;
-  /// Graph inputs: their values are indices into dimensions of these sizes, -size to size - 1.
+  /// Graph inputs: the values are indices into dimensions of these sizes, from -size to size - 1.
   std::vector<Extent> indexBounds;
-  /// Graph inputs: their values are lengths of samples, 1 to each of these numbers of steps.
+  /// Graph inputs: the values are sample lengths, from 1 to each of these step counts.
   std::vector<Extent> lengthBounds;
 };
 
-/// A loss of an output, and the arrays of a file that it reads.
+/// A loss on one output and the arrays it reads from a data file.
 struct LossInfo {
   /// `cross-entropy`, `mse`, ...
   std::string kind;
-  /// The graph output.
+  /// The name of the graph output.
   std::string output;
-  /// What it is multiplied by in the sum of all losses.
+  /// The weight of this loss in the sum of all losses.
   double factor = 1;
-  /// `target`, or `target.OUTPUT` where there are several losses.
+  /// Named `target`, or `target.OUTPUT` if there are several losses.
   std::optional<ArrayInfo> target;
-  /// The weights of its positions, where compiled functions take them: `weight` or `weight.OUTPUT`.
+  /// The position weights if compiled functions take them, named `weight` or `weight.OUTPUT`.
   std::optional<ArrayInfo> weight;
-  /// Whether the array of that name of a file holds them: no graph input has the name.
+  /// Whether the data file provides the weights under that name. False if a graph input has the
+  /// same name.
   bool readsWeight = false;
 
   bool hasClasses() const { return target && target->classes; }
@@ -81,138 +83,141 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
   int64_t elements = 0;
   bool trained = true;
-  /// A running statistic: not trained, but steps compute its next value.
+  /// A running statistic: not trained, but each step computes its next value.
   bool statistic = false;
   bool changes() const { return trained || statistic; }
   /// Whether elements that are zero in the ONNX file stay zero.
   bool pruned = false;
-  /// Positions along the first axis whose elements are not trained.
+  /// Indices along the first axis whose elements are not trained.
   std::vector<int64_t> frozenRows = {};
-  /// Where the values are in the ONNX file: byte offset of the first, bytes from one to the next.
+  /// The location in the ONNX file: byte offset of the first value and bytes between consecutive
+  /// values.
   uint64_t offset = 0, stride = 4;
 };
 
-/// A stage of a pipeline: its rank, and its floating-point operations.
+/// A pipeline stage: its rank and the floating-point operations of its parts.
 struct StageInfo {
   int rank;
   double forward, cotangents, parameters;
-  /// Trained parameters that it reads and another stage updates.
+  /// Trained parameters that this stage reads and another stage updates.
   std::vector<std::string> reads = {};
 };
 
-/// One way to compute the gradients.
+/// A compiled variant of the gradient computation.
 struct VariantInfo {
   std::string name;
   /// "sequential" or "scan"
   std::string backward;
-  /// The scan's plan ("chunked:32"); empty for sequential.
+  /// The scan plan ("chunked:32"); empty for sequential variants.
   std::string plan;
-  /// What a vector holds: "lanes" (samples), "units" (hidden units of one sample) or "chunks" (of
-  /// time, in chains; elsewhere units). On a device "blocks": a sample has a block of threads.
+  /// The contents of a vector: "lanes" (samples), "units" (hidden units of one sample) or "chunks"
+  /// (time chunks in chains, hidden units elsewhere). Device programs use "blocks": one thread
+  /// block per sample.
   std::string mapping = "lanes";
 };
 
-/// An op in which a function looks for NaNs, in the order in which they run.
+/// An operation checked for NaNs. Operations are listed in execution order.
 struct TracedNode {
-  /// The node of the model and its operator; empty for the loss.
+  /// The ONNX node and its operator; both empty for the loss.
   std::string name, op;
   bool isBackward = false;
-  /// It runs in the steps of a loop.
+  /// Whether the operation runs in each step of a loop.
   bool isInLoop = false;
-  /// Ops of one loop have the same group.
+  /// Operations of the same loop share a group.
   int64_t group = 0;
 };
 
 struct Model {
   std::string version, source, target, optimizer;
   std::vector<std::string> symbols;
-  /// The least value of each symbol, by position.
+  /// The minimum value of each symbol, indexed like `symbols`.
   std::vector<int64_t> minSizes;
   std::vector<ArrayInfo> inputs, outputs;
-  /// At least one.
+  /// Never empty.
   std::vector<LossInfo> losses;
-  /// Positions with this target have no weight.
+  /// Positions with this target have weight zero.
   std::optional<int64_t> ignoreIndex;
-  /// By which the weight of a position with this target is multiplied; empty for ones.
+  /// Factors for position weights by target class; empty if all are one.
   std::vector<float> classWeights;
-  /// Whether results for a sample depend on other samples of the batch, in each layout.
+  /// For each layout, whether the results for a sample depend on other samples of the batch.
   std::vector<bool> mixingLayouts;
-  /// The layout that was chosen.
+  /// The selected layout.
   size_t layout = 0;
   std::vector<ParameterInfo> parameters;
   std::vector<VariantInfo> variants;
-  /// What tensor cores multiply in a program for GPUs: `fp32`, `tf32` or `bf16`.
+  /// The tensor core input precision in GPU programs: `fp32`, `tf32` or `bf16`.
   std::string precision;
-  /// The chains of a step of a program for GPUs, for predictions of its time.
+  /// GPU programs: the chains of a step, for predicting its time.
   std::vector<cost::ChainCost> deviceChains;
-  /// The chains of a step of a program for CPUs, which rule out scans that cannot win.
+  /// CPU programs: the chains of a step, for ruling out scans that cannot be faster.
   std::vector<cost::HostChain> hostChains;
-  /// Bytes that loops over time may keep of their steps, as the program was compiled; 0 for any.
+  /// The compile-time limit, in bytes, for residuals that time loops keep; 0 for no limit.
   int64_t memoryLimit = 0;
   int64_t optimizerStates = 0;
-  /// Default hyperparameters: lr, weight_decay, beta1 (the momentum's or rmsprop's constant where
-  /// that is the optimizer), beta2, eps.
+  /// Default hyperparameters: lr, weight_decay, beta1 (also the momentum or rmsprop constant),
+  /// beta2, eps.
   std::map<std::string, double> hyper;
-  /// Floating-point operations of a training step on one sample and time step.
+  /// Floating-point operations of a training step per sample and time step.
   int64_t flopsPerPosition = 0;
-  /// What each argument of a compiled function is, by function.
+  /// The argument names of each compiled function.
   std::map<std::string, std::vector<std::string>> functions;
-  /// Of functions that tell when gradients are final, in programs for several ranks: the parameters
-  /// with gradients in the order in which they are first needed.
+  /// Functions that report when gradients are final (in programs for several ranks): the parameters
+  /// with gradients, in order of first use.
   std::map<std::string, std::vector<std::string>> firstUses;
-  /// Of `nans.step` and `nans.grad`, by `step` and `grad`; empty without `--check-nan`.
+  /// The nodes traced by `nans.step` and `nans.grad`, under the keys `step` and `grad`. Empty
+  /// without `--check-nan`.
   std::map<std::string, std::vector<TracedNode>> tracedNodes;
-  /// Whether steps take the statistics of the samples of all ranks.
+  /// Whether steps compute batch statistics over the samples of all ranks.
   bool sharesStatistics = false;
-  /// Values of all states of each loop whose cotangents ranks with shares of the steps can scan.
+  /// For each loop whose cotangents can be scanned over the time shards of ranks, the total size of
+  /// its states.
   std::vector<int64_t> shardScans;
-  /// The ranks of a pipeline, 0 for none, and the stages that steps are cut into.
+  /// The number of pipeline ranks (0 if there is no pipeline) and the stages of a step.
   int64_t pipelineRanks = 0;
   std::vector<StageInfo> stages;
-  /// Whether these are interlocked modules, in the order of their losses.
+  /// Whether the stages are interlocked modules, in the order of their losses.
   bool areModules = false;
-  /// Whether these form gradients of parameters apart from cotangents.
+  /// Whether stages compute parameter gradients separately from cotangents.
   bool splitsBackward = false;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;
   std::string extentText(const Extent &extent) const;
-  /// The extents of `shape`; throws Error where a symbol is not known.
+  /// Evaluates the extents of `shape`. Throws Error if a symbol is unknown.
   std::vector<int64_t> extents(const std::vector<Extent> &shape, const Symbols &symbols) const;
-  /// The array that argument `argument` of a function is, where its shape is not that of a
-  /// parameter or a scalar; else null.
+  /// The array passed as function argument `argument`, or null if its shape is that of a parameter
+  /// or a scalar.
   const ArrayInfo *arrayOf(const std::string &argument) const;
-  /// The size of the batch or time axis of the inputs, where it is a number.
+  /// The constant size of the inputs' batch or time axis, if it is fixed.
   std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;
-  /// Whether a step is that of a stream, with states as inputs and outputs.
+  /// Whether the model is a stream, with carried states as inputs and outputs.
   bool isStream() const;
-  /// Whether an input is sliced into batches.
+  /// Whether an input can be sliced into batches.
   bool hasSamples() const;
   bool mixesSamples() const { return mixingLayouts[layout]; }
-  /// What is appended to the names of the arrays and results of a loss: `.OUTPUT` where there are
-  /// several.
+  /// The suffix of array and result names of a loss: `.OUTPUT` if there are several losses,
+  /// otherwise empty.
   std::string suffixOf(const LossInfo &loss) const;
-  /// The one loss whose target holds classes; null where there is none or several.
+  /// The only loss with class targets; null if there is none or more than one.
   const LossInfo *classLoss() const;
-  /// "cross-entropy, mse", and the names of their outputs.
+  /// The loss types ("cross-entropy, mse") and the names of their outputs.
   std::string lossText() const;
   std::string lossOutputs() const;
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 
-/// Reads the description that is part of the program; `onnxSize` bounds the parameters' offsets.
+/// Parses the description embedded in the program. `onnxSize` bounds the parameters' offsets.
 Model parseModel(const std::string &json, uint64_t onnxSize);
 
-/// Chooses the first layout in which inputs, outputs and `target` carry samples along the axes
-/// that each "NAME:AXIS" of --batch-axis says.
+/// Selects the first layout that satisfies every "NAME:AXIS" of --batch-axis for inputs, outputs
+/// and `target`.
 void setBatchAxes(Model &model, const std::vector<std::string> &assignments);
 
-/// Throws Error where no input has an axis to slice into batches, or the target has none that goes
-/// with it.
+/// Throws Error if no input has a batch axis, or if a target has none although its output does.
 void requireSamples(const Model &model);
 
-/// Binds the symbols in the shape of array `info` to the extents found. On a mismatch returns what
-/// is wrong, else an empty text. `origin[symbol]` says which array a symbol got its value from.
+/// Binds the symbols in the shape of array `info` to the extents in `found`. Returns a description
+/// of the mismatch, or an empty string. `origin[symbol]` names the array that bound each symbol.
 std::string bindShape(const Model &model, const ArrayInfo &info, const std::vector<int64_t> &found,
                       Symbols &symbols, std::vector<std::string> &origin);
 

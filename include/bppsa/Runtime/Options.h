@@ -21,55 +21,58 @@
 namespace bppsa::runtime {
 
 struct Options {
-  /// train, eval, infer, grad, bench or info; empty: nothing to do (help was printed).
+  /// train, eval, infer, grad, bench or info. Empty if there is nothing to do because help was
+  /// printed.
   std::string command;
   std::string data, val, save, checkpoint, resume, log, out;
   std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen, threads, tbptt;
   int64_t repeat = 20;
-  /// Of programs for the emulated device.
+  /// Emulated programs only.
   int64_t emulateSeed = 0;
   std::optional<double> clipNorm, valSplit, ema;
   std::vector<RateRule> rateRules;
-  /// f1, auc, confusion
+  /// Any of f1, auc, confusion.
   std::vector<std::string> metrics;
   std::optional<int64_t> patience, accumulate, microbatches;
-  /// Bytes of a set that are held, and shuffled, together.
+  /// Bytes of a data set that are held in memory, and shuffled, together.
   std::optional<int64_t> shuffleMemory;
-  /// What makes an epoch the best one: `loss` or `accuracy`.
+  /// The criterion for the best epoch: `loss` or `accuracy`.
   std::optional<std::string> best;
   std::string saveBest;
   std::optional<std::string> schedule;
-  /// lr, weight_decay and those of the optimizer.
+  /// lr, weight_decay and the hyperparameters of the optimizer.
   std::map<std::string, double> hyper;
   VariantRequest variant;
   std::vector<std::string> batchAxes;
   std::optional<std::string> affinity;
-  /// The program that this library is embedded in has data to validate with.
+  /// Whether the embedding program provides validation data.
   bool validates = false;
-  /// Of programs for several ranks.
+  /// Programs for several ranks only.
   ExchangeOptions exchange;
   Throttle throttle;
-  /// Seconds without a message after which a rank that waits ends the run; 0: never.
+  /// Seconds that a waiting rank tolerates without a message before it ends the run; 0 for no
+  /// limit.
   double stallTimeout = 600;
   PipelineOptions pipeline;
-  /// The file for what ranks did when; empty: none.
+  /// The file for the timeline of all ranks; empty for none.
   std::string trace;
-  /// Ranks have shares of the steps in place of samples.
+  /// Whether ranks divide the time steps instead of the samples.
   bool shardTime = false;
   ShardBackward shardBackward = ShardBackward::Auto;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
-  /// A loss or gradient that is not finite is traced to the node that made the first NaN.
+  /// Whether to locate the node that creates the first NaN if the loss or a gradient is not finite.
   bool checkNaN = false;
 };
 
-/// Parses the command line of the program that holds `model`; throws UsageError when it is not
-/// understood and Error when a value is out of range.
+/// Parses the command line of the program that contains `model`. Throws UsageError for malformed
+/// command lines and Error for values out of range.
 Options parseOptions(int argc, char **argv, const Model &model);
 
-/// Options of `train` by their names without hyphens in front; flags have no value.
+/// Options of `train`, named without leading hyphens. Flags have no value.
 using TrainingWords = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-/// The same for what a caller says of a training run; `validates` where it has data for that.
+/// Parses the options of an embedding program's training run. `validates` indicates that it
+/// provides validation data.
 Options parseSettings(const TrainingWords &words, const Model &model, bool validates);
 
 /// Throws Error when a hyperparameter of `optimizer` is out of range.

@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where there is no linker, a program is a copy of `bppsa-stub`, the run time as an executable,
-// with an image behind it: the objects, linked with each other for fixed addresses. At its start
-// the program maps the image there and writes the addresses of the functions of the run time and of
-// the C library into it.
-//
+// Without a linker, a program is a copy of `bppsa-stub`, the run time as an executable, followed by
+// an image: the objects, linked with each other at fixed addresses. At startup, the program maps
+// the image to these addresses and patches in the addresses of run-time and C library functions.
 //   stub | ImageHeader | ImageSegment... | ImageImport... | names | bytes of segments | ImageEnd
 //
 //===----------------------------------------------------------------------===//
@@ -20,37 +18,39 @@
 
 namespace bppsa::runtime {
 
-/// Where images are mapped: far from where Linux puts executables, heaps, libraries and stacks.
+/// The base address of images, far from the addresses that Linux assigns to executables, heaps,
+/// libraries and stacks.
 constexpr uint64_t kImageAddress = uint64_t(1) << 45;
 
-/// The symbols of a program that the run time needs (ObjectInterface.h), in the order of `symbols`.
+/// The program symbols that the run time needs (ObjectInterface.h), in the order of
+/// ImageHeader::symbols.
 constexpr const char *kImageSymbols[] = {
     "bppsa_model_json", "bppsa_model_json_size",  "bppsa_model_onnx", "bppsa_model_onnx_size",
     "bppsa_functions",  "bppsa_instruction_sets", "bppsa_kernels"};
 
 struct ImageHeader {
-  /// Bytes from imageAddress on that the segments are in.
+  /// The size in bytes of the address range, starting at kImageAddress, that contains all segments.
   uint64_t span;
   uint64_t segments, imports, nameBytes;
-  /// Their addresses.
+  /// The addresses of kImageSymbols.
   uint64_t symbols[7];
 };
 
-/// Bytes of the image from `offset` on, at `address`, a multiple of the page size. What is beyond
-/// them is zero.
+/// `size` bytes, `offset` bytes after the start of the segment data, loaded at `address`, a
+/// multiple of the page size. The rest of the last page is zero.
 struct ImageSegment {
   uint64_t address, size, offset;
-  /// As mprotect() takes it.
+  /// The `prot` argument of mprotect().
   uint64_t protection;
 };
 
-/// The place of the address of a function, whose name begins at `name` of the names and ends with
-/// NUL.
+/// The address at which to store a function pointer, and the offset of the function's
+/// NUL-terminated name in the names.
 struct ImageImport {
   uint64_t place, name;
 };
 
-/// The last bytes of the program: where in the file its image begins.
+/// The last bytes of the program: the offset of the image in the file.
 struct ImageEnd {
   uint64_t offset;
   char magic[8];

@@ -18,7 +18,7 @@
 
 namespace bppsa::runtime {
 
-/// Where a compiled program has what ObjectInterface.h lists.
+/// The symbols of ObjectInterface.h in a compiled program.
 struct ProgramInterface {
   const char *json;
   uint64_t jsonSize;
@@ -27,16 +27,16 @@ struct ProgramInterface {
   const bppsa_function *functions;
   const bppsa_instruction_set *instructionSets;
   const void *const **kernels;
-  /// Null where all functions have code.
+  /// Null if all functions have code.
   FunctionLoader load = nullptr;
 };
 
-/// The program this library is linked into.
+/// The program that this library is linked into.
 ProgramInterface linkedProgram();
 
-/// What a compiled program consists of.
+/// A loaded program.
 struct Program {
-  /// The JSON text that `model` was read from.
+  /// The JSON text that `model` was parsed from.
   std::string description;
   Model model;
   FunctionTable functions;
@@ -45,64 +45,66 @@ struct Program {
   /// Identifies the model: a checksum of its description and its ONNX file.
   uint32_t checksum;
 
-  /// Throws Error where the program cannot be used.
+  /// Throws Error if the program cannot be used.
   static Program load(const ProgramInterface &interface);
 };
 
-/// Parameters and the small results of compiled functions.
+/// Parameters, optimizer states and the scalar results of compiled functions.
 class Session {
 public:
   Session(const Program &program, bool withOptimizer);
   Session(const Session &) = delete;
 
-  /// A call of `function` on `batch` (null: the function takes none). `extra` adds to the views of
-  /// parameters, batch and scalars. The batch may be filled again as long as its size stays.
+  /// Prepares a call of `function` on `batch`, which is null if the function takes none. `extra`
+  /// adds to the views of parameters, batch and scalars. The batch may be refilled as long as its
+  /// size stays the same.
   Call prepare(const std::string &function, Batch *batch, const ViewTable &extra = {});
-  /// Whether the device has memory for that call.
+  /// Whether the device has enough memory for that call.
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
-  /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
+  /// Assigns learning rates by group: parameter `i` uses rates[groups[i]].
   void groupRates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/false); }
   void ungroupRates() { ranges.clear(); }
-  /// The same; each of them can then be updated for itself.
+  /// Like groupRates(), but splits the update so that each parameter can be updated separately.
   void splitUpdates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/true); }
-  /// Calls the optimizer on the gradients that the last step left, and takes over its statistics,
-  /// where there was a step.
+  /// Runs the optimizer on the current gradients. With `takesStatistics`, also accepts the running
+  /// statistics of the last step.
   void update(bool takesStatistics = true);
   /// The sum of the squares of all gradients.
   double gradientSquares();
-  /// Both for trained parameter `number` of those that splitUpdates() has taken apart.
+  /// Update trained parameter `number`, or return its sum of squared gradients. Require
+  /// splitUpdates().
   void updateOne(size_t number);
   double squaresOfOne(size_t number);
-  /// Sets `hyper` for step `step`, counted from 1: `rate`, and `values` by the names of the model's
-  /// hyperparameters, 0 for those that are not there. Gradients are not scaled then.
+  /// Sets `hyper` for step `step` (counted from 1) from the learning rate `rate` and from `values`,
+  /// keyed by hyperparameter name; missing values are 0. Resets the gradient scale to 1.
   void setHyper(const std::map<std::string, double> &values, double rate, int64_t step);
-  /// Scales gradients of that sum of squares to a norm of at most `limit`.
+  /// Scales gradients with sum of squares `squares` to a norm of at most `limit`.
   void clipGradients(double squares, double limit);
 
   const Program &program;
   Parameters parameters;
 
-  /// Written by steps and evaluations: the sum of the losses and, where there are several, each.
+  /// Written by steps and evaluations: the sum of the losses and, if there are several, each loss.
   float loss = 0;
   std::vector<float> losses;
-  /// Of each loss with classes, the weights of the positions that are right; written by
-  /// evaluations.
+  /// Written by evaluations: for each loss with classes, the total weight of the correctly
+  /// classified positions.
   std::vector<double> correct;
   float lossOf(size_t number) const { return losses.size() > 1 ? losses[number] : loss; }
   /// Read by steps of models with dropout.
   int64_t seed = 0;
-  /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
-  /// beta1, beta2, eps, 0.
+  /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, beta1,
+  /// beta2, eps, 0.
   alignas(64) float hyper[program::kNumHyperSlots] = {};
-  /// The learning rates of groups, where there are some, in place of that of `hyper`.
+  /// The learning rates of groups, which replace the rate in `hyper` if there are groups.
   std::vector<float> rates;
 
 private:
-  /// Neighbours in the flat arrays that have the same rate.
+  /// A contiguous range of the flat arrays with the same learning rate.
   struct UpdateRange {
     size_t group;
-    /// The first of them in the model.
+    /// The index of its first parameter in the model.
     size_t index;
     alignas(64) float hyper[program::kNumHyperSlots];
     Call call;
@@ -115,46 +117,47 @@ private:
   void update(UpdateRange &range);
 
   ViewTable collectViews(Batch *batch, const ViewTable &extra);
-  /// Adds memory for the final states that `function` computes and nobody asked for.
+  /// Adds memory for final states that `function` computes but the caller does not use.
   void addUnusedStates(const std::string &function, const Batch &batch, ViewTable &views);
 
   double squares = 0;
-  /// By function and name, large enough for the largest batch.
+  /// Keyed by function, argument name and size.
   std::map<std::string, Buffer> unusedStates;
-  /// In a program that gets its code by and by, prepared when they are first needed: what only
-  /// infers needs no code for them.
+  /// If the program's code is loaded lazily, these are prepared on first use, so that inference
+  /// does not load them.
   std::optional<Call> callUpdate, callSquares;
   std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
 
 /// Sums of the losses of batches, for their means.
 struct LossSums {
-  /// Of each loss: the sum of its values times what they count, and of that.
+  /// For each loss: the weighted sum of its values, and the sum of the weights.
   std::vector<double> losses, weights;
 
   void add(size_t number, double loss, double weight);
-  /// Adds a sum of losses times what they count, which is `weight` in all.
+  /// Adds a sum of weighted losses whose weights add up to `weight`.
   void addSum(size_t number, double sum, double weight);
-  /// The mean of loss `number`; nothing where none of its positions had a weight.
+  /// The mean of loss `number`, or nothing if its total weight is zero.
   std::optional<double> mean(size_t number) const;
-  /// The sum of the means, each times its factor.
+  /// The sum of the means, each multiplied by the factor of its loss.
   double total(const Model &model) const;
 };
 
-/// A mean loss and a share of right answers over a data set.
+/// Mean loss and accuracy over a data set.
 struct LossValue {
-  /// Nothing where no position has a weight.
+  /// Nothing if all positions have weight zero.
   std::optional<double> loss;
-  /// Only where the loss has classes.
+  /// Only set for losses with classes.
   std::optional<double> accuracy;
 };
 
 struct Evaluation {
-  /// The sum of the losses, each times its factor, and the accuracy of the one with classes.
+  /// The sum of the losses, each multiplied by its factor, and the accuracy of the only loss with
+  /// classes.
   double loss = 0;
   std::optional<double> accuracy;
   int64_t samples = 0;
-  /// Of each loss.
+  /// One entry per loss.
   std::vector<LossValue> losses;
 };
 
@@ -164,11 +167,11 @@ public:
   explicit EvaluationSums(const Model &model)
       : model(model), correct(model.losses.size()), positions(model.losses.size()) {}
 
-  /// Adds what `eval` of the session has computed of `batch`. Throws DivergedError where the loss
-  /// is not finite; `what` says of which samples it is.
+  /// Adds the results that the session's `eval` computed for `batch`. Throws DivergedError if the
+  /// loss is not finite; `what` describes the samples in the message.
   void add(const Session &session, const Batch &batch, const std::string &what);
-  /// Adds the sums of the other ranks, in the order of the ranks. Returns whether one of them, or
-  /// this one as `isStopped` says, has left early.
+  /// Adds the sums of the other ranks in rank order. Returns whether any rank, including this one
+  /// according to `isStopped`, stopped early.
   bool combine(Ranks &ranks, bool isStopped);
   Evaluation result() const;
 
@@ -179,17 +182,17 @@ private:
   int64_t samples = 0;
 };
 
-/// Evaluates the `samples` of `data` batch by batch, whole batches on each rank, and calls `visit`
-/// with those of this rank; nothing when `stop` asked some rank to leave early. Throws Error when a
-/// loss is not finite.
+/// Evaluates the `samples` of `data` in batches, which are distributed over the ranks as a whole,
+/// and calls `visit` for each batch of this rank. Returns nothing if `stop` returned true on any
+/// rank. Throws Error if a loss is not finite.
 std::optional<Evaluation> evaluate(
     Session &session, const Dataset &data, const std::vector<int64_t> &samples, int64_t batchSize,
     Ranks &ranks, const std::function<bool()> &stop,
     const std::function<void(Batch &)> &visit = [](Batch &) {});
 
-/// Throws Error, naming the first gradient element that is not finite, if there is one.
+/// Throws Error naming the first non-finite gradient element, if any.
 void requireFiniteGradients(Session &session);
-/// The same of `gradient`, the gradient of `name`, float32.
+/// The same check for `gradient`, the float32 gradient of `name`.
 void requireFiniteGradient(const std::string &name, const float *gradient,
                            const std::vector<int64_t> &shape);
 

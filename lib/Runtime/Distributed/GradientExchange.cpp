@@ -14,7 +14,7 @@
 
 using namespace bppsa::runtime;
 
-/// A message has less than 2 GiB.
+/// Keeps messages below 2 GiB.
 static constexpr int64_t kMaxElements = int64_t(1) << 28;
 
 GradientExchange::GradientExchange(Ranks &ranks, float *gradients,
@@ -96,7 +96,8 @@ std::string GradientExchange::describeMissing(const Slice &slice) const {
 void GradientExchange::give(size_t parameter, double weight) {
   for (size_t number = firstSlices[parameter]; number < firstSlices[parameter + 1]; ++number) {
     Slice &slice = slices[number];
-    // The last contribution has arrived, or there would be no sum, but may still be in use here.
+    // The owner has received the previous contribution, as its sum has arrived, but the transport
+    // may still be using the buffer.
     ranks.loop().wait(
         "buffer", [&] { return slice.pushed == slice.given; },
         [&] { return text("the end of 'push ", number, "' to rank ", slice.owner); });

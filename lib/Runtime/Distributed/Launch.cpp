@@ -1,4 +1,4 @@
-//===- Launch.cpp - How a program was started -------------------------------------===//
+//===- Launch.cpp - MPI launch environment --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// The number that a variable holds; 0 where it holds none.
+/// Returns the integer value of an environment variable, or 0 if it has none.
 static int numberIn(const char *variable) {
   const char *value = getenv(variable);
   return value ? atoi(value) : 0;
@@ -42,13 +42,13 @@ void bppsa::runtime::leaveWordToFirst(const Launch &launch) {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0)
     dup2(nowhere, STDOUT_FILENO);
-  // mpirun ends all ranks when one has ended with an error: the others give rank 0 time to say it.
+  // mpirun kills all ranks when one exits with an error. Sleep to give rank 0 time to report it.
   setErrorPrinter([](const char *, int) { std::this_thread::sleep_for(std::chrono::seconds(3)); });
 }
 
 int bppsa::runtime::threadsOf(const Launch &launch) {
   int all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  // mpirun may have bound the process to some of the cores.
+  // mpirun may have bound the process to a subset of the cores.
   return std::clamp(all / launch.localCount, 1, std::max(availableCores(), 1));
 }
 

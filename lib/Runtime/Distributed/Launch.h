@@ -1,4 +1,4 @@
-//===- Launch.h - How a program was started ---------------------------------------===//
+//===- Launch.h - MPI launch environment ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,27 +12,27 @@
 
 namespace bppsa::runtime {
 
-/// The place of this process among those of mpirun.
+/// The place of this process among the processes of mpirun.
 struct Launch {
   int rank = 0, count = 1;
-  /// Those on this machine.
+  /// The number of processes on this machine.
   int localCount = 1;
 };
 
-/// What the environment says; in programs without --distributed=mpi one process. Throws Error where
-/// it is that of another MPI.
+/// Reads the environment. Programs without --distributed=mpi always have one process. Throws Error
+/// for an unsupported MPI.
 Launch readLaunch();
 
-/// Leaves stdout, and errors that all ranks find alike, to rank 0.
+/// On ranks other than 0, silences stdout and error messages, which are the same on all ranks.
 void leaveWordToFirst(const Launch &launch);
 
-/// The threads that this process computes with where nobody says how many.
+/// The default thread count of this process.
 int threadsOf(const Launch &launch);
 
-/// Whether all ranks take part in the command; else it is for rank 0 alone.
+/// Whether all ranks run the command; otherwise only rank 0 does.
 bool isForAllRanks(const Options &options);
 
-/// The ranks that the command runs on.
+/// Returns the ranks that run the command.
 std::unique_ptr<Ranks> joinRanks(const Launch &launch, const Options &options);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- MessageLoop.cpp - The messages of a rank ---------------------------------===//
+//===- MessageLoop.cpp - Asynchronous messages of a rank ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,13 +23,14 @@
 
 using namespace bppsa::runtime;
 
-/// The loop whose thread this is.
+/// The loop that the current thread belongs to.
 static thread_local const MessageLoop *currentLoop = nullptr;
 
-/// Lets the thread run soon when it wakes up, beside threads that compute all the time: it never
-/// needs a processor for long. Kernels before Linux 6.12 take no notice.
+/// Requests a short scheduling slice, so that the message thread runs soon after waking up even if
+/// other threads compute all the time. It only ever runs briefly. Linux before 6.12 ignores the
+/// request.
 static void requestShortSlices() {
-  // The C library has no name for it.
+  // The C library does not declare this structure.
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -179,7 +180,8 @@ void MessageLoop::wait(const char *what, const std::function<bool()> &condition,
   TraceScope scope(trace, TraceEvent::Lane::Waiting, what);
   ++waiting;
   wasGiven.notify_one();
-  // Ticks are counted, not seconds, so that the time in which the process was stopped is none.
+  // Count ticks instead of measuring time, so that time in which the process was suspended does not
+  // count.
   constexpr int ticks = 100;
   auto tick = std::chrono::duration<double>(stallTimeout > 0 ? stallTimeout / ticks : 1);
   uint64_t before = ended;
@@ -259,7 +261,7 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
   }
 }
 
-/// Whether nothing is left to do, here and on other ranks.
+/// Whether all work is done, here and on other ranks.
 bool MessageLoop::isOver() {
   {
     std::lock_guard lock(mutex);
@@ -280,7 +282,7 @@ void MessageLoop::endDrains() {
   if (drains.empty() || !queue.isEmpty() || !delayed.empty() || open > 0)
     return;
   update([this] {
-    // Functions that have been handed over meanwhile come first.
+    // Functions submitted in the meantime run first.
     if (!given.empty())
       return;
     for (const std::shared_ptr<bool> &isDone : drains)
@@ -300,7 +302,7 @@ bool MessageLoop::takeOver() {
   return !taken.empty();
 }
 
-/// Gives the message to the transport.
+/// Passes the message to the transport.
 void MessageLoop::hand(const Message &message, std::function<void()> done) {
   ++open;
   ++sending;
@@ -314,7 +316,7 @@ void MessageLoop::hand(const Message &message, std::function<void()> done) {
                   });
 }
 
-/// The same, for the trace too.
+/// Passes the message to the transport and records it in the trace.
 void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
   hand(posted.message, [this, posted, start = now(), done = std::move(done)] {
     note(posted, start, now());
@@ -322,7 +324,7 @@ void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
   });
 }
 
-/// Begins with the next message whose turn it is.
+/// Starts sending the next queued message, if one may be sent.
 bool MessageLoop::send() {
   if (throttle.isLimited())
     return sendThrottled();
@@ -332,8 +334,8 @@ bool MessageLoop::send() {
   return true;
 }
 
-/// The same for the network that the throttle stands for, which does not wait for this thread to
-/// be awake: a message that was ready when the network became free has left then.
+/// Like send(), for the simulated network of the throttle. The network does not depend on when this
+/// thread wakes up: a message that was ready when the network became free is sent at that time.
 bool MessageLoop::sendThrottled() {
   double time = now();
   bool moved = false;
@@ -363,8 +365,8 @@ void MessageLoop::note(const Posted &posted, double start, double end) {
              posted.ready});
 }
 
-/// Sleeps longer the longer nothing happens: the cores are there to compute. Where another thread
-/// waits it does not.
+/// Sleeps longer the longer the loop is idle, to leave the cores to computation. While another
+/// thread waits, yields first and then sleeps only briefly.
 void MessageLoop::pause(int rounds) {
   if (rounds == 0)
     return;

@@ -1,12 +1,12 @@
-//===- MpiTransport.cpp - Messages by Open MPI ----------------------------------===//
+//===- MpiTransport.cpp - Transport over Open MPI -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The only file that knows MPI. The library is opened when ranks are asked for, so that programs
-// start where it is not installed; the header is that of Open MPI, whose binary interface has been
-// the same since version 3.
+// The only file that uses MPI. It loads the library only when several ranks are requested, so that
+// programs also start without MPI installed. The header is Open MPI's, whose ABI has been stable
+// since version 3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// What is used of the library.
+/// The functions and objects of the library that are used.
 struct MpiLibrary {
   MpiLibrary();
 
@@ -70,20 +70,22 @@ public:
   }
 
 private:
-  /// The operation of scans: `inout` after `in`, of `count` maps.
+  /// The scan operation: composes `count` maps of `inout` with those of `in`, which are applied
+  /// first.
   static void compose(void *in, void *inout, int *count, MPI_Datatype *type);
-  /// That of the maps of states of `size` values.
+  /// Returns the datatype of maps with state size `size`.
   MPI_Datatype typeOfMaps(int64_t size);
 
   MpiLibrary library;
   int ownRank = 0, ranks = 1;
-  /// The members of scans in their order, from the last rank to the first and from the first on.
+  /// Communicators of the scan members, ordered from the last rank to the first and from the first
+  /// to the last.
   MPI_Comm fromLast, fromFirst;
   MPI_Op composition;
   std::map<int64_t, MPI_Datatype> mapTypes;
-  /// Operations know nothing but the type of their elements.
+  /// Static, because MPI passes only the datatype to operations.
   static decltype(&MPI_Type_size) sizeOfType;
-  /// A request that has not ended; `from` is -1 unless it is a receive.
+  /// An unfinished request. `from` is -1 unless it is a receive.
   struct Pending {
     std::function<void()> done;
     int from = -1, tag = 0;
@@ -92,7 +94,7 @@ private:
   MPI_Request *add(Pending request);
   void removeEnded();
 
-  /// Messages that have not ended.
+  /// Unfinished requests.
   std::vector<MPI_Request> requests;
   std::vector<Pending> pending;
   std::vector<int> ended;
@@ -102,7 +104,7 @@ private:
 MpiLibrary::MpiLibrary() {
   const char *named = getenv("BPPSA_MPI_LIBRARY");
   const char *name = named && *named ? named : "libmpi.so.40";
-  // Plug-ins of the library look its symbols up.
+  // RTLD_GLOBAL, because plug-ins of the library look up its symbols.
   void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (!handle)
     fail("several ranks need Open MPI on every machine, and its library cannot be opened (",
@@ -133,7 +135,7 @@ MpiLibrary::MpiLibrary() {
   load(sizeOfType, "MPI_Type_size");
   load(makeOperation, "MPI_Op_create");
   load(scan, "MPI_Iexscan");
-  // What MPI_COMM_WORLD, MPI_BYTE and the like stand for are variables of the library.
+  // MPI_COMM_WORLD, MPI_BYTE and the like are addresses of variables in the library.
   world = static_cast<MPI_Comm>(find("ompi_mpi_comm_world"));
   bytes = static_cast<MPI_Datatype>(find("ompi_mpi_byte"));
   floats = static_cast<MPI_Datatype>(find("ompi_mpi_float"));
@@ -152,7 +154,7 @@ static int countOf(uint64_t bytes) {
   return static_cast<int>(bytes);
 }
 
-/// Where the library puts a request, until the next one is added.
+/// Adds a request. The returned handle is valid until the next call.
 MPI_Request *MpiTransport::add(Pending request) {
   pending.push_back(std::move(request));
   return &requests.emplace_back();
@@ -220,7 +222,7 @@ void MpiTransport::scan(bool isFromFirst, const float *own, float *before, int64
                isFromFirst ? fromFirst : fromLast, add({std::move(done)}));
 }
 
-/// Forgets the requests that have lost their function.
+/// Removes requests whose `done` has been cleared.
 void MpiTransport::removeEnded() {
   size_t kept = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -235,8 +237,8 @@ void MpiTransport::removeEnded() {
 
 bool MpiTransport::poll() {
   if (requests.empty()) {
-    // A small message may have ended here before it has left. The library sends it only while it
-    // is called.
+    // A small message may have completed locally without having been sent yet. The library only
+    // makes progress inside its calls.
     int found = 0;
     library.probe(MPI_ANY_SOURCE, MPI_ANY_TAG, library.world, &found, MPI_STATUS_IGNORE);
     return false;

@@ -1,4 +1,4 @@
-//===- RankFailures.cpp - how a rank that fails ends the others -----------===//
+//===- RankFailures.cpp - Propagation of failures between ranks -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 
 using namespace bppsa::runtime;
 
-/// How long a rank that ends waits for rank 0 to report its error.
+/// How long a failing rank waits for rank 0 to report its error.
 static constexpr auto kPatience = std::chrono::seconds(5);
 
 void MessageLoop::listen() {
@@ -38,7 +38,7 @@ void MessageLoop::hear(int rank) {
   transport->abort(farewell.status);
 }
 
-/// Prints an error of `rank`, unless an error has been printed before: it ends all ranks.
+/// Prints an error of `rank`, unless an error that ends all ranks was printed before.
 void MessageLoop::print(int rank, const std::string &message) {
   std::lock_guard lock(mutex);
   if (std::exchange(hasPrinted, true))
@@ -60,9 +60,10 @@ void MessageLoop::fail(const std::string &message, int status) {
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
     hand({0, tags::kFarewell, farewells.data(), sizeof(Farewell), kFirstPriority, ""}, [] {});
   });
-  // Rank 0 does not answer. The first rank that finds this out ends the others.
+  // Rank 0 does not respond. The delays are staggered so that the first rank to exit ends the
+  // others.
   std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));
-  // With a signal, another one has ended this rank.
+  // If a signal was received, another rank has ended this one.
   if (notedInterrupt() == 0)
     print(ownRank, message);
   _exit(status);

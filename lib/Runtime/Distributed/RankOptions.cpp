@@ -1,4 +1,4 @@
-//===- RankOptions.cpp - The command line of several ranks --------------------===//
+//===- RankOptions.cpp - Command-line options for several ranks -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- RankOptions.h - The command line of several ranks ----------*- C++ -*-===//
+//===- RankOptions.h - Command-line options for several ranks ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,13 +13,12 @@
 
 namespace bppsa::runtime {
 
-/// How microbatches go through the stages of `mpirun -n P`.
+/// Adds the options for scheduling microbatches over pipeline stages.
 void addPipelineOptions(CLI::App &command, Options &options);
 
-/// The file that says what happened when.
 void addTraceOption(CLI::App &command, Options &options, const char *help);
 
-/// How the ranks of `mpirun -n P` train together.
+/// Adds the options for training with several ranks.
 void addRankOptions(CLI::App &command, Options &options);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- Ranks.cpp - Processes that work together ---------------------------------===//
+//===- Ranks.cpp - The processes of a distributed run ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// Where errors of this process go while there are several ranks.
+/// Reports errors of this process while there are several ranks.
 static MessageLoop *errorLoop = nullptr;
 
 Ranks::Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
@@ -39,7 +39,7 @@ Ranks::~Ranks() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The beginning of what a rank gives, and how long the whole is.
+/// The first bytes of a rank's value, and the size of the whole value.
 struct Beginning {
   uint64_t size;
   char bytes[504];
@@ -47,7 +47,7 @@ struct Beginning {
 
 } // namespace
 
-/// A gathering that goes on.
+/// A gathering in progress.
 struct Ranks::Gathering {
   Gathering(int rank, int count, const char *what)
       : rank(rank), what(what), beginnings(count), all(count), toReceive(count, true),
@@ -59,7 +59,7 @@ struct Ranks::Gathering {
     return std::count(toReceive.begin(), toReceive.end(), true) == 0 &&
            std::count(toSend.begin(), toSend.end(), true) == 0;
   }
-  /// The messages that have not ended.
+  /// Describes the unfinished messages.
   std::string describeMissing() const {
     std::string from = list(toReceive);
     return from.empty() ? text("rank ", list(toSend), " to receive '", what, "'")
@@ -78,9 +78,10 @@ struct Ranks::Gathering {
   const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
-  /// Ranks whose whole text is not there, and those that have not received that of this rank.
+  /// The ranks whose value has not fully arrived, and the ranks that have not received this rank's
+  /// value.
   std::vector<bool> toReceive, toSend;
-  /// When it began, and when the last message came to its end.
+  /// When it started, and when the last message completed.
   double begin = now(), end = 0;
 };
 
@@ -102,7 +103,7 @@ std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const cha
   return gathering;
 }
 
-/// Receives the text of another rank.
+/// Receives the value of another rank.
 void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
   auto ended = [this, gathering, other] {
     messages->update([&] {
@@ -123,7 +124,7 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
   });
 }
 
-/// Sends the text of this rank to another one.
+/// Sends this rank's value to another rank.
 void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
   std::function<void()> ended = [this, gathering, other] {
     messages->update([&] {
@@ -209,7 +210,8 @@ void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int6
 }
 
 void Ranks::prepareScans(int members) {
-  // The thread of the messages hears of no error while it waits there: all ranks come this far.
+  // Transport::prepareScans() blocks the message thread, which then cannot receive errors. So first
+  // make sure that every rank has come this far.
   gather(std::string(), "scans");
   messages->prepareScans(members);
 }

@@ -1,4 +1,4 @@
-//===- ShardScan.cpp - Cotangents of shares by a scan over ranks ----------------===//
+//===- ShardScan.cpp - Scan of time shard cotangents over ranks -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ void bppsa::runtime::composeMaps(const float *first, float *second, int64_t samp
     std::copy_n(second, old.size(), old.begin());
     for (int64_t column = 0; column <= size; ++column) {
       const float *entries = first + column * size;
-      // The offset of the second map is added to what it makes of that of the first one.
+      // The new offset is A2 s1 + s2.
       if (column == size)
         std::copy_n(&old[size * size], size, sums.begin());
       else

@@ -1,4 +1,4 @@
-//===- SliceProtocol.cpp - When the owner of a slice receives, adds and sends ---===//
+//===- SliceProtocol.cpp - Protocol of a slice owner ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- StageMail.h - Messages between stages --------------------*- C++ -*-===//
+//===- StageMail.h - Messages between pipeline stages -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,28 +20,28 @@
 
 namespace bppsa::runtime {
 
-/// What the stages of this rank exchange with each other and with those of other ranks.
+/// Messages between the stages of this rank and with stages of other ranks.
 class StageMail {
 public:
   explicit StageMail(Ranks &ranks, const Model &model) : ranks(ranks), model(model) {}
 
-  /// A part of a stage, and the samples of its microbatch.
+  /// A stage, its operation, and the samples of the microbatch.
   using Part = std::tuple<int, schedule::OpKind, int64_t>;
 
-  /// Messages of a channel are received in the order in which they are sent.
+  /// Messages of one channel are received in the order in which they are sent.
   void send(int stage, int64_t channel, const void *data, uint64_t bytes);
-  /// Returns the seconds that it waited.
+  /// Returns the seconds spent waiting.
   double receive(int stage, int64_t channel, void *data, uint64_t bytes);
 
-  /// What is received from here on is what `part` receives.
+  /// The following receives belong to `part`.
   void begin(Part part);
-  /// Lets what `part` is going to receive arrive while others compute. Returns false where that is
-  /// not known: it has not run yet.
+  /// Posts the receives of `part` in advance, so that its messages arrive while other parts run.
+  /// Returns false if they are unknown because the part has not run yet.
   bool expect(Part part);
 
-  /// What is sent and received from here on is taken back by endTrial(false), before whose call all
-  /// that was expected is received: that receives what other ranks have sent in their trials and
-  /// this one has not received yet. Ranks take back together.
+  /// Delimit a trial. endTrial(false) undoes it by receiving and discarding messages that other
+  /// ranks sent during their trials and this rank has not received. All expected messages must have
+  /// been received before. Collective over all ranks.
   void beginTrial() { trial.emplace(); }
   void endTrial(bool isKept);
 
@@ -56,14 +56,14 @@ private:
     uint64_t bytes;
   };
 
-  /// A message of a trial.
+  /// A message sent during a trial.
   struct Sent {
     int64_t from, to, channel;
     uint64_t bytes;
   };
   struct Trial {
     std::vector<Sent> sent;
-    /// By channel.
+    /// Messages received, by channel.
     std::map<int64_t, int64_t> received;
   };
 
@@ -72,16 +72,16 @@ private:
 
   Ranks &ranks;
   const Model &model;
-  /// What parts receive of other ranks, as far as they have run; that which runs for the first
-  /// time.
+  /// The receives from other ranks, for each part that has run, and those of a part running for the
+  /// first time.
   std::map<Part, std::vector<Receipt>> receipts;
   std::vector<Receipt> *learned = nullptr;
-  /// The stage of the part that runs.
+  /// The stage of the running part.
   int current = 0;
   std::optional<Trial> trial;
-  /// By channel.
+  /// Keyed by channel.
   std::map<int64_t, std::deque<std::shared_ptr<Arrival>>> expected;
-  /// Of channels between stages of this rank.
+  /// Messages between stages of this rank, by channel.
   std::map<int64_t, std::deque<std::shared_ptr<void>>> kept;
 };
 

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A compiled step calls the ports of the thread that runs it: to pause, to exchange messages with
-// other ranks, and to announce parameters and gradients. Ports must not throw: compiled code cannot
-// be unwound.
+// other ranks, and to announce parameters and gradients. Ports must not throw, because compiled
+// code cannot be unwound.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Tags.h - What messages between ranks are ---------------------------------===//
+//===- Tags.h - Message tags ----------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,20 +13,20 @@ namespace bppsa::runtime::tags {
 
 /// A rank ends.
 constexpr int kFarewell = 0;
-/// What a rank gives to all others: the beginning, and what does not fit there.
+/// Values gathered from all ranks: the first part, and the rest if it does not fit.
 constexpr int kGather = 1, kGatherRest = 2;
 
-/// States of sequences on their way to the next rank, and their cotangents on the way back.
+/// States of time shards sent to the next rank, and their cotangents sent back.
 constexpr int kShardChannels = 1024;
 constexpr int state(int64_t channel) { return static_cast<int>(3 + channel); }
 
 constexpr int kFirstSlice = 3 + kShardChannels;
-/// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
+/// The gradient of slice `slice` sent to its owner, and the sum sent back.
 constexpr int push(int64_t slice) { return static_cast<int>(kFirstSlice + 2 * slice); }
 constexpr int sum(int64_t slice) { return static_cast<int>(kFirstSlice + 1 + 2 * slice); }
 
-/// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
-/// are stages exchange no slices, and states through the first channel alone.
+/// Messages of pipeline stages. These tags overlap others: pipeline ranks exchange no slices and
+/// use only the first state channel.
 constexpr int stage(int64_t channel) { return state(1 + channel); }
 
 } // namespace bppsa::runtime::tags

@@ -1,4 +1,4 @@
-//===- Trace.cpp - What ranks did when ------------------------------------------===//
+//===- Trace.cpp - Timeline of a rank -------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -35,7 +35,7 @@ void Trace::addSeconds(std::string name, double seconds) {
 std::string Trace::toJson(int rank) const {
   using namespace std::chrono;
   std::lock_guard lock(mutex);
-  // The clocks of processes agree, those of now() need not.
+  // System clocks are comparable between processes; the clocks of now() need not be.
   double offset = duration<double>(system_clock::now().time_since_epoch()).count() - now();
   auto micros = [&](double seconds) { return (seconds + offset) * 1e6; };
   ordered_json list = ordered_json::array();

@@ -1,4 +1,4 @@
-//===- ImageProgram.cpp - The program behind its run time -----------------------===//
+//===- ImageProgram.cpp - Load the image appended to a program ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,7 +23,7 @@ template <typename T> static void read(std::ifstream &file, T *to, uint64_t coun
   file.read(reinterpret_cast<char *>(to), static_cast<std::streamsize>(count * sizeof(T)));
 }
 
-/// The address of a function of the run time or of the C library.
+/// Returns the address of a function of the run time or of the C library.
 static const void *findFunction(const char *name) {
   static const auto symbols = bppsa::capi::getRuntimeSymbols();
   for (auto [known, address] : symbols)
@@ -35,7 +35,7 @@ static const void *findFunction(const char *name) {
   return found;
 }
 
-/// Reads the segments to their addresses.
+/// Maps the address range and reads the segments into it.
 static void map(std::ifstream &file, const ImageHeader &header,
                 const std::vector<ImageSegment> &segments, std::streamoff bytes) {
   void *place = reinterpret_cast<void *>(kImageAddress);

@@ -12,8 +12,8 @@
 
 namespace bppsa::runtime {
 
-/// Blocks all signals for the calling thread, and for the threads that it starts, while this lives.
-/// Signals are for the thread that trains.
+/// Blocks all signals for the calling thread, and for threads it starts, during its lifetime. Only
+/// the training thread handles signals.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

@@ -23,10 +23,10 @@
 
 using namespace bppsa::runtime;
 
-/// How long threads spin before they sleep. Parts of a step that are not parallel are mostly
-/// shorter, and in a virtual machine a core that sleeps may take half a millisecond to come back.
+/// How long threads spin before they sleep. Serial parts of a step are mostly shorter, and waking a
+/// sleeping core of a virtual machine may take half a millisecond.
 static constexpr double kPatience = 1e-3;
-/// The same where threads share cores.
+/// Used if threads share cores.
 static constexpr double kNoPatience = 1e-6;
 
 static void relax() {
@@ -62,7 +62,7 @@ bool &bppsa::runtime::inRegion() {
 double History::patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); }
 
 bool History::isLong(int64_t count) const {
-  // What several cores have written must come back to the one that needs it next.
+  // Shorter regions lose more by moving cache lines between cores than they gain.
   constexpr double shortest = 30e-6;
   return secondsAnIteration * static_cast<double>(count) >= shortest;
 }
@@ -82,8 +82,8 @@ void bppsa::runtime::runShare(const Region &region, int32_t number) {
 }
 
 namespace {
-/// Who may join the current region: its number, whether it has begun, how many workers it wants
-/// and how many have joined, in one word.
+/// The state of joining the current region, packed in one word: its number, whether joining is
+/// closed, how many workers it wants and how many have joined.
 struct Ticket {
   uint64_t word;
   static constexpr uint64_t closed = uint64_t(1) << 31;
@@ -101,7 +101,7 @@ static void bind(std::thread &thread, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  // The CPU was there when it was chosen; without it the thread runs anywhere.
+  // The CPU was available when it was chosen. If binding fails, the thread runs unbound.
   static_cast<void>(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set));
 }
 
@@ -114,7 +114,7 @@ ThreadPool::ThreadPool(int size, const std::vector<int> &cpus)
         bind(workers.back(), cpus[i % cpus.size()]);
     }
   } catch (const std::system_error &) {
-    // The system grants no more threads: those there are do the work.
+    // The system grants no more threads; continue with the existing ones.
   }
 }
 
@@ -151,7 +151,7 @@ std::exception_ptr ThreadPool::run(const Region &next) {
   return std::exchange(error, nullptr);
 }
 
-/// Waits for `wanted` workers, but not for long; returns how many have come.
+/// Waits for up to `wanted` workers for at most `patience` seconds. Returns how many have joined.
 int32_t ThreadPool::callWorkers(int32_t wanted, double patience) {
   ticket.store(Ticket::open(++epoch, wanted).word);
   start.set(epoch);
@@ -164,7 +164,7 @@ int32_t ThreadPool::callWorkers(int32_t wanted, double patience) {
   return Ticket{ticket.fetch_or(Ticket::closed)}.joined();
 }
 
-/// Joins region `current`; returns the thread's number in it, 0 when it is too late.
+/// Joins region `current`. Returns the thread's number in it, or 0 if joining is closed.
 int32_t ThreadPool::join(uint32_t current) {
   Ticket seen{ticket.load(std::memory_order_acquire)};
   while (seen.epoch() == current && seen.isOpen())

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The threads of a region get contiguous shares of a loop; a loop in a region runs on the thread
-// that reaches it. How many threads a region has depends on how many are there in time, up to the
-// number that was set: compiled code computes the same bits for any number. Several threads may
-// reach regions at a time: one of them gets the pool, the others run theirs alone.
+// The threads of a region execute contiguous shares of a loop. A nested loop runs on the thread
+// that reaches it. The number of threads depends on how many workers arrive in time, but compiled
+// code computes the same bits for any number. If several threads reach regions concurrently, one of
+// them gets the pool and the others run their regions without workers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ int bppsa::runtime::availableCores() {
 
 void bppsa::runtime::flushDenormals() {
 #if defined(__x86_64__)
-  // Bit 15: flush results to zero; bit 6: read denormal operands as zero.
+  // Bit 15: flush results to zero; bit 6: treat denormal operands as zero.
   _mm_setcsr(_mm_getcsr() | 0x8040);
 #endif
 }
@@ -63,7 +63,7 @@ DenormalsFlushed::~DenormalsFlushed() {
 #endif
 }
 
-/// Throws Error where a CPU is none that the process may use.
+/// Throws Error if the process may not use one of the CPUs.
 static void requireCpus(const std::vector<int> &cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -119,12 +119,12 @@ void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
 
 namespace {
 struct SharedPool {
-  /// Held by the thread whose region the pool runs.
+  /// Held by the thread whose region the pool is running.
   std::mutex mutex;
   std::unique_ptr<ThreadPool> pool;
   std::vector<int> cpus;
 
-  /// A pool with at least as many threads as a region of the calling thread may have.
+  /// A pool with at least as many threads as the calling thread's regions may use.
   ThreadPool &current() {
     if (!pool || pool->size < threads()) {
       pool.reset();
@@ -135,7 +135,7 @@ struct SharedPool {
 };
 } // namespace
 
-/// Never destroyed: other threads may run regions while the process ends.
+/// Never destroyed, because other threads may run regions during process exit.
 static SharedPool &shared() {
   static SharedPool *instance = new SharedPool;
   return *instance;
@@ -148,8 +148,8 @@ void bppsa::runtime::setAffinity(std::vector<int> cpus) {
   shared().pool.reset();
 }
 
-/// The child of a fork has no workers: it gets a pool of its own when it needs one. A fork waits
-/// for the region that runs, so no thread may fork in a region.
+/// The child of a fork has no workers and creates its own pool when needed. fork() waits for the
+/// running region to finish, so a thread inside a region must not fork.
 static const int forkHandlers =
     pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
                    [] {
@@ -161,7 +161,7 @@ static const int forkHandlers =
 // Entry points of compiled code
 //===----------------------------------------------------------------------===//
 
-/// Whether the pool was free and has run the region; the error of a share.
+/// Runs the region and returns true if the pool was free. Sets `error` if a share failed.
 static bool runInPool(const Region &region, std::exception_ptr &error) {
   std::unique_lock<std::mutex> lock(shared().mutex, std::try_to_lock);
   if (!lock)
@@ -192,7 +192,7 @@ int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {
 
 int64_t bppsa_rt_task_size(int64_t count, int64_t least, int64_t most) {
   int64_t size = inRegion() ? 1 : threads();
-  // A task takes some time beside that of what it takes: that of reading what is shared there.
+  // Besides its items, each task has a fixed cost for reading shared data.
   auto cost = [&](int64_t together) {
     int64_t tasks = (count + together - 1) / together;
     return (tasks + size - 1) / size * (8 * together + most);

@@ -13,24 +13,24 @@
 
 namespace bppsa::runtime {
 
-/// How gradients are exchanged. The sums are the same, bit by bit.
+/// How gradients are exchanged. The sums are bit-identical for all settings.
 struct ExchangeOptions {
   enum class Kind {
-    /// Whole parameters, between one step and the next.
+    /// Whole parameters, after the step.
     Barrier,
-    /// Whole parameters, in the order in which their gradients are there.
+    /// Whole parameters, in the order in which their gradients become final.
     AllReduce,
-    /// Slices, those of the parameters that the next step reads first before others (P3, MLSys
+    /// Slices, prioritized by the order in which the next step reads the parameters (P3, MLSys
     /// 2019).
     P3,
-    /// Slices: all sums first, and their way back in the order in which the next step reads them
-    /// (DeAR).
+    /// Slices. All sums are computed before any is sent back, in the order in which the next step
+    /// reads the parameters (DeAR).
     DeAR
   };
   Kind kind = Kind::AllReduce;
-  /// Whether the next step begins when all sums are there, and not before.
+  /// Whether the next step starts only after all sums have arrived.
   bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
-  /// Elements of a slice.
+  /// Elements per slice.
   int64_t slice = 50000;
 };
 
@@ -39,21 +39,21 @@ struct FlatRange {
   int64_t start, size;
 };
 
-/// Adds up the gradients of all ranks. Every slice has an owner, which adds the contributions of
-/// all ranks in the order of the ranks: the sums depend neither on time nor on how parameters are
-/// sliced. `docs/Distributed.md` explains why no cycle of waiting ranks can arise.
+/// Sums the gradients of all ranks. Each slice has an owner, which adds the contributions of all
+/// ranks in rank order, so the sums depend neither on timing nor on slicing. `docs/Distributed.md`
+/// explains why ranks cannot deadlock.
 class GradientExchange {
 public:
-  /// `gradients` is the flat array of gradients, in which each parameter has its range. `order` are
-  /// the numbers of the parameters in the order in which the next step reads them.
+  /// `gradients` is the flat gradient array, in which each parameter occupies the given range.
+  /// `order` lists the parameter indices in the order in which the next step reads them.
   GradientExchange(Ranks &ranks, float *gradients, const std::vector<FlatRange> &parameters,
                    const std::vector<size_t> &order, ExchangeOptions options);
   /// Waits for the messages of the last step.
   ~GradientExchange();
   GradientExchange(const GradientExchange &) = delete;
 
-  /// Contributes the gradient of a parameter times `weight`. The sum of the last step must have
-  /// been taken, by this rank, before the gradient was written.
+  /// Contributes the gradient of a parameter, multiplied by `weight`. This rank must have taken the
+  /// previous sum before the gradient was written.
   void give(size_t parameter, double weight);
   /// Waits until the sum has replaced the gradient of a parameter.
   void take(size_t parameter);
@@ -61,17 +61,17 @@ public:
 private:
   struct Slice {
     int64_t start, size;
-    /// The position of the parameter in the order in which the next step reads them.
+    /// The position of the parameter in the read order of the next step.
     int64_t use;
     int owner;
-    /// Of a slice of this rank: its number among these, and its start in their arrays.
+    /// For owned slices: the index among the owned slices, and the offset in their buffers.
     size_t ownedNumber = 0;
     int64_t ownedStart = 0;
 
-    /// Steps to which this rank has contributed; of the training thread.
+    /// Steps to which this rank has contributed. Only used by the training thread.
     int64_t given = 0;
-    /// Steps whose contribution has left this rank, and steps whose sum is there; changed by
-    /// MessageLoop::update().
+    /// Steps whose contribution has been sent, and steps whose sum has arrived. Only changed
+    /// through MessageLoop::update().
     int64_t pushed = 0, summed = 0;
   };
 
@@ -81,7 +81,7 @@ private:
   int64_t priorityOf(const Slice &slice, bool isSum) const;
   std::string describeMissing(const Slice &slice) const;
 
-  // On the thread of the messages.
+  // Called on the message thread.
   void push(size_t number, double ready);
   void perform(const SliceProtocol::Actions &actions);
   void receivePushes(size_t number);
@@ -92,14 +92,14 @@ private:
   float *const gradients;
   const ExchangeOptions options;
   std::vector<Slice> slices;
-  /// The first slice of each parameter, and the end of all.
+  /// The first slice of each parameter, followed by the total number of slices.
   std::vector<size_t> firstSlices;
-  /// Numbers of the slices that this rank owns.
+  /// Indices of the slices owned by this rank.
   std::vector<size_t> ownedSlices;
   SliceProtocol protocol;
-  /// Contributions of this rank, in the flat layout.
+  /// The contributions of this rank, in the flat layout.
   Buffer contribution;
-  /// Of owned slices: contributions of each other rank, and sums.
+  /// For owned slices: the contributions of each other rank, and the sums.
   std::vector<Buffer> contributions;
   Buffer sums;
 };

@@ -1,4 +1,4 @@
-//===- MessageLoop.h - The messages of a rank -----------------------------------===//
+//===- MessageLoop.h - Asynchronous messages of a rank --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,101 +23,102 @@
 
 namespace bppsa::runtime {
 
-/// A network that is slower than the one there is, for experiments.
+/// Simulates a slower network for experiments.
 struct Throttle {
-  /// Of what a rank sends.
+  /// The send bandwidth of each rank.
   double bytesPerSecond = std::numeric_limits<double>::infinity();
-  /// Seconds from the end of a message to its arrival.
+  /// Seconds from the end of sending a message to its arrival.
   double latency = 0;
 
-  /// Whether it is slower at all.
+  /// Whether the bandwidth is limited.
   bool isLimited() const;
-  /// What GBIT/S,SECONDS means; throws UsageError where it means nothing.
+  /// Parses GBIT/S,SECONDS. Throws UsageError if it is malformed.
   static Throttle parse(const std::string &text);
 };
 
-/// A message to another rank. Its data stay in place until `sent` is called.
+/// A message to another rank. `data` must stay valid until `sent` is called.
 struct Message {
   int to, tag;
   const void *data;
   uint64_t bytes;
-  /// The lowest value is sent first where messages take turns.
+  /// Among queued messages, the lowest value is sent first.
   int64_t priority;
-  /// For the trace.
+  /// Shown in the trace.
   std::string name;
   std::function<void()> sent = [] {};
 };
 
-/// Before all others.
+/// Precedes all other priorities.
 constexpr int64_t kFirstPriority = std::numeric_limits<int64_t>::min();
 
-/// Sends and receives the messages of this rank on a thread of its own. Functions that are handed
-/// over run on that thread.
+/// Sends and receives the messages of this rank on a separate thread. Callbacks run on that thread.
 ///
-/// The thread never waits for a message: it makes progress with all of them until they end,
-/// whatever the training thread does. So a message that both sides have begun always ends, and a
-/// rank can only wait for what the training thread of another rank has not begun yet.
+/// The thread never blocks on a single message. It advances all pending messages, independently of
+/// the training thread. Therefore a message that both sides have started always completes, and a
+/// rank can only be blocked by an operation that the training thread of another rank has not
+/// started yet.
 class MessageLoop {
 public:
-  /// `open` is called on the thread; throws what that throws. After `stallTimeout` seconds without
-  /// progress a wait ends all ranks; 0: it lasts forever.
+  /// Calls `open` on the thread and rethrows its exceptions. A wait without progress for
+  /// `stallTimeout` seconds ends all ranks; 0 disables the timeout.
   MessageLoop(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
               Trace &trace);
-  /// Returns when all messages have ended, on all ranks.
+  /// Returns when all messages of all ranks have completed.
   ~MessageLoop();
   MessageLoop(const MessageLoop &) = delete;
 
   int rank() const { return ownRank; }
   int count() const { return ranks; }
 
-  /// Sends a message at once, whatever else is in flight.
+  /// Sends a message immediately, regardless of other messages in flight.
   void post(Message message);
-  /// Sends a message, which was ready at the time `ready`, when its turn comes. SendQueue says
-  /// which messages may be sent this way.
+  /// Queues a message that became ready at time `ready`. Only messages that satisfy the condition
+  /// of SendQueue may be sent this way.
   void postInTurn(Message message, double ready);
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> arrived);
-  /// The same for a message that may never be sent: drain() does not wait for it, and cancel() ends
-  /// it.
+  /// Receives a message that may never be sent. drain() does not wait for it; cancel() ends it.
   void receiveStanding(int from, int tag, void *data, uint64_t bytes,
                        std::function<void()> arrived);
-  /// Ends a standing receive whose message is not sent.
+  /// Ends a standing receive whose message is never sent.
   void cancel(int from, int tag);
-  /// Of Transport; the one waits for all ranks, none of which may have messages on their way.
+  /// Forward to the functions of Transport. prepareScans() is collective and requires that no rank
+  /// has messages in flight.
   void prepareScans(int members);
   void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
             std::function<void()> done);
-  /// Runs `function` on the thread, in the order of the calls; at once where that is the calling
-  /// one.
+  /// Runs `function` on the message thread. Functions run in call order. A call from the message
+  /// thread itself runs it immediately.
   void call(std::function<void()> function);
 
-  /// Runs `change` where no condition is looked at, then wakes the threads that wait.
+  /// Runs `change` under the lock that protects conditions, then wakes all waiting threads.
   void update(const std::function<void()> &change);
-  /// Waits for `condition`, which only update() makes true. `what` is for the trace; `missing`
-  /// describes what has not arrived, and is called like `condition`.
+  /// Blocks until `condition` is true. Only changes made through update() are noticed. `what`
+  /// labels the wait in the trace. `missing` describes the missing messages for error reports. Both
+  /// functions are called under the lock.
   void wait(const char *what, const std::function<bool()> &condition,
             const std::function<std::string()> &missing);
 
-  /// Waits until all messages of this rank have ended.
+  /// Waits until all messages of this rank have completed.
   void drain();
 
-  /// Seconds that the thread has spent on a processor.
+  /// The CPU time of the message thread in seconds.
   double processorSeconds();
 
-  /// Ends all ranks: rank 0 prints `message`, naming the rank that found it, on stderr. For any
-  /// thread but that of the loop.
+  /// Ends all ranks: rank 0 prints `message`, with the rank that failed, on stderr. Must not be
+  /// called on the message thread.
   [[noreturn]] void fail(const std::string &message, int status);
-  /// What rank 0 prints after the message of another rank.
+  /// Sets the text that rank 0 appends to errors of other ranks.
   void setRemedy(const std::string &text);
-  /// Where training is, for the message about a wait without progress.
+  /// Sets the training position quoted in errors about stalled waits.
   void setPosition(std::string text);
 
 private:
   struct Posted {
     Message message;
-    /// When it could have been sent.
+    /// When the message could have been sent.
     double ready;
   };
-  /// The last message of a rank to rank 0; status 0: all went well.
+  /// The last message of each rank to rank 0. Status 0 means success.
   struct Farewell {
     int32_t status;
     char message[1020];
@@ -127,7 +128,7 @@ private:
   void print(int rank, const std::string &message);
   [[noreturn]] void failStalled(const std::string &missing, const std::string &where);
 
-  // Of the thread.
+  // Called on the message thread.
   void run(const std::function<Transport *()> &open);
   void listen();
   void hear(int rank);
@@ -150,26 +151,28 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed, wasGiven;
-  /// Functions that other threads have handed over.
+  /// Functions submitted by other threads.
   std::deque<std::function<void()>> given;
   int waiting = 0;
   bool started = false, stopping = false, isDone = false, hasPrinted = false;
   std::exception_ptr error;
   std::string remedy, position;
-  /// Messages that have ended.
+  /// The number of completed messages.
   std::atomic<uint64_t> ended{0};
 
-  // All of the thread: messages that take turns, and with a throttle all of them.
+  // The following members belong to the message thread. `queue` holds the messages posted in turn,
+  // or all messages if throttled.
   SendQueue<Posted> queue;
-  /// With a throttle, the messages on the way, and when each arrives.
+  /// If throttled, the messages in flight and their arrival times.
   std::deque<std::pair<double, Message>> delayed;
-  /// When the network of the throttle is free.
+  /// When the throttled network becomes free.
   double sendsFrom = 0;
-  /// Messages that the transport has, without standing receives; and farewells to come.
+  /// Operations started in the transport, excluding standing receives, and farewells not yet
+  /// received.
   int64_t open = 0, awaitedFarewells = 0;
-  /// Messages that the transport sends.
+  /// Sends started in the transport.
   int sending = 0;
-  /// What becomes true when there are no others.
+  /// Flags to set once no message is pending.
   std::vector<std::shared_ptr<bool>> drains;
   std::vector<Farewell> farewells;
   bool saidFarewell = false;

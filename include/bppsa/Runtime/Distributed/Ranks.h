@@ -1,4 +1,4 @@
-//===- Ranks.h - Processes that work together -----------------------------------===//
+//===- Ranks.h - The processes of a distributed run -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,13 +16,13 @@
 
 namespace bppsa::runtime {
 
-/// The ranks of a run, of which this process is one. Alone it is rank 0 of 1 and needs no MPI.
-/// Ranks call what all of them take part in in the same order.
+/// The processes (ranks) of a distributed run, as seen by this one. A single process is rank 0 of 1
+/// and does not need MPI. All ranks must call collective functions in the same order.
 class Ranks {
 public:
-  /// This process alone.
+  /// A single process.
   explicit Ranks(bool isTraced) : events(isTraced) {}
-  /// All that `open` connects; errors of this process end the run from here on.
+  /// Connects to all ranks through `open`. From here on, errors of this process end the run.
   Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
         bool isTraced);
   ~Ranks();
@@ -33,44 +33,48 @@ public:
   bool isAlone() const { return count() == 1; }
   bool isFirst() const { return rank() == 0; }
 
-  /// What every rank gives, in the order of the ranks; traces call it `what`.
+  /// Gathers the values of all ranks in rank order. `what` labels the messages in traces.
   std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
   std::vector<std::vector<double>> gather(const std::vector<double> &own,
                                           const char *what = "numbers");
-  /// The sums over all ranks, added up in the order of the ranks.
+  /// Sums the values of all ranks in rank order.
   std::vector<double> sum(const std::vector<double> &own, const char *what = "numbers");
-  /// The first half of gather() sends what this rank gives, the second one waits for the others.
+  /// The two halves of gather(): startGather() sends this rank's value, finishGather() waits for
+  /// the others.
   struct Gathering;
   std::shared_ptr<Gathering> startGather(const std::vector<double> &own,
                                          const char *what = "numbers");
   std::vector<std::vector<double>> finishGather(Gathering &gathering);
-  /// How long after its start all was there; nothing where finishGather() would wait now.
+  /// Returns the seconds until the last message completed, or nothing if finishGather() would block
+  /// now.
   std::optional<double> secondsOf(const Gathering &gathering);
-  /// What rank 0 gives.
+  /// Returns rank 0's value on all ranks.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 
-  /// Sends `bytes` to rank `to`, which receives as many; of several messages of a channel, of which
-  /// there are 1024, the first one first.
+  /// Sends `bytes` to rank `to`, which must receive the same size. Messages on one of the 1024
+  /// channels arrive in order.
   void send(int to, std::string bytes, const char *what, int64_t channel = 0);
   void receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel = 0);
 
-  /// Prepares scan() for the first `members` ranks; called by all.
+  /// Prepares scan() for the first `members` ranks. Collective over all ranks.
   void prepareScans(int members);
-  /// What the maps of the ranks before this one make of zeros, `size` values of each of `samples`
-  /// samples: an exclusive scan of `own` (`composeMaps`) from the last member to the first, or
-  /// `fromFirst` to the last. Zeros on the one that comes first.
+  /// Computes the exclusive scan of the affine maps `own` (`composeMaps`), from the last member to
+  /// the first, or from the first to the last if `fromFirst`. Writes the result of applying the
+  /// composed maps to zero to `offsets`: `size` values for each of `samples` samples. The member
+  /// that starts the scan gets zeros.
   void scan(bool fromFirst, const std::vector<float> &own, float *offsets, int64_t samples,
             int64_t size, const char *what);
 
-  /// Only where there are several.
+  /// Requires several ranks.
   MessageLoop &loop() { return *messages; }
   Trace &trace() { return events; }
-  /// What rank 0 says behind the error of another rank: what is left of the run.
+  /// Sets the text that rank 0 appends to errors of other ranks, e.g. which files of the run
+  /// remain.
   void setRemedy(const std::string &text) {
     if (messages)
       messages->setRemedy(text);
   }
-  /// Where training is, for the message about a wait without progress.
+  /// Sets the training position quoted in errors about stalled waits.
   void setPosition(const std::string &text) {
     if (messages)
       messages->setPosition(text);
@@ -86,14 +90,14 @@ private:
   std::unique_ptr<MessageLoop> messages;
 };
 
-/// The samples [begin, end) of a batch that a rank computes.
+/// The samples [begin, end) of a batch computed by one rank.
 struct Share {
   int64_t begin, end;
   int64_t size() const { return end - begin; }
 };
 
-/// The share of `rank` of `count` in `size` samples: shares differ by at most one sample, and that
-/// of rank 0 is the largest.
+/// Returns the share of `rank` among `count` ranks of `size` samples. Shares differ by at most one
+/// sample, and rank 0 has the largest.
 Share shareOf(int64_t size, int rank, int count);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- SendQueue.h - The order in which a rank sends gradients ------------------===//
+//===- SendQueue.h - Priority queue of gradient messages ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,17 +13,17 @@
 
 namespace bppsa::runtime {
 
-/// Messages that share the network: the most urgent one is sent first, and few are in flight at a
-/// time so that an urgent message overtakes those that were posted before it.
+/// Messages that compete for the network. The most urgent message is sent first, and few are in
+/// flight concurrently, so that an urgent message overtakes messages posted earlier.
 ///
-/// A message in flight blocks the others until its receiver takes it. So only messages may be
-/// posted here whose receiver takes them without waiting for another message of this queue.
+/// A message in flight blocks the queue until its receiver accepts it. Therefore the receiver of a
+/// queued message must accept it without waiting for another message of this queue.
 template <typename Message> class SendQueue {
 public:
-  /// The next message is ready when one has been sent.
+  /// Two, so that the next message is ready as soon as one has been sent.
   static constexpr int kMaxInFlight = 2;
 
-  /// The lowest priority value is sent first; equal ones in the order in which they were posted.
+  /// The lowest priority value is sent first. Messages of equal priority keep their order.
   void post(int64_t priority, Message message) {
     waiting.emplace(std::pair(priority, posted++), std::move(message));
   }
@@ -32,21 +32,21 @@ public:
   bool canSend() const { return inFlight < kMaxInFlight && !waiting.empty(); }
   int countInFlight() const { return inFlight; }
 
-  /// Puts the next message in flight, where canSend(); noteSent() ends its flight.
+  /// Puts the next message in flight; requires canSend(). noteSent() ends its flight.
   Message send() {
     ++inFlight;
     return take(waiting.begin());
   }
   void noteSent() { --inFlight; }
 
-  /// Calls `visit` with the messages that wait, in the order in which they will be sent.
+  /// Calls `visit` for the waiting messages in the order in which they will be sent.
   template <typename Visit> void forEachWaiting(Visit visit) const {
     for (const auto &[key, message] : waiting)
       visit(message);
   }
 
-  /// Takes the most urgent message that `isReady` accepts, which must exist, without counting it as
-  /// in flight.
+  /// Removes the most urgent message accepted by `isReady`, which must exist, without counting it
+  /// as in flight.
   template <typename Predicate> Message takeFirst(Predicate isReady) {
     auto found = waiting.begin();
     while (!isReady(found->second))
@@ -63,7 +63,7 @@ private:
     return taken;
   }
 
-  /// By priority and number.
+  /// Keyed by priority and posting order.
   Waiting waiting;
   int64_t posted = 0;
   int inFlight = 0;

@@ -1,4 +1,4 @@
-//===- ShardScan.h - Cotangents of shares by a scan over ranks ------------------===//
+//===- ShardScan.h - Scan of time shard cotangents over ranks -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,23 +12,23 @@
 
 namespace bppsa::runtime {
 
-/// How cotangents get from share to share of the steps: the cheaper way, from rank to rank, or by
-/// an exclusive scan over all ranks.
+/// How cotangents are passed between time shards: from rank to rank, by an exclusive scan over all
+/// ranks, or by whichever is cheaper.
 enum class ShardBackward { Auto, Carry, Exscan };
 
-/// Floats of the affine map `g -> A g + s` of a sample whose states have `size` values: the columns
-/// of A one after the other, and then s.
+/// The number of floats of an affine map `g -> A g + s` for one sample, with state size `size`: the
+/// columns of A, followed by s.
 inline int64_t floatsOfMap(int64_t size) { return size * (size + 1); }
 
-/// Makes each of the `samples` maps in `second` the one that first does what that in `first` does,
-/// and then what it did before. Products are added up in double precision.
+/// Replaces each of the `samples` maps in `second` by its composition with the map in `first`,
+/// which is applied first. Accumulates in double precision.
 void composeMaps(const float *first, float *second, int64_t samples, int64_t size);
 
-/// Whether a scan over `shares` shares takes fewer applications of the links of a share, one after
-/// the other, than cotangents that go from rank to rank. `sizes` are values of all states of each
-/// loop. To make its map a share applies them to each column, to the cotangents of its own losses,
-/// and to what the scan gives: S + 2 times. From rank to rank, `microbatches` times the number of
-/// the loops go through the ranks one behind the other.
+/// Whether a scan over `shares` shards needs fewer sequential passes over the links of a shard than
+/// passing cotangents from rank to rank. `sizes` lists the total state size S of each loop. A scan
+/// applies the links S + 2 times: to S columns and to the cotangents of the shard's own losses for
+/// the map, and to the result of the scan. Passing from rank to rank is a pipeline of
+/// `microbatches` times the number of loops.
 bool isScanCheaper(const std::vector<int64_t> &sizes, int64_t shares, int64_t microbatches);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- SliceProtocol.h - When the owner of a slice receives, adds and sends -----===//
+//===- SliceProtocol.h - Protocol of a slice owner ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,24 +12,23 @@
 
 namespace bppsa::runtime {
 
-/// The owner's side of GradientExchange without its memory and messages. Each event returns the
-/// actions that follow it, to be done in this order. A copyable value, so that a model checker can
-/// explore its states.
+/// The owner's state machine in GradientExchange, without memory and messages. Each event returns
+/// the actions to perform, in order. A copyable value, so that a model checker can explore its
+/// states.
 ///
 /// Per step and slice, the owner receives a contribution ("push") from each other rank, adds them
-/// to its own, and sends the sum to each other rank. It begins to receive the contributions of the
-/// next step as soon as it has added those of this one, before it sends the sums. No rank
-/// contributes to a step before it has the sum of the last one, so a receive for every contribution
-/// exists before the contribution is sent.
+/// to its own, and sends the sum to each other rank. After adding, and before sending the sums, it
+/// posts the receives for the next step. No rank contributes to a step before it has the sum of the
+/// previous step, so every contribution finds its receive already posted.
 class SliceProtocol {
 public:
   struct Action {
     enum class Kind {
-      /// Begin to receive a contribution to the next step from each other rank.
+      /// Post receives for the next step's contributions of all other ranks.
       ReceivePushes,
-      /// Add up all contributions.
+      /// Add all contributions.
       AddUp,
-      /// Send the sum to each other rank.
+      /// Send the sum to all other ranks.
       SendSums
     };
     Kind kind;
@@ -37,30 +36,30 @@ public:
   };
   using Actions = std::vector<Action>;
 
-  /// A rank that owns `owned` slices, numbered from 0, next to `others` ranks. With `holdsSums` it
-  /// sends no sum of a step before it has all of them (DeAR).
+  /// The protocol of a rank that owns `owned` slices, numbered from 0, among `others` other ranks.
+  /// With `holdsSums`, sends no sum of a step before all of its sums are complete (DeAR).
   SliceProtocol(size_t owned, int others, bool holdsSums);
 
   /// Before the first step.
   Actions begin() const;
   /// A contribution of another rank has arrived.
   Actions pushArrived(size_t slice);
-  /// The contribution of this rank is there.
+  /// The contribution of this rank is available.
   Actions ownGiven(size_t slice);
-  /// A sum has reached one of the ranks.
+  /// A sum has been sent to one of the other ranks.
   Actions sumSent(size_t slice);
 
-  /// Numbers that are equal where all later actions are.
+  /// A state vector. States with equal vectors have the same future actions.
   std::vector<int> describe() const;
 
 private:
   struct Slice {
-    /// Contributions of other ranks to the current step that have not arrived.
+    /// Contributions to the current step that other ranks have yet to deliver.
     int missing;
-    /// Whether the contribution of this rank is there.
+    /// Whether the contribution of this rank is available.
     bool isGiven = false;
-    /// Messages with the last sum that have not ended, and 1 where the sum is held back. The next
-    /// sum takes its place in memory.
+    /// Unfinished sends of the last sum, or 1 if the sum is held back. The next sum reuses its
+    /// memory.
     int leaving = 0;
   };
 

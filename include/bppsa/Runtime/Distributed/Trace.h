@@ -1,4 +1,4 @@
-//===- Trace.h - What ranks did when --------------------------------------------===//
+//===- Trace.h - Timeline of a rank ---------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,29 +15,30 @@
 
 namespace bppsa::runtime {
 
-/// Something that a rank did, in seconds of now().
+/// An interval of a rank's timeline, in seconds of now().
 struct TraceEvent {
   enum class Lane { Computing, Sending, Waiting };
   Lane lane;
   std::string name;
   double start, end;
-  /// Of a message: its receiver, its priority, and when it was ready to be sent; else to = -1.
+  /// Messages only: the receiver (otherwise -1), the priority, and when the message was ready to be
+  /// sent.
   int to = -1;
   int64_t priority = 0;
   double ready = 0;
 };
 
-/// The events of this rank, for the file of --trace. Safe to use from several threads.
+/// The events of this rank for the file of --trace. Thread-safe.
 class Trace {
 public:
-  /// Without a file nothing is kept.
+  /// If `isKept` is false, events are discarded.
   explicit Trace(bool isKept) : isKept(isKept) {}
 
   void add(TraceEvent event);
-  /// A number of seconds, beside the events.
+  /// Records a named duration, shown as a counter.
   void addSeconds(std::string name, double seconds);
-  /// The events of rank `rank` in the Chrome trace format, with commas between them; times are
-  /// those of the system's clock.
+  /// Formats the events as comma-separated entries of the Chrome trace format. Times are those of
+  /// the system clock.
   std::string toJson(int rank) const;
 
 private:
@@ -47,7 +48,7 @@ private:
   std::vector<std::pair<std::string, double>> numbers;
 };
 
-/// Adds what happens while it lives.
+/// Records its lifetime as an event.
 class TraceScope {
 public:
   TraceScope(Trace &trace, TraceEvent::Lane lane, std::string name);
@@ -59,7 +60,7 @@ private:
   TraceEvent event;
 };
 
-/// Writes the events of all ranks, each as toJson() gives them.
+/// Writes the events of all ranks, each formatted by toJson().
 void writeTrace(const std::string &path, const std::vector<std::string> &ranks);
 
 } // namespace bppsa::runtime

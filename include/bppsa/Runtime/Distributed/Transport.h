@@ -13,35 +13,34 @@
 
 namespace bppsa::runtime {
 
-/// Moves messages between the ranks of a run, and makes scans over them. One thread makes all
-/// calls, and destroys it when all messages and scans have ended.
+/// Transfers messages between the ranks of a run and performs scans over them. All calls are made
+/// by one thread, which destroys the transport after all operations have completed.
 class Transport {
 public:
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  /// Begin to move `bytes` bytes, which stay where they are until `done` is called. Of messages
-  /// with the same ranks and tag the first that is sent is the first that is received.
+  /// Start transferring `bytes` bytes, which must stay in place until `done` is called. Messages
+  /// with the same ranks and tag are received in the order sent.
   virtual void send(int to, int tag, const void *data, uint64_t bytes,
                     std::function<void()> done) = 0;
   virtual void receive(int from, int tag, void *data, uint64_t bytes,
                        std::function<void()> done) = 0;
-  /// Ends the last receive with these arguments, for which no message may be on its way, without a
-  /// call of its `done`.
+  /// Ends the most recent receive with these arguments without calling its `done`. No matching
+  /// message may be in flight.
   virtual void cancel(int from, int tag) = 0;
-  /// Prepares scan() for the first `members` ranks. All ranks call it, and it returns when all
-  /// have.
+  /// Prepares scan() for the first `members` ranks. Collective: returns when all ranks have called
+  /// it.
   virtual void prepareScans(int members) = 0;
-  /// Begins an exclusive scan over these ranks of the affine maps in `own` (`composeMaps`), from
-  /// the last rank to the first, or `fromFirst` to the last: `before` gets what the maps of the
-  /// ranks that come before this one do, one after the other, and stays as it is on the rank that
-  /// comes first. All members begin scans in the same order. Both stay where they are until `done`
-  /// is called.
+  /// Starts an exclusive scan over these ranks of the affine maps in `own` (`composeMaps`), from
+  /// the last rank to the first, or from the first to the last if `fromFirst`. `before` receives
+  /// the composition of the maps of all preceding ranks; it is unchanged on the first of them. All
+  /// members must start scans in the same order. Both buffers must stay in place until `done` is
+  /// called.
   virtual void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
                     std::function<void()> done) = 0;
-  /// Makes progress, and calls `done` of the messages that have ended since; whether there were
-  /// any.
+  /// Makes progress and calls `done` for completed operations. Returns whether any completed.
   virtual bool poll() = 0;
   /// Ends all ranks with this exit status.
   [[noreturn]] virtual void abort(int status) = 0;
@@ -49,8 +48,8 @@ public:
 
 } // namespace bppsa::runtime
 
-/// The ranks of MPI; the caller owns them. Throws Error where MPI is not installed. Only programs
-/// of --distributed=mpi are linked with the library that defines this.
+/// Returns a transport over MPI, owned by the caller. Throws Error if MPI is not installed. Only
+/// programs compiled with --distributed=mpi are linked with the library that defines it.
 extern "C" __attribute__((weak)) bppsa::runtime::Transport *bppsa_make_mpi_transport();
 
 namespace bppsa::runtime {

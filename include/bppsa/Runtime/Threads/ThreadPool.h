@@ -16,14 +16,15 @@
 
 namespace bppsa::runtime {
 
-/// A number to wait on: first by spinning, since the next parallel region usually follows soon,
-/// then asleep.
+/// A value that threads wait on: first by spinning, because the next parallel region usually
+/// follows soon, then by sleeping.
 class Signal {
 public:
   void set(uint32_t next);
   uint32_t get() const { return value.load(std::memory_order_acquire); }
 
-  /// Returns once the value differs from `seen`. Spins for `patience` seconds first.
+  /// Returns once the value differs from `seen`. Spins for up to `patience` seconds before
+  /// sleeping.
   void waitChange(uint32_t seen, double patience);
 
 private:
@@ -31,53 +32,54 @@ private:
   std::atomic<int> sleepers{0};
 };
 
-/// A parallel loop: what to run, for how many iterations and with how many threads.
+/// A parallel loop: its body, iteration count and number of threads.
 struct Region {
   void (*body)(int64_t first, int64_t last, void *captures) = nullptr;
   void *captures = nullptr;
   int64_t count = 0;
   int32_t size = 1;
-  /// Whether threads give the errors of their shares to the calling one (CompiledErrors.h).
+  /// Whether errors in shares are passed to the calling thread (CompiledErrors.h).
   bool catchesFailures = false;
 };
 
-/// Whether the calling thread runs a share of a region.
+/// Whether the calling thread is executing a share of a region.
 bool &inRegion();
 
-/// Runs the share of thread `number` of the region, which may be empty.
+/// Runs the possibly empty share of thread `number`.
 void runShare(const Region &region, int32_t number);
 
-/// What is known of a region from the times it ran.
+/// Timing history of a region.
 struct History {
   double seconds = 200e-6;
-  /// What an iteration took of one thread, the last time.
+  /// Seconds per iteration and thread in the last run.
   double secondsAnIteration = 1;
-  /// How often in a row the workers did not come in time; for how many runs not to call them.
+  /// The number of consecutive runs in which too few workers arrived in time, and the number of
+  /// further runs that do not call the workers.
   int failures = 0, alone = 0;
 
-  /// How long to wait for workers: when they share their cores with other programs they may be
-  /// away for milliseconds, and a short region is done sooner without them.
+  /// How long to wait for workers. If they share their cores with other programs, they may not be
+  /// scheduled for milliseconds, and a short region finishes sooner without them.
   double patience() const;
-  /// Whether `count` iterations are worth more threads than one: calling and awaiting them takes
+  /// Whether `count` iterations justify more than one thread: starting and joining workers takes
   /// some microseconds.
   bool isLong(int64_t count) const;
   void update(bool came, double duration);
 };
 
-/// Threads that run parallel regions together with the calling thread. How many a region has
-/// depends on how many are there in time.
+/// Worker threads that run parallel regions together with the calling thread. The number of threads
+/// of a region depends on how many workers arrive in time.
 class ThreadPool {
 public:
-  /// `cpus` as setAffinity() takes them.
+  /// `cpus` is used as in setAffinity().
   explicit ThreadPool(int size, const std::vector<int> &cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
 
-  /// Runs a region with up to region.size threads: those that come in time. Gives an error that a
-  /// share was left for, where the region catches them.
+  /// Runs a region with up to region.size threads: the calling thread and the workers that arrive
+  /// in time. Returns the first error of a share if the region catches failures.
   std::exception_ptr run(const Region &next);
 
-  /// The number of threads, the calling one included.
+  /// The number of threads, including the calling thread.
   const int size;
 
 private:
@@ -93,10 +95,11 @@ private:
   /// The number of the last region that workers were called to.
   uint32_t epoch = 0;
   std::atomic<uint64_t> ticket{0};
-  /// `start` calls the workers to a region; `go` tells those that joined that it is complete.
+  /// `start` calls the workers to a region. `go` releases those that joined once the number of
+  /// threads is final.
   Signal start, go, done;
   std::atomic<int> finished{0};
-  /// Of the first share that failed; written by the thread that set the flag.
+  /// The error of the first share that failed. Only the thread that set `hasFailed` writes `error`.
   std::atomic<bool> hasFailed{false};
   std::exception_ptr error;
   std::unordered_map<void *, History> histories;

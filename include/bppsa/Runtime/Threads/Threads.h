@@ -15,19 +15,19 @@ namespace bppsa::runtime {
 /// The number of cores this process may use.
 int availableCores();
 
-/// Sets the most threads of a parallel region (the calling one included), for all callers. Takes
-/// effect at the next region; the threads start then.
+/// Sets the maximum number of threads of a parallel region, including the calling thread, for all
+/// callers. Takes effect at the next region, which starts the threads.
 void setThreads(int count);
 int threads();
 
-/// Binds the threads that help others to CPUs: number i of them, from 1, to cpus[i] or, where there
-/// are fewer, to those from the first on again. The first one is left for the calling thread, which
-/// stays where it is. None: threads run anywhere. Throws Error where the process may not use a CPU.
+/// Binds the worker threads to CPUs: worker i (counted from 1) to cpus[i], wrapping around if there
+/// are fewer CPUs. cpus[0] is left to the calling thread, which is not bound. An empty list removes
+/// the binding. Throws Error if the process may not use one of the CPUs.
 void setAffinity(std::vector<int> cpus);
-/// "0,2-4" as numbers; throws UsageError where the text is no such list.
+/// Parses a CPU list such as "0,2-4". Throws UsageError if it is malformed.
 std::vector<int> parseCpus(const std::string &text);
 
-/// Sets it for the calling thread, while this lives; 0: to what setThreads() says.
+/// Overrides setThreads() for the calling thread during its lifetime; 0 removes the override.
 class ThreadLimit {
 public:
   explicit ThreadLimit(int count);
@@ -38,10 +38,10 @@ private:
   int before;
 };
 
-/// Makes the calling thread's floating-point arithmetic treat denormal numbers as zero.
+/// Makes the calling thread treat denormal floating-point values as zero.
 void flushDenormals();
 
-/// Does so while this lives.
+/// Enables flushDenormals() during its lifetime.
 class DenormalsFlushed {
 public:
   DenormalsFlushed();
