@@ -17,7 +17,7 @@ bool ArrayArgument::isUsable(DType wanted) const {
          reinterpret_cast<uintptr_t>(data) % elementSize(dtype) == 0;
 }
 
-/// Calls `visit` with the start of each run of elements along the last axis, in C order.
+/// Calls `visit` with the start of each row along the last axis, in C order.
 template <typename Visit>
 static void forEachRow(const ArrayArgument &array, size_t axis, std::byte *start, Visit &&visit) {
   if (axis + 1 >= array.shape.size())
@@ -27,8 +27,8 @@ static void forEachRow(const ArrayArgument &array, size_t axis, std::byte *start
     forEachRow(array, axis + 1, start + i * step, visit);
 }
 
-/// Calls `copy` with each run of elements that both the array and compact memory have in one piece:
-/// where it is in both, and its bytes.
+/// Calls `copy` for each run of elements that is contiguous in both the array and compact memory,
+/// with its address, its offset in compact memory, and its size in bytes.
 template <typename Copy> static void copyArray(const ArrayArgument &array, Copy &&copy) {
   auto *start = static_cast<std::byte *>(array.data);
   auto size = static_cast<int64_t>(elementSize(array.dtype));
@@ -61,7 +61,7 @@ void bppsa::runtime::requireType(const ArrayArgument &argument, const ArrayInfo 
          numpyName(info.dtype));
 }
 
-/// Weights of positions are floats, unlike targets with classes.
+/// Whether the array holds position weights, as opposed to targets.
 static bool isWeight(const Model &model, const ArrayInfo &info) {
   for (const LossInfo &loss : model.losses)
     if (loss.weight && loss.weight->name == info.name)

@@ -1,4 +1,4 @@
-//===- EmbeddedCall.cpp - a compiled function on arrays of a caller -------===//
+//===- EmbeddedCall.cpp - a compiled function on caller arrays ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,10 +15,10 @@
 using namespace bppsa::runtime;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Slots
 //===----------------------------------------------------------------------===//
 
-/// What belongs into a slot of a batch; null where a loss has no such array.
+/// Returns the array of a batch slot; null if the loss has no such array.
 static const ArrayInfo *infoOf(const Model &model, size_t slot) {
   if (slot < model.inputs.size())
     return &model.inputs[slot];
@@ -32,7 +32,7 @@ static size_t countSlots(const Model &model) {
   return model.inputs.size() + 2 * model.losses.size();
 }
 
-/// Whether a caller may give the array of a slot, and whether it may be left out.
+/// Whether a caller may provide the array of a slot, and whether it may be omitted.
 static bool isTaken(const Model &model, size_t slot) {
   if (!infoOf(model, slot))
     return false;
@@ -45,7 +45,7 @@ static bool isOptional(const Model &model, size_t slot) {
   return (slot - model.inputs.size()) % 2 == 1;
 }
 
-/// The names of the arrays that a call takes.
+/// Returns the names of the arrays that a call accepts.
 static std::vector<std::string> namesOf(const Model &model, LossArrays use) {
   std::vector<std::string> names;
   size_t end = use == LossArrays::Needed ? countSlots(model) : model.inputs.size();
@@ -111,7 +111,7 @@ void EmbeddedCall::addArrays(const BatchArguments &arguments) {
       array.dtype = info->dtype;
       array.shape = given[slot] ? *given[slot] : model.extents(info->shape, batch.symbols);
       uint64_t bytes = array.elements() * elementSize(array.dtype);
-      // The memory of a caller is looked at by fill() only.
+      // Only fill() reads the caller's memory.
       array.data = given[slot] && !isDeviceProgram() ? Buffer::borrow(arguments[slot]->data, bytes)
                                                      : Buffer::borrow(ownMemory(slot), bytes);
     }
@@ -123,7 +123,7 @@ void EmbeddedCall::addArrays(const BatchArguments &arguments) {
         std::fill_n(weight.as<float>(), weight.elements(), 1.0f);
 }
 
-/// Compact memory of the call for the array of a slot, zero at first.
+/// Returns memory of the call for the array of a slot, initially zero.
 std::byte *EmbeddedCall::ownMemory(size_t slot) {
   const Array &array = batch.array(slot);
   uint64_t bytes = array.elements() * elementSize(array.dtype);
@@ -132,8 +132,8 @@ std::byte *EmbeddedCall::ownMemory(size_t slot) {
   return owned[slot].data();
 }
 
-/// Memory for the outputs, the gradients of inputs and the residuals is taken when the function is
-/// called, unless a caller has some.
+/// Adds the outputs, input gradients and residuals. In CPU programs, run() allocates their memory
+/// unless the caller provides it.
 ViewTable EmbeddedCall::addResults(const FunctionTable &functions) {
   ViewTable views;
   auto add = [&](const std::string &argument, DType dtype, std::vector<int64_t> shape,
@@ -226,8 +226,8 @@ void EmbeddedCall::take(size_t slot, const ArrayArgument &argument) {
   requireValues(model, *infoOf(model, slot), array.data.data(), array.shape, batch.symbols);
 }
 
-/// Takes the weight off positions whose target is ignored and that are beyond the lengths of their
-/// samples.
+/// Sets the weights of positions with ignored targets, and of positions beyond the length of their
+/// sample, to zero.
 void EmbeddedCall::maskLoss(size_t number) {
   const LossInfo &info = model.losses[number];
   Batch::Loss &loss = batch.losses[number];
@@ -298,7 +298,7 @@ bool EmbeddedCall::lend(const std::string &argument, void *data) {
 
 Array EmbeddedCall::takeResult(const std::string &argument) {
   Array &array = results.at(argument).array;
-  // What a call for a GPU copies to stays where it is.
+  // A GPU call keeps copying results to this memory, so it cannot be moved out.
   Array taken{array.dtype, array.shape,
               isDeviceProgram() ? Buffer::uninitialized(array.data.size()) : std::move(array.data)};
   if (isDeviceProgram())
@@ -319,7 +319,7 @@ void EmbeddedCall::run() {
   }
   for (auto &[argument, result] : results)
     result.isRedirected = false;
-  /// What is lent comes back, however the call ends.
+  /// Restores lent arguments even if the call throws.
   struct Return {
     ~Return() {
       for (; !own.lent.empty(); own.lent.pop_back())

@@ -1,4 +1,4 @@
-//===- EmbeddedProgram.cpp - a program in another program's process -------===//
+//===- EmbeddedProgram.cpp - a program embedded in another process --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// Prepared calls of a function that are kept, for as many combinations of sizes.
+/// The maximum number of prepared calls per function, one per combination of sizes.
 static constexpr size_t kMaxCalls = 32;
 
 EmbeddedProgram::EmbeddedProgram(Program loaded)
@@ -42,7 +42,7 @@ void EmbeddedProgram::setThreads(int count) {
 }
 
 void EmbeddedProgram::setVariant(VariantRequest wanted) {
-  // Says what there is where nothing matches.
+  // Throws if no variant matches.
   matchingVariants(model(), wanted, 1 << 30);
   inferFunction(model(), wanted.mapping, 1);
   request = std::move(wanted);
@@ -61,7 +61,7 @@ void EmbeddedProgram::tune(const ArrayArguments &arguments, int64_t count) {
       }));
 }
 
-/// As the command line has it: finite numbers from 0, and shares that averages keep below 1.
+/// Applies the limits of the command line: finite, at least 0, and below 1 for decay rates.
 static void requireHyper(const std::string &what, const std::string &key, double value) {
   bool isShare = key == "beta1" || key == "beta2";
   if (!std::isfinite(value) || value < 0 || (isShare && value >= 1))
@@ -96,7 +96,7 @@ std::string EmbeddedProgram::chooseFunction(const std::string &function, Batch &
     return function;
   if (function == "infer")
     return inferFunction(model(), request.mapping, batch.samples);
-  // A backward pass is of the variant of its forward pass.
+  // A backward pass uses the variant of its forward pass.
   if (function.rfind("backward", 0) == 0)
     return function;
   return function + "." + chooseVariant(*session, request, function, batch, count).variant->name;
@@ -108,7 +108,7 @@ EmbeddedCall &EmbeddedProgram::find(const std::string &function, const BatchArgu
   auto found =
       std::find_if(kept.begin(), kept.end(), [&](const auto &call) { return call->isFor(batch); });
   if (found == kept.end()) {
-    // One call is too few to time variants: what is counted decides.
+    // A single call does not justify timing variants; the choice uses operation counts.
     kept.push_front(std::make_unique<EmbeddedCall>(
         *session, batch, use, [&](Batch &batch) { return chooseFunction(function, batch, 1); }));
     if (kept.size() > kMaxCalls)
@@ -203,7 +203,7 @@ void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArgument
   runOutputs(call, outputs);
 }
 
-/// Runs a call that has a loss, and returns that.
+/// Runs a call with a loss and returns the loss.
 double EmbeddedProgram::runLoss(EmbeddedCall &call) {
   const Batch &batch = call.arrays();
   if (!batch.losses.empty() &&
@@ -243,7 +243,7 @@ std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) co
   return found - infos.begin();
 }
 
-/// The loss of a call for gradients, all of which are finite.
+/// Returns the loss of a gradient call. Throws DivergedError if a gradient is not finite.
 double EmbeddedProgram::runGradient(EmbeddedCall &call) {
   double loss = runLoss(call);
   session->parameters.maskGradients();
@@ -316,7 +316,7 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// Changes the parameters by the gradients that are there.
+/// Updates the parameters with the current gradients.
 void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
   if (rate)
     requireHyper("lr", "lr", *rate);

@@ -1,4 +1,4 @@
-//===- EmbeddedState.cpp - parameters and states, and files of them -------===//
+//===- EmbeddedState.cpp - parameters, states and their files -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- EmbeddedTraining.cpp - training in another program's process -------===//
+//===- EmbeddedTraining.cpp - training in another process -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,10 +13,10 @@
 
 using namespace bppsa::runtime;
 
-/// Seconds between calls of the caller between batches.
+/// Minimum seconds between callbacks during an epoch.
 static constexpr double kInterval = 0.05;
 
-/// The batches of a loader, each of which `function` computes.
+/// The batches of a loader, computed by `function`.
 class EmbeddedProgram::CallerBatches final : public BatchStream {
 public:
   CallerBatches(EmbeddedProgram &program, const char *function, const TrainingSource &source)
@@ -49,7 +49,7 @@ private:
 };
 
 namespace {
-/// Hands what happens to the caller.
+/// Forwards events to the caller's callback.
 class CallerObserver final : public TrainingObserver {
 public:
   CallerObserver(const Trainer &trainer, const TrainingCallback &callback, int64_t &steps)
@@ -93,7 +93,7 @@ private:
     event.epoch = state.epoch + 1;
     event.batch = state.batch;
     event.step = state.step;
-    // What the caller asks of the program meanwhile is of now.
+    // Keeps the step count current for calls the callback makes.
     steps = state.earlier + state.step;
   }
 
@@ -118,8 +118,8 @@ private:
   bool isStopped = false;
 };
 
-/// While this lives, the program trains. After that, nothing of the run is in its session but
-/// parameters and states.
+/// Marks the program as training. On destruction, removes the weight average and the learning-rate
+/// groups of the run from the session.
 class TrainingMark {
 public:
   TrainingMark(bool &flag, Session &session) : flag(flag), session(session) {
@@ -140,7 +140,7 @@ private:
 };
 } // namespace
 
-/// Whatever the program's own calls would take.
+/// Uses the settings of the program's own calls.
 TrainSettings EmbeddedProgram::trainingDefaults() const {
   TrainSettings settings;
   settings.hyper = hyper;

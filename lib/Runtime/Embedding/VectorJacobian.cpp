@@ -1,4 +1,4 @@
-//===- VectorJacobian.cpp - forward and backward passes apart -------------===//
+//===- VectorJacobian.cpp - separate forward and backward passes ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -47,7 +47,7 @@ void ResidualBlock::setHeader(const ResidualHeader &header) {
   memcpy(memory, &header, sizeof header);
 }
 
-/// FNV-1a (Fowler, Noll, Vo), by whole numbers.
+/// FNV-1a (Fowler, Noll, Vo), applied to whole integers.
 static uint64_t hashSizes(const Symbols &symbols) {
   uint64_t hash = 0xcbf29ce484222325;
   for (std::optional<int64_t> symbol : symbols)
@@ -63,7 +63,7 @@ void EmbeddedProgram::requireProducts() const {
                             loss.kind));
 }
 
-/// The number of the variant that `function` is of.
+/// Returns the index of the variant in the name of `function`.
 uint32_t EmbeddedProgram::numberOf(const std::string &function) const {
   std::string variant = function.substr(function.find('.') + 1);
   const std::vector<VariantInfo> &all = model().variants;
@@ -146,7 +146,7 @@ ArrayArguments EmbeddedProgram::redirectGradients(EmbeddedCall &call,
   ArrayArguments copied;
   for (const ArrayArgument &result : results) {
     std::optional<size_t> index = findParameter(result.name);
-    // Gradients of rows that are not trained are set to zero in the program's own.
+    // Gradients of parameters with frozen rows are masked in the program's own memory.
     bool isDirect = result.isUsable(DType::F32) &&
                     (!index || model().parameters[*index].frozenRows.empty()) &&
                     (index ? call.lend("grad:" + result.name, result.data)

@@ -24,7 +24,7 @@ std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &s
 void bppsa::runtime::requireFinite(const float *values, int64_t count, const Position &position) {
   const auto *bits = reinterpret_cast<const uint32_t *>(values);
   constexpr uint32_t exponent = 0x7f800000;
-  // Blocks without an early exit are checked several elements at a time.
+  // Without early exit, the compiler can vectorize the check of a block.
   constexpr int64_t block = 4096;
   for (int64_t first = 0; first < count; first += block) {
     int64_t end = std::min(first + block, count);
@@ -44,7 +44,7 @@ void bppsa::runtime::requireNoNegative(const float *values, int64_t count,
       fail("element ", position(i), " is ", values[i], "; weights are 0 or more");
 }
 
-/// Calls `visit` with the values as numbers of their type, int32 or int64.
+/// Calls `visit` with the values as int32_t or int64_t pointer.
 template <typename Visit>
 static void withIntegers(const std::byte *values, DType dtype, Visit &&visit) {
   dtype == DType::I64 ? visit(reinterpret_cast<const int64_t *>(values))
@@ -126,7 +126,7 @@ void bppsa::runtime::requireConvertible(DType found, DType wanted) {
          "; convert it with .astype(numpy.", numpyName(wanted), ")");
 }
 
-/// Every float16 is a float32 too.
+/// Converts float16 to float32, which is exact.
 static void widen(const std::byte *source, std::byte *result, int64_t count) {
   const auto *from = reinterpret_cast<const uint16_t *>(source);
   auto *to = reinterpret_cast<float *>(result);
@@ -135,7 +135,7 @@ static void widen(const std::byte *source, std::byte *result, int64_t count) {
     uint32_t mantissa = from[i] & 0x3ff;
     uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
     memcpy(&to[i], &bits, sizeof bits);
-    // Zeros and subnormal numbers are multiples of 2^-24.
+    // Zeros and subnormals are multiples of 2^-24.
     if (exponent == 0)
       to[i] = (sign ? -1.0f : 1.0f) * static_cast<float>(mantissa) * 0x1p-24f;
   }

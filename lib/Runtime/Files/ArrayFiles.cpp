@@ -1,4 +1,4 @@
-//===- ArrayFiles.cpp - The files of a set of arrays ------------------------------===//
+//===- ArrayFiles.cpp - Array files of a data set -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ static int64_t changeTime(const struct stat &info) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-/// Throws Error where `state` and `info`, what the system says of the file, are of another file.
+/// Throws Error if `state` and `info`, the results of stat(), indicate that the file has changed.
 static void requireSame(const ArrayFile &file, int state, const struct stat &info) {
   if (state != 0)
     fail(quote(file.path), ": cannot be read any more (", strerror(errno),
@@ -50,7 +50,7 @@ ArrayFile::ArrayFile(const std::string &path) : path(path) {
   changed = changeTime(info);
 }
 
-/// The array where it is, or else a compact copy.
+/// Returns the array without copying if it is usable, otherwise a contiguous copy.
 static Array readArgument(const ArrayArgument &argument) {
   uint64_t bytes = elementCount(argument.shape) * elementSize(argument.dtype);
   if (argument.isUsable(argument.dtype))
@@ -149,7 +149,7 @@ void ArrayPart::read(uint64_t start, uint64_t size, std::byte *to) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The number behind `key` in a file of lines of words, in bytes where kilobytes are given.
+/// Returns the value after `key` in a text file, converted from kilobytes to bytes.
 static std::optional<uint64_t> numberIn(const char *path, const std::string &key) {
   std::ifstream stream(path);
   for (std::string word; stream >> word;) {
@@ -163,7 +163,7 @@ static std::optional<uint64_t> numberIn(const char *path, const std::string &key
 uint64_t bppsa::runtime::availableMemory() {
   uint64_t available =
       numberIn("/proc/meminfo", "MemAvailable:").value_or(std::numeric_limits<uint64_t>::max());
-  // A container's limit, where it has one.
+  // The container's limit, if any.
   uint64_t limit = 0;
   if (std::ifstream stream("/sys/fs/cgroup/memory.max"); stream >> limit)
     available = std::min(available, limit);

@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - Files that appear whole or not at all -------------------===//
+//===- AtomicFile.cpp - Atomically replaced files -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ static std::string directoryOf(const std::string &path) {
 
 static std::string baseOf(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
-/// A name in the directory of `path` that no other process uses.
+/// Returns a name in the directory of `path` that no other process uses.
 static std::string temporaryName(const std::string &path) {
   std::string base = baseOf(path);
   // File systems limit names to 255 bytes.
@@ -33,7 +33,7 @@ static std::string temporaryName(const std::string &path) {
               ".tmp");
 }
 
-/// Refuses what must not be replaced by a file.
+/// Throws Error if `path` cannot or must not be replaced by a file.
 static void requireReplaceable(const std::string &path, const char *prefix) {
   struct stat info;
   if (path.empty() || path.back() == '/')
@@ -45,14 +45,14 @@ static void requireReplaceable(const std::string &path, const char *prefix) {
   }
   if (!S_ISREG(info.st_mode))
     fail(prefix, quote(path), ": exists and is not a regular file; give the name of a file");
-  // Renaming asks for permission to change the directory only.
+  // rename() only checks the permissions of the directory.
   if (access(path.c_str(), W_OK) != 0)
     fail(prefix, quote(path), ": cannot be written (", strerror(errno), ")");
   if (isSameFile(path, "/proc/self/exe"))
     fail(prefix, quote(path), ": is this very program; choose another name");
 }
 
-/// The absolute path behind all symbolic links; empty where there is no such file or directory.
+/// Resolves symbolic links to an absolute path. Returns an empty string if the path does not exist.
 static std::string resolve(const std::string &path) {
   char *resolved = realpath(path.c_str(), nullptr);
   std::string result = resolved ? resolved : "";
@@ -60,16 +60,16 @@ static std::string resolve(const std::string &path) {
   return result;
 }
 
-/// The file that a symbolic link leads to, else `path` itself.
+/// Returns the target of a symbolic link, or `path` itself.
 static std::string followLinks(const std::string &path) {
   std::string target = resolve(path);
   return target.empty() ? path : target;
 }
 
-/// Opens an unfinished file; `temporary` stays empty where the file system can keep it nameless.
+/// Opens an unfinished file. `temporary` stays empty if the file system supports unnamed files.
 static int openUnfinished(const std::string &directory, const std::string &path,
                           std::string &temporary) {
-  // Its name is given to it through /proc later.
+  // commit() names the file through /proc.
   int descriptor = access("/proc/self/fd", X_OK) == 0
                        ? open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
                        : -1;
@@ -121,7 +121,8 @@ void AtomicFile::commit() {
   if (rename(temporary.c_str(), target.c_str()) != 0)
     failHere("writing failed");
   temporary.clear();
-  // The new name must survive a power cut too; file systems that cannot sync directories say so.
+  // Sync the directory, so that the new name survives a power failure. Errors are ignored, because
+  // some file systems cannot sync directories.
   int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0) {
     fsync(descriptor);

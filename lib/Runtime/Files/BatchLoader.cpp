@@ -1,4 +1,4 @@
-//===- BatchLoader.cpp - Batches that are filled ahead of their time --------------===//
+//===- BatchLoader.cpp - Prefetching batch loader -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,8 +13,8 @@
 
 using namespace bppsa::runtime;
 
-/// Bytes of the batches that are ahead, and most of them: few wake-ups, and memory that stays in a
-/// cache.
+/// Limits for prefetched batches, in bytes and in number: enough to wake the thread rarely, but
+/// small enough to stay in cache.
 static constexpr int64_t kBytesAhead = 4 << 20, kMaxAhead = 64;
 
 static int64_t bytesOf(const Batch &batch) {
@@ -52,12 +52,12 @@ void BatchLoader::startThread(int64_t largest) {
   try {
     thread = std::thread([this] { work(); });
   } catch (const std::system_error &) {
-    // The system grants no more threads: next() reads the samples itself.
+    // The system grants no more threads. next() reads the samples itself.
     slots.clear();
   }
 }
 
-/// Returns false where the loader ends.
+/// Waits for a free slot. Returns false if the loader is being destroyed.
 bool BatchLoader::waitForSlot() {
   std::unique_lock lock(mutex);
   wasTaken.wait(lock,
@@ -65,8 +65,8 @@ bool BatchLoader::waitForSlot() {
   return !stopping;
 }
 
-/// While the blocks of samples that are shuffled together are used one after the other, as many of
-/// the next are read one by one, so that these do not come all at once.
+/// Reads the blocks of the next shuffle group one by one while the current group is being used,
+/// instead of all at once at the start of the next group.
 void BatchLoader::readAhead(int64_t position) {
   ShuffleBlocks blocks = data.shuffleBlocks();
   int64_t due = (position - begin) / blocks.samples + blocks.together + 1;
@@ -74,7 +74,7 @@ void BatchLoader::readAhead(int64_t position) {
     data.readAhead(ahead[blocksRead]);
 }
 
-/// Fills the slots in turn, until the samples or the loader end.
+/// Fills the slots in turn until the samples end or the loader is destroyed.
 void BatchLoader::fillSlots() {
   ahead = data.samplesToReadAhead(order, begin);
   for (int64_t size; (size = sizeAt(at)) > 0; at += size) {
@@ -106,7 +106,7 @@ void BatchLoader::work() {
   wasFilled.notify_one();
 }
 
-/// Waits for a batch that the thread has filled. Returns false where it has ended without one.
+/// Waits for a filled batch. Returns false if the thread has ended without one.
 bool BatchLoader::waitForBatch() {
   std::unique_lock lock(mutex);
   wasFilled.wait(lock, [&] { return filled > taken || hasEnded; });
@@ -128,8 +128,8 @@ void BatchLoader::next(Batch &batch) {
     std::lock_guard lock(mutex);
     left = filled - ++taken;
   }
-  // A thread that waits has several batches to fill before it waits again. It waits only while all
-  // slots are full, so it is woken before this side has to wait for it.
+  // Wake the thread only when half of the slots are free, so that it fills several batches per
+  // wake-up. It waits only while all slots are full, so this happens before the slots run empty.
   if (left <= static_cast<int64_t>(slots.size()) / 2)
     wasTaken.notify_one();
 }

@@ -1,4 +1,4 @@
-//===- BatchLoader.h - Batches that are filled ahead of their time --------===//
+//===- BatchLoader.h - Prefetching batch loader ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,20 +17,20 @@
 
 namespace bppsa::runtime {
 
-/// Fills batches with samples, batch after batch. Where the samples are not held in memory and the
-/// program may use several threads, one of its own reads and checks them before they are needed;
-/// until the last batch is there, the set is then not to be used by others.
+/// Fills consecutive batches. If the samples are not in memory and the program may use several
+/// threads, a background thread reads and checks them in advance. The data set must then not be
+/// used otherwise until the last batch has been loaded.
 class BatchLoader {
 public:
-  /// The samples of batches in a row: `sizeAt(n)` of `order` from number n on, the first of which
-  /// is `first`; 0 of them are the end. No batch has more than `largest`. Set and order must
-  /// outlive the loader and stay as they are.
+  /// Loads consecutive batches from `order`, starting at index `first`. The batch at index n has
+  /// `sizeAt(n)` samples, at most `largest`; 0 marks the end. `data` and `order` must outlive the
+  /// loader unchanged.
   BatchLoader(const Dataset &data, const std::vector<int64_t> &order, int64_t first,
               int64_t largest, std::function<int64_t(int64_t)> sizeAt);
   ~BatchLoader();
   BatchLoader(const BatchLoader &) = delete;
 
-  /// Fills `batch` with the samples that are next; throws what Dataset::gather() throws of them.
+  /// Fills `batch` with the next samples. Throws the errors of Dataset::gather().
   void next(Batch &batch);
 
 private:
@@ -45,17 +45,18 @@ private:
   const std::vector<int64_t> &order;
   int64_t at;
   std::function<int64_t(int64_t)> sizeAt;
-  /// One sample of each block that the thread reads, where it begins, and how many it has read.
+  /// One sample of each block that the thread will read, the start index, and the number of blocks
+  /// read so far.
   std::vector<int64_t> ahead;
   int64_t begin, blocksRead = 0;
-  /// Batches that are full, or that `thread` may fill.
+  /// A ring buffer of batches that `thread` fills.
   std::vector<Batch> slots;
   std::mutex mutex;
   std::condition_variable wasFilled, wasTaken;
-  /// How many batches were filled by the thread, and taken from it.
+  /// The number of batches filled by the thread and taken by next().
   int64_t filled = 0, taken = 0;
   bool stopping = false;
-  /// Whether the thread fills no more batches, and the error that ended it.
+  /// Whether the thread has ended, and the error that ended it.
   bool hasEnded = false;
   std::exception_ptr error;
   std::thread thread;

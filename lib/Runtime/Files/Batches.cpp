@@ -1,4 +1,4 @@
-//===- Batches.cpp - Samples that are computed together -------------------------===//
+//===- Batches.cpp - Batches of samples -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -96,7 +96,8 @@ void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t 
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column &column = columns[i];
     Array &out = batch.array(column.slot);
-    // Rows of several samples interleave in the batch: go block by block to stay in the cache.
+    // Rows of several samples interleave in the batch. Copying in blocks of rows keeps the
+    // destination in cache.
     constexpr int64_t rows = 256;
     for (int64_t row = 0; row < column.outer && column.isSliced(); row += rows)
       for (int64_t s = 0; s < count; ++s)
@@ -115,7 +116,7 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
   for (int64_t s = 0; s < size; ++s) {
     Block *block = findBlock(order[s]);
     if (!block) {
-      // The blocks of the samples so far may go once these are copied.
+      // Copy the samples found so far, after which their blocks may be evicted.
       copySamples(from, order, first, size, batch);
       from.clear();
       first = s;
@@ -149,7 +150,7 @@ void Dataset::resize(int64_t size, Batch &batch) const {
     if (column.isSliced())
       batch.mirrors[column.slot].hostChanged(array.elements() * elementSize(array.dtype));
   }
-  // Weights that no file has are those of the target's positions.
+  // Weights that are not in a file have the shape of the target.
   for (size_t i = 0; i < batch.losses.size(); ++i)
     if (model->losses[i].weight)
       batch.losses[i].weight.shape = batch.losses[i].target.shape;

@@ -1,4 +1,4 @@
-//===- CopyPieces.h - Rows at a distance ----------------------------------------===//
+//===- CopyPieces.h - Strided row copies ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@
 
 namespace bppsa::runtime {
 
-/// Copies `rows` pieces of a fixed size, which takes no calls.
+/// Copies `rows` pieces of a fixed size, so that memcpy is inlined.
 template <size_t bytes>
 void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
               int64_t fromStep) {

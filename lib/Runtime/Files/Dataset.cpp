@@ -95,7 +95,7 @@ void Dataset::countSamples() {
 // Headers
 //===----------------------------------------------------------------------===//
 
-/// Every array the model takes must be there but states, which are zero then, and no other.
+/// Requires every array the model takes, except for states and weights, and rejects unknown arrays.
 static void checkNames(const std::map<std::string, NpyHeader> &headers, const Model &model,
                        TargetUse use) {
   std::vector<std::string> needed, expected, found;
@@ -111,7 +111,7 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
     std::vector<std::string> &names = use == TargetUse::Needed ? expected : ignored;
     if (loss.target)
       names.push_back(loss.target->name);
-    // A file needs no weights.
+    // Weights are optional.
     if (loss.readsWeight)
       names.push_back(loss.weight->name);
   }
@@ -129,7 +129,7 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
   }
 }
 
-/// The sizes that the arrays of a file have. Those that do not fit are told of later.
+/// Returns the symbol values of a file's arrays. Mismatches are reported later.
 static Symbols bindHeaders(const std::map<std::string, NpyHeader> &headers, const Model &model) {
   Symbols symbols(model.symbols.size());
   std::vector<std::string> origin(symbols.size());
@@ -139,7 +139,7 @@ static Symbols bindHeaders(const std::map<std::string, NpyHeader> &headers, cons
   return symbols;
 }
 
-/// The array of the model that an array of a file is, or null.
+/// Returns the model's array called `name`, or null.
 static const ArrayInfo *findArray(const Model &model, const std::string &name) {
   for (const ArrayInfo &input : model.inputs)
     if (input.name == name)
@@ -151,7 +151,7 @@ static const ArrayInfo *findArray(const Model &model, const std::string &name) {
   return nullptr;
 }
 
-/// Throws Error where array `name` of a file is not like that of the first one but for `axis`.
+/// Throws Error if type or shape of array `name` differ from the first file, except along `axis`.
 static void requireAlike(const NpyHeader &found, const NpyHeader &first,
                          std::optional<int64_t> axis, const std::string &path) {
   auto describe = [&](const NpyHeader &header) {
@@ -166,7 +166,7 @@ static void requireAlike(const NpyHeader &found, const NpyHeader &first,
          axis ? text(" but for axis ", *axis, ", that of the samples") : std::string());
 }
 
-/// Throws Error where the arrays of a file have different numbers of samples.
+/// Returns the number of samples. Throws Error if the arrays of a file disagree.
 static int64_t samplesOf(const ArrayFile &file, const Model &model) {
   std::string first;
   int64_t count = 1;
@@ -285,6 +285,7 @@ void Dataset::open() {
   bindSlices(fixed ? *fixed : count);
   if (files.size() == 1)
     files.front().count = count;
-  // A few bytes of an archive can stand for gigabytes: they are not read before all shapes fit.
+  // Read data only after all shapes are checked, because a few bytes of a compressed archive can
+  // expand to gigabytes.
   load();
 }

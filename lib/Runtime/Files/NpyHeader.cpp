@@ -13,8 +13,8 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// A reader of the Python dictionary in a .npy header, such as
-/// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+/// Parses the Python dictionary of a .npy header, such as {'descr': '<f4', 'fortran_order': False,
+/// 'shape': (3, 4), }.
 class HeaderParser {
 public:
   explicit HeaderParser(const std::string &header) : rest(header) {}
@@ -95,7 +95,7 @@ private:
     expect('(');
     while (!accept(')')) {
       header.shape.push_back(parseNumber());
-      // Python 2 wrote long integers.
+      // Python 2 wrote long integers with this suffix.
       accept('L');
       if (!accept(',')) {
         expect(')');
@@ -135,7 +135,8 @@ std::string bppsa::runtime::npyHeader(DType dtype, const std::vector<int64_t> &s
   for (int64_t extent : shape)
     dict += text(extent, ", ");
   dict += "), }";
-  // A one-element tuple keeps its comma, the others read more cleanly without; both are Python.
+  // Pads the header so that the elements are aligned to 64 bytes. Magic, version and length take
+  // 10.
   constexpr size_t prefix = 10, alignment = 64;
   size_t padded = (prefix + dict.size() + 1 + alignment - 1) / alignment * alignment;
   dict.append(padded - prefix - dict.size() - 1, ' ');

@@ -31,7 +31,7 @@ int64_t bppsa::runtime::elementCount(const std::vector<int64_t> &shape) {
 
 int64_t Array::elements() const { return elementCount(shape); }
 
-/// Copies an array whose first axis is the fastest into C order.
+/// Transposes an array from Fortran order to C order.
 static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, size_t itemSize) {
   Buffer result(source.size());
   size_t rank = shape.size();
@@ -57,7 +57,7 @@ static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, 
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The entry of a zip archive that is being read.
+/// The zip archive entry being read.
 class Entry {
 public:
   Entry(unzFile zip, uint64_t size) : zip(zip), left(size) {
@@ -81,7 +81,7 @@ public:
     }
   }
 
-  /// Checks the checksum; everything must have been read.
+  /// Verifies the checksum. Everything must have been read.
   void finish() {
     if (unzCloseCurrentFile(zip) != UNZ_OK)
       fail("it is damaged (the checksum is wrong)");
@@ -93,7 +93,7 @@ private:
 };
 } // namespace
 
-/// The header, and in `checksum` the CRC-32 of its bytes.
+/// Reads the .npy header. `checksum` receives the CRC-32 of its bytes.
 static NpyHeader readHeader(Entry &entry, uint32_t &checksum) {
   checksum = 0;
   auto read = [&](void *to, uInt size) {
@@ -120,20 +120,20 @@ static uint64_t byteCount(const NpyHeader &header) {
   return elementCount(header.shape) * elementSize(header.dtype);
 }
 
-/// The header of the current entry, whose size is the one that the header promises. Sets `offset`
-/// to where the elements begin in the file, and `checksum` to their CRC-32.
+/// Reads the header of the current entry and checks its size. Sets `offset` to the file offset of
+/// the elements and `checksum` to their CRC-32.
 static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &offset,
                             uint32_t &checksum) {
   if (info.flag & 1)
     fail("it is encrypted");
-  // Deflate shrinks at most 1032-fold. A size beyond that is a lie that must not be allocated.
+  // Deflate compresses at most 1032-fold. Do not allocate memory for an impossible size.
   if (info.uncompressed_size / 1040 > info.compressed_size)
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
   offset = unzGetCurrentFileZStreamPos64(zip);
   uint32_t ofHeader;
   NpyHeader header = readHeader(entry, ofHeader);
-  // The archive has the CRC-32 of header and elements together.
+  // The archive stores the CRC-32 of header and elements together.
   checksum = info.crc ^ static_cast<uint32_t>(crc32_combine(ofHeader, 0, entry.remaining()));
   offset += info.uncompressed_size - entry.remaining();
   if (uint64_t size = byteCount(header); size != entry.remaining())
@@ -141,14 +141,15 @@ static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &
   return header;
 }
 
-/// Says why the file cannot be a whole archive, where its ends tell; else an empty text.
+/// Returns why the file cannot be a complete archive, judging by its first and last bytes, or an
+/// empty string.
 static std::string checkEnds(FILE *file, uint64_t size) {
   char magic[6] = {};
   if (size == 0)
     return "is empty; an .npz file of numpy.savez is needed";
   if (fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "\x93NUMPY", 6) == 0)
     return "is a single .npy array; save named arrays with numpy.savez";
-  // An archive ends with a record of 22 bytes and a comment whose length stands in the record.
+  // An archive ends with a record of 22 bytes, followed by a comment whose length is in the record.
   constexpr size_t record = 22;
   std::string tail(std::min<uint64_t>(size, record + 65535), '\0');
   if (fseeko(file, -static_cast<off_t>(tail.size()), SEEK_END) != 0 ||
@@ -164,7 +165,7 @@ static std::string checkEnds(FILE *file, uint64_t size) {
   return "is damaged or no .npz file; an archive as numpy.savez writes it is needed";
 }
 
-/// Opens the archive, or says why it cannot be one.
+/// Opens the archive. Throws Error if it cannot be one.
 static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0)
@@ -183,7 +184,7 @@ static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   return zip;
 }
 
-/// The name of the current entry; checks that its data can be in the file at all.
+/// Returns the name of the current entry and checks that its size is plausible.
 static std::string entryName(unzFile zip, uint64_t fileSize, unz_file_info64 &info) {
   std::string name(65536, '\0');
   if (unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0, nullptr, 0) !=
@@ -315,7 +316,7 @@ void NpzWriter::add(const std::string &name, DType dtype, const std::vector<int6
   std::string header = npyHeader(dtype, shape);
   uint64_t size = elementCount(shape) * elementSize(dtype);
   zip_fileinfo info = {};
-  // The date of the DOS epoch: equal contents give equal files.
+  // Use the DOS epoch as date, so that equal contents give equal files.
   info.dosDate = 1 << 21 | 1 << 16;
   int zip64 = size + header.size() >= 0xffffffffu;
   int state = zipOpenNewFileInZip64(archive, (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0,

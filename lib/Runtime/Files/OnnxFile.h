@@ -11,8 +11,8 @@
 
 namespace bppsa::runtime {
 
-/// Writes the ONNX file the program was compiled from, with the trained values in the place of the
-/// old ones and no other byte changed.
+/// Writes the ONNX file that the program was compiled from, changing only the bytes of trained
+/// values and running statistics.
 void saveOnnx(const std::string &path, const Model &model, const unsigned char *onnx, uint64_t size,
               const Parameters &parameters);
 

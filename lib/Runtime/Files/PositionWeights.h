@@ -1,4 +1,4 @@
-//===- PositionWeights.h - What the positions of a loss count -------*- C++ -*-===//
+//===- PositionWeights.h - Weights of loss positions ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,21 +11,21 @@
 
 namespace bppsa::runtime {
 
-/// The input that holds the lengths of the sequences that a loss has positions for, or null.
+/// Returns the input with the lengths of the sequences that a loss is computed on, or null.
 const ArrayInfo *findLengths(const Model &model, const LossInfo &loss);
 
-/// Whether the weights of positions follow from other arrays.
+/// Whether position weights are derived from ignored targets or sample lengths.
 bool derivesWeights(const Model &model, const LossInfo &loss);
 
-/// Gives those of `positions` positions whose target is ignored the target 0 and the weight 0.
+/// Sets the target and the weight of positions with an ignored target to 0.
 void ignoreTargets(const Model &model, const LossInfo &loss, std::byte *target, float *weights,
                    int64_t positions);
 
-/// Element `i` of an array of int32 or int64.
+/// Element `i` of an int32 or int64 array.
 int64_t elementAt(const std::byte *data, DType dtype, int64_t i);
 
-/// Says what the losses of `batch`, whose arrays are filled, count; `isWeighted` tells of a loss
-/// whether its positions count differently.
+/// Computes the loss weights of a filled `batch`. `isWeighted` returns whether the positions of a
+/// loss are weighted.
 void weighLosses(const Model &model, Batch &batch, const std::function<bool(size_t)> &isWeighted);
 
 } // namespace bppsa::runtime

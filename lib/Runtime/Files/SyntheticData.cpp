@@ -1,4 +1,4 @@
-//===- SyntheticData.cpp - Samples for timing -------------------------------------===//
+//===- SyntheticData.cpp - Synthetic samples for timing -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,8 +27,8 @@ void Dataset::addSynthetic(const ArrayInfo &info, size_t slot, const Symbols &sy
                                : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
     }
   };
-  // Lengths of samples are of all numbers of steps; other integers stay 0, the one index that every
-  // table has.
+  // Sample lengths are drawn from all step counts. Other integers stay 0, an index valid in any
+  // table.
   std::optional<int64_t> steps;
   for (const Extent &bound : info.lengthBounds)
     if (std::optional<int64_t> most = evaluate(bound, symbols))

@@ -13,29 +13,29 @@
 
 namespace bppsa::runtime {
 
-/// Memory of the program that this library is embedded in, to be read or written under a name.
+/// A named array in memory of the embedding program.
 struct ArrayArgument {
   std::string name;
   void *data = nullptr;
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  /// In elements; empty where the array is compact and in C order.
+  /// In elements; empty if the array is contiguous in C order.
   std::vector<int64_t> strides;
 
-  /// Whether compiled functions can use the memory as it is for an array of type `wanted`.
+  /// Whether compiled functions can use the memory directly as an array of type `wanted`.
   bool isUsable(DType wanted) const;
-  /// Copies the elements to and from compact memory in C order of the array's own type.
+  /// Copy the elements to or from contiguous memory in C order, without type conversion.
   void read(std::byte *to) const;
   void write(const std::byte *from) const;
 };
 
 using ArrayArguments = std::vector<ArrayArgument>;
 
-/// Throws Error where `argument` is of another type than `info`.
+/// Throws Error if the type of `argument` does not match `info`. Integer types are interchangeable.
 void requireType(const ArrayArgument &argument, const ArrayInfo &info);
 
-/// Throws Error where a value of a compact array in C order is none that the model takes, by the
-/// sizes of `symbols`.
+/// Throws Error if the model does not accept a value of a contiguous array in C order, given the
+/// sizes in `symbols`.
 void requireValues(const Model &model, const ArrayInfo &info, const std::byte *values,
                    const std::vector<int64_t> &shape, const Symbols &symbols);
 

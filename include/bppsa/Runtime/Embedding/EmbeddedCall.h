@@ -1,4 +1,4 @@
-//===- EmbeddedCall.h - a compiled function on arrays of a caller -*- C++ -*-===//
+//===- EmbeddedCall.h - a compiled function on caller arrays ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,48 +14,48 @@
 
 namespace bppsa::runtime {
 
-/// The arrays of a call by the places that they have in a batch: the inputs, then for each loss its
-/// target and the weights of its positions. Null where the caller gives none.
+/// The arrays of a call by batch slot: the inputs, then the target and the position weights of each
+/// loss. Null for arrays the caller omits.
 using BatchArguments = std::vector<const ArrayArgument *>;
 
-/// What a call reads beside the inputs.
+/// Whether a call needs the arrays of the losses.
 enum class LossArrays { Needed, Ignored };
 
-/// Finds the places of `arguments`. Throws UsageError where a name is unknown or there twice, and
-/// Error where an array is missing that the call needs.
+/// Assigns `arguments` to slots. Throws UsageError for unknown or duplicate names and Error for
+/// missing arrays.
 BatchArguments matchArguments(const Model &model, const ArrayArguments &arguments, LossArrays use);
 
-/// A function of a program prepared for batches of certain sizes. Arrays of a caller that compiled
-/// functions can use are where they are; others are copied to memory of the call.
+/// A function of a program, prepared for batches of certain sizes. Arrays of the caller are used in
+/// place if compiled functions can use them; others are copied.
 class EmbeddedCall {
 public:
-  /// Which function to call for a batch: "infer", "step.scan", ...
+  /// Returns the function for a batch: "infer", "step.scan", ...
   using ChooseFunction = std::function<std::string(Batch &)>;
 
-  /// Throws Error where the arrays do not fit the model or each other.
+  /// Throws Error if the arrays do not match the model or each other.
   EmbeddedCall(Session &session, const BatchArguments &arguments, LossArrays use,
                const ChooseFunction &choose);
 
-  /// Whether the call can be used for arrays of these sizes.
+  /// Whether the call can be reused for arrays of these sizes.
   bool isFor(const BatchArguments &arguments) const;
-  /// Takes over the values. Throws Error where one is none that the model takes.
+  /// Sets the values of the arrays. Throws Error for values that the model does not accept.
   void fill(const BatchArguments &arguments);
-  /// Computes. What is not redirected is in `result()` then.
+  /// Runs the function. Results that are not redirected are available in result().
   void run();
 
   const std::string &function() const { return name; }
   const Batch &arrays() const { return batch; }
-  /// What the call writes under this name, such as `output:y` and `input_grad:x`.
+  /// The result of this argument name, such as `output:y` or `input_grad:x`.
   const Array &result(const std::string &argument) const { return results.at(argument).array; }
-  /// Where a program for GPUs has `residuals`; these it reads there, too.
+  /// The `residuals` argument, which GPU programs write to and read from here.
   Array &residuals() { return results.at("residuals").array; }
-  /// Takes the memory of a result away.
+  /// Moves the result out of the call.
   Array takeResult(const std::string &argument);
-  /// Lets the next run write it to `data` instead. Returns whether it will: not in programs for
-  /// GPUs.
+  /// Makes the next run write the result to `data`. Returns false in GPU programs, which do not
+  /// support this.
   bool redirect(const std::string &argument, void *data);
-  /// Lets the next run read or write an argument that is the program's, such as `param:w`, at
-  /// `data` instead. Returns whether it will: not in programs for GPUs.
+  /// Makes the next run access an argument owned by the program, such as `param:w`, at `data`
+  /// instead. Returns false in GPU programs, which do not support this.
   bool lend(const std::string &argument, void *data);
 
 private:
@@ -71,19 +71,19 @@ private:
   const Model &model;
   std::string name;
   Batch batch;
-  /// Of the arrays that are no caller's, by slot.
+  /// Memory of the arrays that the caller does not provide or that are copied, by slot.
   std::vector<Buffer> owned;
-  /// The shape of the array in a slot that a caller gives.
+  /// The shapes of the arrays provided by the caller, by slot.
   std::vector<std::optional<std::vector<int64_t>>> given;
   struct Result {
     Array array;
-    /// Whether the next run writes it elsewhere.
+    /// Whether the next run writes the result to redirected memory.
     bool isRedirected = false;
   };
   std::map<std::string, Result> results;
-  /// Which argument of the function is what.
+  /// Argument names to argument indices.
   std::map<std::string, size_t> numbers;
-  /// Where arguments that are lent for the next run are otherwise.
+  /// The original addresses of arguments replaced by lend().
   std::vector<std::pair<size_t, void *>> lent;
   Call call;
 };

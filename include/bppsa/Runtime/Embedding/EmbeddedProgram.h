@@ -18,65 +18,66 @@ namespace bppsa::runtime {
 
 struct TrainSettings;
 
-/// A compiled program whose arrays are those of a caller. Calls throw Error and UsageError, and
-/// have changed nothing then: neither parameters nor memory of the caller. For one thread at a
-/// time.
+/// A compiled program that works on arrays of a caller. If a call throws Error or UsageError, it
+/// has changed neither parameters nor memory of the caller. Must not be used by several threads at
+/// once.
 class EmbeddedProgram {
 public:
   explicit EmbeddedProgram(Program program);
 
   const Model &model() const { return program.model; }
-  /// What the command `info` prints.
+  /// The output of the command `info`.
   const std::string &description() const { return json; }
   /// The names of all gradients: trained parameters, then float inputs.
   const std::vector<std::string> &gradientNames() const { return gradients; }
 
-  /// What calls use; 0: all cores.
+  /// Sets the thread count of calls; 0 for all cores.
   void setThreads(int count);
-  /// How many threads calls have.
+  /// The thread count of calls; 0 for all cores.
   int threadCount() const { return threadLimit; }
   void setVariant(VariantRequest request);
-  /// Chooses the variant for steps on such arrays by times.
+  /// Selects the variant of `step` for arrays of these sizes by timing. `calls` is the expected
+  /// number of calls.
   void tune(const ArrayArguments &arguments, int64_t calls);
-  /// A number that updates read, or `clip_norm`.
+  /// Sets a hyperparameter of the optimizer, or `clip_norm`.
   void setHyper(const std::string &name, double value);
   void setSeed(uint64_t value) { seed = value; }
 
-  /// All graph outputs, in order; or those of `outputs`, written there.
+  /// Returns all graph outputs in order, or writes the outputs listed in `outputs`.
   std::vector<Array> infer(const ArrayArguments &arguments);
   void infer(const ArrayArguments &arguments, const ArrayArguments &outputs);
-  /// The loss; and the share of right positions, where that is known, in `accuracy`.
+  /// Returns the loss. Sets `accuracy` if it is defined.
   double eval(const ArrayArguments &arguments, std::optional<double> &accuracy);
-  /// The loss; and all gradients in their order, or those of `results`, written there.
+  /// Returns the loss. Computes all gradients in order, or writes the gradients listed in
+  /// `results`.
   double grad(const ArrayArguments &arguments, std::vector<Array> &results);
   double grad(const ArrayArguments &arguments, const ArrayArguments &results);
-  /// The loss of a training step. Nothing for the rate: the hyperparameter.
+  /// step() returns the loss of a training step. Without `rate`, both use the hyperparameter.
   double step(const ArrayArguments &arguments, std::optional<double> rate);
   void update(const ArrayArguments &gradients, std::optional<double> rate);
-  /// Trains as the command `train` does (EmbeddedTraining.cpp). Where it throws, parameters are
-  /// those after the last whole step.
+  /// Trains like the command `train` (EmbeddedTraining.cpp). If it throws, the parameters are those
+  /// after the last complete step.
   void fit(const TrainingWords &words, const TrainingSource &train,
            const TrainingSource &validation, const TrainingCallback &callback);
-  // Forward and backward passes apart, of programs whose loss is `vjp` (VectorJacobian.cpp). Arrays
-  // under the names of parameters are read in the place of the program's own; so they are by
-  // infer().
-  /// The bytes of the residuals of a forward pass on arrays of these shapes, whose memory is not
-  /// looked at.
+  // Separate forward and backward passes, for programs with the loss `vjp` (VectorJacobian.cpp).
+  // Arrays named like parameters replace the program's own parameters, also in infer().
+  /// The residual size in bytes of a forward pass on arrays of these shapes. Does not read the
+  /// arrays.
   uint64_t residualBytes(const ArrayArguments &arguments);
-  /// Computes outputs as infer() does, and writes what backward() reads to `residuals`.
+  /// Computes outputs like infer() and writes the residuals for backward().
   void forward(const ArrayArguments &arguments, const ArrayArguments &outputs,
                const ArrayArgument &residuals);
-  /// How many bytes of `residuals`, which forward() has written, belong to them.
+  /// The number of bytes of `residuals` that forward() has written.
   uint64_t usedResidualBytes(const ArrayArgument &residuals) const;
-  /// Gradients of the sum of outputs times cotangents, which are named after the outputs and zero
-  /// where they are missing. `arguments` are those of the forward pass. Writes the gradients of
-  /// `results`, whatever their values.
+  /// Computes the gradients of the sum of outputs times cotangents, which are named like the
+  /// outputs; missing cotangents are zero. `arguments` must equal those of the forward pass. Writes
+  /// the gradients listed in `results`, without checking that they are finite.
   void backward(const ArrayArguments &arguments, const ArrayArgument &residuals,
                 const ArrayArguments &cotangents, const ArrayArguments &results);
-  /// Of the last call that had one.
+  /// Each loss of the last call that computed losses.
   const std::vector<double> &losses() const { return lastLosses; }
 
-  /// The values of a parameter, to be changed until the next call.
+  /// The values of a parameter, which may be changed until the next call.
   float *parameter(size_t index) { return session->parameters.changeValues(index); }
   void reset();
   void save(const std::string &path);
@@ -86,7 +87,7 @@ public:
 private:
   class CallerBatches;
   TrainSettings trainingDefaults() const;
-  /// The arrays of a call, and those among them that stand for parameters.
+  /// The arrays of a call, separated into batch arrays and replacements for parameters.
   struct CallArguments {
     ArrayArguments arrays;
     std::vector<const ArrayArgument *> parameters;
@@ -95,21 +96,22 @@ private:
   EmbeddedCall &find(const std::string &function, const BatchArguments &batch, LossArrays use);
   EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
                         LossArrays use);
-  /// Throws where an output does not fit the call.
+  /// Throws if an output does not match the call.
   void requireOutputs(const EmbeddedCall &call, const ArrayArguments &outputs) const;
   void runOutputs(EmbeddedCall &call, const ArrayArguments &outputs);
-  /// Throws where an array for a parameter does not fit it.
+  /// Separates the replacements for parameters. Throws if one does not match its parameter.
   CallArguments takeParameters(const ArrayArguments &arguments) const;
   static void lendParameters(EmbeddedCall &call, const CallArguments &arguments);
-  /// Throws where a result is no gradient, or has another shape than the call's.
+  /// Throws if a result is not a gradient or has the wrong shape.
   void requireGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void writeGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void requireProducts() const;
   uint32_t numberOf(const std::string &function) const;
-  /// The targets that cotangents are; `zeros` keeps those that are left out.
+  /// Returns the cotangents as targets. `zeros` holds the memory of missing cotangents.
   ArrayArguments toTargets(const EmbeddedCall &forward, const ArrayArguments &cotangents,
                            std::vector<Buffer> &zeros) const;
-  /// Lets the next run write gradients where callers want them; returns those that it does not.
+  /// Redirects gradients of the next run to `results` where possible. Returns the results that must
+  /// be copied.
   ArrayArguments redirectGradients(EmbeddedCall &call, const ArrayArguments &results);
   std::string chooseFunction(const std::string &function, Batch &batch, int64_t calls);
   double runLoss(EmbeddedCall &call);
@@ -128,11 +130,11 @@ private:
   std::map<std::string, double> hyper;
   double clipNorm = 0;
   uint64_t seed = 0;
-  /// Finished updates.
+  /// The number of completed updates.
   int64_t steps = 0;
   bool isTraining = false;
   std::vector<double> lastLosses;
-  /// Of each function, the latest in front.
+  /// Prepared calls by function, most recently used first.
   std::map<std::string, std::deque<std::unique_ptr<EmbeddedCall>>> calls;
 };
 

@@ -1,4 +1,4 @@
-//===- Residuals.h - what a backward pass reads -----------------*- C++ -*-===//
+//===- Residuals.h - caller-owned residual memory ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,34 +13,33 @@
 
 namespace bppsa::runtime {
 
-/// What a block of residuals begins with: of which forward pass it is. What compiled functions
-/// write is behind it.
+/// The header of a block of residuals, which identifies the forward pass. The residuals written by
+/// compiled functions follow.
 struct alignas(64) ResidualHeader {
-  /// Of a forward pass that has begun, and of one that has ended.
+  /// States of a forward pass that has started, or completed.
   static constexpr uint64_t started = 0x6c61756469736573, complete = 0x6c61756469736572;
 
   uint64_t state;
-  /// The checksum of the program's model, and the number of the variant.
+  /// The checksum of the program's model, and the index of the variant.
   uint32_t program, variant;
   /// A hash of the values of all symbols.
   uint64_t sizes;
-  /// What the forward pass has written behind the header.
+  /// The size of the residuals after the header.
   uint64_t bytes;
-  /// So that equal calls write equal bytes.
+  /// Padding, zeroed so that equal calls write equal bytes.
   uint8_t zeros[32] = {};
 };
 
-/// Memory of a caller for residuals: bytes, which may be moved as a whole between forward and
-/// backward pass.
+/// Caller-owned memory for residuals. Its bytes may be moved between the forward and backward pass.
 class ResidualBlock {
 public:
-  /// Throws Error where `memory` is no compact array of bytes.
+  /// Throws Error if `memory` is not a contiguous array of bytes.
   explicit ResidualBlock(const ArrayArgument &memory);
 
-  /// Throws Error where `wanted` bytes behind the header are more than there are.
+  /// Throws Error if there are fewer than `wanted` bytes after the header.
   void requireSize(uint64_t wanted) const;
-  /// The header of a forward pass that has ended. Throws Error where there is none, or not all that
-  /// it has written.
+  /// Returns the header of a completed forward pass. Throws if the block holds none or is too small
+  /// for its residuals.
   ResidualHeader finishedHeader() const;
   void setHeader(const ResidualHeader &header);
   std::byte *data() const { return memory + sizeof(ResidualHeader); }

@@ -1,4 +1,4 @@
-//===- TrainingSource.h - what a caller trains on ----------------*- C++ -*-===//
+//===- TrainingSource.h - training data of a caller -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,35 +17,35 @@ namespace bppsa::runtime {
 
 enum class BatchState { Given, EpochEnd, RunEnd };
 
-/// Arrays of all samples; or a loader, which gives batch after batch; or neither.
+/// Training data: arrays of all samples, a loader that provides batches, or neither.
 struct TrainingSource {
   ArrayArguments arrays;
-  /// Replaces the arrays by those of the next batch, whose memory stays until the next call, unless
-  /// the epoch or the whole run is to end. After an epoch the next one begins.
+  /// Replaces the arrays by the next batch, whose memory stays valid until the next call, or ends
+  /// the epoch or the run. The call after the end of an epoch starts the next one.
   std::function<BatchState(ArrayArguments &)> next;
-  /// The batches of an epoch of the loader, where that is known.
+  /// The number of batches per epoch of the loader, if known.
   std::optional<int64_t> batches;
 
   bool isGiven() const { return !arrays.empty() || next; }
 };
 
-/// What a caller is told of a training run.
+/// Progress of a training run.
 struct TrainingEvent {
-  /// The epoch, from 1, the batches of it that are done, and all steps so far.
+  /// The epoch (from 1), the completed batches of this epoch, and all steps so far.
   int64_t epoch = 1, epochs = 1, batch = 0, step = 0;
-  /// Nothing where only the loader knows.
+  /// Nothing if only the loader knows.
   std::optional<int64_t> batches;
   /// The mean loss of the epoch so far, and the learning rate.
   double loss = 0, rate = 0;
-  /// At the end of an epoch, its line of the log.
+  /// At the end of an epoch, its log line.
   std::string record;
-  /// A line that tells of the run, or warns.
+  /// A note or a warning.
   std::string message;
   bool isWarning = false;
 };
 
-/// Is called at the end of each epoch, with each message, and between batches some twenty times a
-/// second. Returns whether the run is to end: after this epoch or step.
+/// Called at the end of each epoch, for each message, and about 20 times per second between
+/// batches. Returns true to end the run after the current epoch or step.
 using TrainingCallback = std::function<bool(const TrainingEvent &)>;
 
 } // namespace bppsa::runtime

@@ -14,30 +14,30 @@
 
 namespace bppsa::runtime {
 
-/// "[2, 0, 5]": where element `flat` of an array of this shape is; of a part of an array that
-/// begins at `begin`, where that is not empty, where it is in the whole.
+/// Formats the multi-index of element `flat` of an array of this shape: "[2, 0, 5]". If the array
+/// is part of a larger one, `begin` is its offset there.
 std::string position(int64_t flat, const std::vector<int64_t> &shape,
                      const std::vector<int64_t> &begin = {});
 
-/// Says where element `i` of some values is, as position() does.
+/// Formats the position of element `i`, like position().
 using Position = std::function<std::string(int64_t)>;
 
-/// Each throws Error, naming the first of `count` values that is wrong.
+/// The following functions throw Error, naming the first of `count` values that is invalid.
 
-/// Every value must be finite.
+/// Requires finite values.
 void requireFinite(const float *values, int64_t count, const Position &position);
-/// No value may be below 0.
+/// Requires values of at least 0.
 void requireNoNegative(const float *values, int64_t count, const Position &position);
-/// Every value, int32 or int64, must be at least 0 and below `classes`, or `ignored`.
+/// Requires int32 or int64 values in [0, `classes`), or equal to `ignored`.
 void requireClasses(const std::byte *values, DType dtype, int64_t count, int64_t classes,
                     std::optional<int64_t> ignored, const Position &position);
-/// Every value, int32 or int64, must be in [least, most]; `meaning` says what the model takes it
-/// as.
+/// Requires int32 or int64 values in [least, most]. `meaning` describes how the model uses them.
 void requireBetween(const std::byte *values, DType dtype, int64_t count, int64_t least,
                     int64_t most, const char *meaning, const Position &position);
-/// Arrays of type `found` must be ones that convert() takes.
+/// Requires that convert() supports these types.
 void requireConvertible(DType found, DType wanted);
-/// Writes `count` integers of type `found` as int32 or int64, in which every one must fit.
+/// Converts `count` integers to int32 or int64, or float16 to float32. Throws Error if a value does
+/// not fit.
 void convert(const std::byte *from, DType found, std::byte *to, DType wanted, int64_t count,
              const Position &position);
 

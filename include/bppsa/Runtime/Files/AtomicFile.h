@@ -1,4 +1,4 @@
-//===- AtomicFile.h - Files that appear whole or not at all ---------------------===//
+//===- AtomicFile.h - Atomically replaced files ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,41 +12,41 @@
 
 namespace bppsa::runtime {
 
-/// A file that is written beside its final name and moved there by commit(), after everything has
-/// reached the disk. Whatever happens before (an error, a full disk, a kill), the previous file
-/// stays as it was. Where the file system allows it, the unfinished file has no name at all.
+/// A file that is written under a temporary name in the target directory and renamed by commit(),
+/// after all data has reached the disk. On any earlier failure (an error, a full disk, a kill), the
+/// previous file is unchanged. If the file system supports it, the unfinished file has no name.
 /// Symbolic links are followed.
 class AtomicFile {
 public:
-  /// Throws Error when `path` cannot be written.
+  /// Throws Error if `path` cannot be written.
   explicit AtomicFile(const std::string &path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
 
-  /// The open stream; errors on it are noticed by commit() at the latest.
+  /// The open stream. Errors on it are detected by commit() at the latest.
   FILE *stream() { return file; }
   void write(const void *data, size_t size);
-  /// Flush, fsync, rename; throws Error and leaves the previous file when any of it fails.
+  /// Flushes, syncs and renames the file. Throws Error on failure, leaving the previous file.
   void commit();
 
 private:
   [[noreturn]] void failHere(const char *action);
 
-  /// As it was given, and the file that it leads to.
+  /// The path as given, and the file that it resolves to.
   std::string path, target;
   std::string directory, temporary;
   FILE *file = nullptr;
 };
 
-/// Throws Error when a file could not be created at (or moved to) `path`. Leaves nothing behind, so
-/// that a command can refuse its outputs before it starts to work. `option` names the flag.
+/// Throws Error if a file cannot be created at `path`. Leaves no file behind, so that a command can
+/// check its outputs before it starts. `option` names the flag in the message.
 void requireWritable(const std::string &path, const std::string &option);
 
-/// Whether both paths, neither empty, lead to one file, be it there or not.
+/// Whether two non-empty paths refer to the same file, which need not exist.
 bool isSameFile(const std::string &left, const std::string &right);
 
-/// Throws Error when `output` is the very file `input`.
+/// Throws Error if `output` and `input` are the same file.
 void requireDistinct(const std::string &output, const std::string &input,
                      const std::string &option);
 

@@ -14,17 +14,16 @@ namespace bppsa::runtime {
 
 enum class DType { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
 
-/// Bytes of one element.
 size_t elementSize(DType dtype);
-/// The name NumPy gives the type: "float32".
+/// The NumPy name, e.g. "float32".
 const char *numpyName(DType dtype);
-/// The type string of a .npy header: "<f4".
+/// The type string of a .npy header, e.g. "<f4".
 const char *npyDescr(DType dtype);
 bool isInteger(DType dtype);
 
-/// The type behind a .npy type string; throws Error on every other type.
+/// Parses a .npy type string. Throws Error if the type is not supported.
 DType dtypeOfNpy(const std::string &descr);
-/// The type behind a name in the model's JSON: f32, i64, i32 or bool (i1).
+/// Parses an element type of the model's JSON: f32, i64, i32 or bool (i1).
 DType dtypeOfModel(const std::string &name);
 
 } // namespace bppsa::runtime

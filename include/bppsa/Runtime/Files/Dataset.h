@@ -14,25 +14,25 @@
 
 namespace bppsa::runtime {
 
-/// The arrays of one batch. Their memory stays where it is when the batch is filled again.
+/// The arrays of one batch. Their addresses do not change when the batch is refilled.
 struct Batch {
-  /// What one of the model's losses reads.
+  /// The arrays of one loss.
   struct Loss {
     Array target;
-    /// The weight of each position of the target.
+    /// The weight of each target position.
     Array weight;
-    /// What the mean loss of the batch counts in a mean over batches: the sum of the weights of its
-    /// positions, or the number of samples where no position has a weight of its own.
+    /// The weight of this batch in a mean over batches: the sum of its position weights, scaled by
+    /// class weights, or the number of samples if positions are not weighted.
     double lossWeight = 0;
-    /// The sum of the weights of its positions, whatever their class.
+    /// The sum of its position weights, without class weights.
     double positions = 0;
   };
 
   std::vector<Array> inputs;
-  /// None where targets are not read.
+  /// Empty if targets are not read.
   std::vector<Loss> losses;
-  /// Of the inputs, then of the target and the weights of each loss; without memory where there are
-  /// none.
+  /// One per input, then one for the target and one for the weights of each loss. Missing arrays
+  /// have empty mirrors.
   std::vector<DeviceMirror> mirrors;
   Symbols symbols;
   int64_t samples = 0;
@@ -41,143 +41,140 @@ struct Batch {
   Array &array(size_t index);
   const Array &array(size_t index) const { return const_cast<Batch *>(this)->array(index); }
 
-  /// What each loss counts.
   std::vector<double> lossWeights() const;
-  /// Throws Error where every position of every loss has the weight zero; `what` says which batch
-  /// it is.
+  /// Throws Error if all positions of all losses have weight zero. `what` names the batch.
   void requireWeight(const std::string &what) const;
-  /// Throws that error.
+  /// Throws the error of requireWeight().
   [[noreturn]] static void refuseWithoutWeight(const std::string &what);
 
-  /// Lets copyAhead() work. To be called before the batch is an argument of calls.
+  /// Enables copyAhead(). Must be called before the batch is an argument of calls.
   void keepSpares();
-  /// In device programs, begins to copy what the batch was filled with; calls that were started
-  /// before still work on what it held then. It may be filled again.
+  /// In device programs, starts copying the contents of the batch to the device. Calls started
+  /// before still see the previous contents. The batch may then be refilled.
   void copyAhead();
-  /// "input:NAME" for every input, the names of targets and weights.
+  /// Adds "input:NAME" for each input, and the targets and weights by name.
   void addTo(const Model &model, ViewTable &views);
 };
 
-/// Steps of sequences, of which there are `all`.
+/// The steps [first, first + count) of sequences with `all` steps.
 struct StepWindow {
   int64_t first = 0, count = 0, all = 0;
 };
 
-/// Which steps of sequences a set has: of `shares` shares of ceil(T / shares) steps that of number
-/// `number`. The last share may be shorter; those behind it have no steps, and a set has the last
-/// step in their place.
+/// The time shard of a data set: shard `number` of `shares` shards of ceil(T / shares) steps. The
+/// last shard may be shorter. A shard without steps holds the last step instead.
 struct TimeShare {
   int number = 0, shares = 1;
 
   StepWindow of(int64_t steps) const;
-  /// How many shares have steps.
+  /// The number of shards that have steps.
   static int64_t filled(int64_t steps, int shares);
 };
 
 enum class TargetUse {
-  /// The array `target` must be there when the model's loss has one.
+  /// The target arrays of the losses are required.
   Needed,
-  /// It may be there and is not looked at.
+  /// Target arrays are optional and ignored.
   Ignored
 };
 
-/// How a set is shuffled: blocks of consecutive samples in a drawn order, and the samples of so
-/// many blocks at a time among each other. One block holds all samples: they are shuffled as a
-/// whole.
+/// How a data set is shuffled: blocks of `samples` consecutive samples are put in random order, and
+/// the samples of each group of `together` blocks are shuffled. A single block that holds all
+/// samples yields a full shuffle.
 struct ShuffleBlocks {
   int64_t samples, together;
 };
 
-/// The arrays of an .npz file, or those of the files in a directory one after the other along the
-/// batch axes, checked against the model.
+/// The arrays of an .npz file, or the files of a directory concatenated along the batch axes,
+/// checked against the model.
 ///
-/// Floating-point arrays must be float32. Where the model takes integers, every NumPy integer type
-/// is accepted as long as all values fit. States of a stream may be missing and are zero then, and
-/// weights of positions, which are one then. Positions beyond the length of their sample, and those
-/// with the target that the program ignores, have the weight zero.
-/// Where the model fixes its batch size, the set holds a multiple of it.
-/// Of sequences it has the steps of `share`, and reads no others where arrays can be read in place.
-/// A set of more bytes than `memory` is not held: blocks of it are read, and their values checked,
-/// when a batch needs them. Only arrays that cannot be read in place are held whatever their size.
+/// Floating-point arrays must be float32 or float16. Where the model takes integers, any NumPy
+/// integer type is accepted if all values fit. Initial states of streams default to zero and
+/// position weights to one. Positions beyond the length of their sample, or with the ignored
+/// target, get weight zero. If the model fixes its batch size, the number of samples must be a
+/// multiple of it.
+///
+/// Only the time steps of `share` are used, and only they are read if arrays can be read in place.
+/// A data set of more than `memory` bytes is not kept in memory: its blocks are read and checked
+/// when a batch needs them. Arrays that cannot be read in place are always kept.
 class Dataset {
 public:
   static constexpr int64_t defaultMemory = 256 << 20;
 
-  /// Throws Error, naming file and array, when the files do not fit the model.
+  /// Throws Error, naming file and array, if the files do not match the model.
   Dataset(const std::string &path, const Model &model, TargetUse use,
           int64_t memory = defaultMemory, TimeShare share = {});
-  /// The same of arrays of the program that this library is embedded in, which must stay while the
-  /// set is in use.
+  /// Uses arrays of the embedding program, which must outlive the data set.
   Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use,
           int64_t memory = defaultMemory, TimeShare share = {});
-  /// Numbers drawn with a fixed seed, for timing only. Symbols other than those of batch and time
-  /// axes take their value from `others`, else 1.
+  /// Creates random data with a fixed seed, for timing only. Symbols other than batch and time axes
+  /// are taken from `others`, defaulting to their minimum.
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
                            const Symbols &others);
 
-  /// What messages call it: its path, or `arrays` where there is none.
+  /// The name in messages: the quoted path, or `arrays`.
   std::string title() const;
-  /// The paths of its files.
   std::vector<std::string> paths() const;
-  /// Changes the bytes of blocks that are held at a time.
+  /// Sets the bytes of blocks kept in memory.
   void setMemory(int64_t memory);
   ShuffleBlocks shuffleBlocks() const;
-  /// Whether all samples are held in memory.
+  /// Whether all samples are in memory.
   bool isInMemory() const { return isHeld; }
   int64_t samples() const { return count; }
-  /// The numbers of all samples.
+  /// The indices of all samples.
   std::vector<int64_t> all() const;
-  /// The number of time steps, where the model's inputs have them; those of the share.
+  /// The number of time steps of the shard, if the model's inputs have a time axis.
   std::optional<int64_t> steps() const;
-  /// Which steps of the sequences in the files these are.
+  /// The time steps of the shard within the sequences of the files.
   StepWindow window() const { return ownSteps; }
   uint32_t fingerprint() const { return checksum; }
-  /// The batch size where the model fixes it.
+  /// The batch size, if the model fixes it.
   std::optional<int64_t> fixedBatch() const { return fixed; }
 
-  /// Throws Error when batches of `size` samples cannot be cut from the arrays, or hold indices
-  /// that are out of range.
+  /// Throws Error if the samples cannot be divided into batches of `size`, or if the arrays contain
+  /// indices out of range.
   void requireBatches(int64_t size) const { requireBatches(size, count); }
-  /// The same for `samples` of the samples.
+  /// The same check for a subset of `samples` samples.
   void requireBatches(int64_t size, int64_t samples) const;
-  /// Memory for batches of up to `largest` samples.
+  /// Allocates batches of up to `largest` samples.
   Batch newBatch(int64_t largest) const;
   /// Fills `batch` with the samples `order[0..size)`.
   void gather(const int64_t *order, int64_t size, Batch &batch) const;
-  /// Fills `to` with what `from`, a batch of this set too, was filled with.
+  /// Copies the contents of `from`, another batch of this data set, to `to`.
   void copy(const Batch &from, Batch &to) const;
-  /// Samples of `order` from number `first` on, one of each block that is read for them, in the
-  /// order in which they are.
+  /// Returns one sample of each block that `order` needs from index `first` on, in order of first
+  /// use.
   std::vector<int64_t> samplesToReadAhead(const std::vector<int64_t> &order, int64_t first) const;
-  /// Reads the block of `sample`, where there is memory that others do not need more.
+  /// Reads the block of `sample`, unless that would evict a block in use.
   void readAhead(int64_t sample) const { findBlock(sample); }
-  /// Makes `batch` one of `size` samples, whatever they are.
+  /// Sets the size of `batch` to `size` samples, leaving their values undefined.
   void resize(int64_t size, Batch &batch) const;
-  /// The whole set as one batch.
+  /// Returns the whole data set as one batch.
   Batch whole() const;
-  /// Whether positions of loss `number` count differently: it is a weighted mean.
+  /// Whether the positions of loss `number` are weighted.
   bool isWeighted(size_t number) const;
-  /// Whether those of any do.
+  /// Whether the positions of any loss are weighted.
   bool isWeighted() const;
-  /// Says what the losses of `batch`, whose arrays are filled, count.
+  /// Computes the loss weights of `batch` from its arrays.
   void weigh(Batch &batch) const;
-  /// Batch::requireWeight() of a batch of this set.
+  /// Batch::requireWeight() for a batch of this data set.
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
-  /// One array.
+  /// An array of the data set.
   struct Column {
     const ArrayInfo *info;
-    /// Its array in a batch, by the number of its mirror.
+    /// The index of its array and mirror in a batch.
     size_t slot;
     DType dtype;
-    /// The array's shape, with all samples of the set.
+    /// The array's shape with all samples of the data set.
     std::vector<int64_t> shape;
-    /// Product of the extents before the batch axis; bytes behind it, or of all without one.
+    /// The product of the extents before the batch axis, and the bytes of the extents after it.
+    /// Without a batch axis, `outer` is 1 and `inner` covers the whole array.
     int64_t outer = 1, inner = 1;
-    /// Whether the files hold it.
+    /// Whether the files contain the array.
     bool isStored = true;
-    /// What has no batch axis.
+    /// The values, if there is no batch axis.
     Buffer data;
 
     bool isSliced() const { return info->batchAxis.has_value(); }
@@ -186,16 +183,16 @@ private:
       return sampleBytes() / static_cast<int64_t>(elementSize(dtype));
     }
   };
-  /// Consecutive samples of all columns with a batch axis, which stands in front: a sample is
-  /// contiguous.
+  /// Consecutive samples of all columns with a batch axis. The batch axis is moved to the front, so
+  /// each sample is contiguous.
   struct Block {
     int64_t first = 0, count = 0;
     std::vector<Buffer> data;
-    /// Number of the last run of samples that were copied from it; above all numbers before there
-    /// is one, so that what was read ahead stays.
+    /// The last run of copied samples that used this block. Until the first use, it exceeds all
+    /// runs, so that blocks read ahead are not evicted.
     int64_t used = 0;
   };
-  /// What the elements of a column must be, because of what the model takes them as.
+  /// The range of a column's elements that follows from their use in the model.
   struct Bound {
     size_t column;
     int64_t least, most;
@@ -205,20 +202,20 @@ private:
   explicit Dataset(const Model &model) : model(&model) {}
   // Dataset.cpp
   void open();
-  /// The headers of all files together.
+  /// Combines the headers of all files.
   std::map<std::string, NpyHeader> joinFiles();
-  /// Adds the column of an array of which only the header is known, checked against `info`.
+  /// Adds a column, checking its header against `info`.
   void addColumn(const ArrayInfo &info, size_t slot, DType dtype,
                  const std::vector<int64_t> &shape);
   void addColumns(const std::map<std::string, NpyHeader> &headers);
-  /// The extents of the share of an array of `shape`.
+  /// Returns `shape` restricted to the time steps of the shard.
   std::vector<int64_t> sharedShape(const ArrayInfo &info, std::vector<int64_t> shape);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
   void countSamples();
-  /// The slot of the target of loss `number`; that of its weights is the next one.
+  /// The slot of the target of loss `number`. Its weights have the next slot.
   size_t slotOf(size_t number) const { return model->inputs.size() + 2 * number; }
-  /// The number of the loss whose target or weights the column holds.
+  /// The index of the loss that the column belongs to.
   size_t lossOf(const Column &column) const { return (column.slot - slotOf(0)) / 2; }
   bool isWeight(const Column &column) const {
     return column.slot >= slotOf(0) && column.slot == slotOf(lossOf(column)) + 1;
@@ -228,53 +225,56 @@ private:
                     class Random &random);
   // SampleBlocks.cpp
   int64_t bytesPerSample() const;
-  /// Samples that are in memory at a time, and those of a block, where not all are.
+  /// The number of samples in memory, and the number of samples per block, if not all samples are
+  /// in memory.
   int64_t heldSamples() const;
   int64_t blockSamples() const;
-  /// Reads what has no batch axis, and all samples where they are held.
+  /// Reads columns without a batch axis, and all samples if they are kept in memory.
   void load();
-  /// Writes the values of `samples` samples in C order, of elements of `size` bytes, with the batch
-  /// axis in front.
+  /// Moves the batch axis of `samples` samples to the front. The input is in C order with elements
+  /// of `size` bytes.
   static void toSamples(const Column &column, int64_t samples, int64_t size, const std::byte *from,
                         std::byte *to);
   Buffer makeDefault(const Column &column, int64_t bytes) const;
-  /// Writes the values of `samples` samples, whose array in `file` is `from`, as they are in
-  /// blocks; the first has the number `start` in the file. Throws Error where a value is wrong.
+  /// Converts `samples` samples of an array in `file`, starting at its sample `start`, to the
+  /// layout of blocks. Throws Error for invalid values.
   void takeSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                    const std::byte *from, std::byte *to) const;
-  /// The same of what stands in the file.
+  /// The same, reading the samples from the file.
   void readSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                    std::byte *to) const;
   void checkValues(const Column &column, const std::byte *values, int64_t elements,
                    const Position &position) const;
-  /// Says where elements of samples from number `start` of `file` on are in its array.
+  /// Returns a formatter for element positions in the array of `file`, for samples starting at
+  /// `start`.
   Position positions(const Column &column, const ArrayFile &file, int64_t start) const;
   // TimeShares.cpp
-  /// Whether the set has some of the steps of the column's array alone.
+  /// Whether the data set uses only some of the column's time steps.
   bool isShared(const Column &column) const {
     return ownSteps.count != ownSteps.all && column.info->timeAxis;
   }
-  /// Where the set's part of an array of `file` begins, from sample number `start` on.
+  /// The multi-index of the data set's part of an array in `file`, starting at sample `start`.
   std::vector<int64_t> beginOf(const Column &column, int64_t start) const;
-  /// Calls `visit`, in order, with the offsets and sizes of the pieces of consecutive bytes that
-  /// hold `samples` samples, from number `start` on, of the column's array in `file`, whose
-  /// elements have `size` bytes.
+  /// Calls `visit` with the offset and size in bytes of each contiguous piece of `samples` samples,
+  /// starting at `start`, of the column's array in `file`, in order. `size` is the element size.
   void forEachPiece(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                     int64_t size, const std::function<void(int64_t, int64_t)> &visit) const;
-  /// All samples of the column's array in `file`, but of its steps those of the share.
+  /// Reads all samples of the column's array in `file`, restricted to the time steps of the shard.
   Array readWhole(const Column &column, const ArrayFile &file) const;
   // SampleBlocks.cpp
   Buffer loadShared(const Column &column) const;
   Buffer readShared(const Column &column, const ArrayFile &file) const;
   Buffer fillSliced(const Column &column, int64_t first, int64_t samples) const;
   Block loadBlock(int64_t first, int64_t samples) const;
-  /// The block that holds `sample`; null where one must go that the current run needs.
+  /// Returns the block of `sample`, reading it if necessary. Returns null if that would evict a
+  /// block that the current run needs.
   Block *findBlock(int64_t sample) const;
-  /// Calls `visit` with each file that holds some of `samples` samples from `first` on, the number
-  /// within the file of the first one and how many there are.
+  /// Calls `visit` for each file that contains some of the samples [first, first + samples), with
+  /// the index of the first one in the file and their number.
   template <typename Visit> void forEachFile(int64_t first, int64_t samples, Visit &&visit) const;
   void requireBound(const Bound &bound, const Block &block) const;
-  /// Indices must lie inside of the dimensions that they pick from, and samples must end.
+  /// Requires that indices are within the dimensions they index, and that lengths are within the
+  /// sequences.
   void requireBounds(const Symbols &symbols) const;
   const std::byte *values(const Block &block, size_t column) const {
     return columns[column].isSliced() ? block.data[column].data() : columns[column].data.data();
@@ -283,15 +283,14 @@ private:
   void copySamples(const std::vector<const Block *> &from, const int64_t *order, int64_t first,
                    int64_t size, Batch &batch) const;
   // PositionWeights.cpp
-  /// Takes the weight, that of `column`, off positions with an ignored target and beyond the
-  /// lengths of the samples of `block`.
+  /// Sets the weight in `column` to zero for positions with an ignored target or beyond the length
+  /// of their sample.
   void maskPositions(const Column &column, const Block &block, Buffer &target,
                      Buffer &weight) const;
 
   const Model *model;
   std::string name;
-  /// The inputs in the model's order, then, where they are read, the target and the weights of each
-  /// loss that has some.
+  /// The inputs in model order, then, if they are read, the target and the weights of each loss.
   std::vector<Column> columns;
   /// Whether targets and weights are read.
   bool hasTargets = true;
@@ -302,16 +301,17 @@ private:
   int64_t memory = defaultMemory;
   TimeShare share;
   StepWindow ownSteps;
-  /// Whether one block holds all samples.
+  /// Whether a single block holds all samples.
   bool isHeld = true;
-  /// By their number. Reading batches changes what is held, not what the set is.
+  /// By block index. Mutable, because reading batches changes which blocks are cached but not the
+  /// data set.
   mutable std::map<int64_t, Block> blocks;
   mutable std::vector<Bound> bounds;
   mutable int64_t run = 0;
 };
 
-/// The values of the symbols for `samples` samples of `steps` steps. Other symbols take their value
-/// from `others`, else their least one. Throws Error where the model fixes another size.
+/// Returns the symbol values for `samples` samples of `steps` steps. Other symbols are taken from
+/// `others`, defaulting to their minimum. Throws Error if the model fixes a different size.
 Symbols syntheticSymbols(const Model &model, int64_t samples, int64_t steps, const Symbols &others);
 
 } // namespace bppsa::runtime

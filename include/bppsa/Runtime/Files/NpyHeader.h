@@ -21,10 +21,10 @@ struct NpyHeader {
   std::vector<int64_t> shape;
 };
 
-/// Reads the dictionary of a .npy header; throws Error when it is damaged.
+/// Parses the dictionary of a .npy header. Throws Error if it is damaged.
 NpyHeader parseNpyHeader(const std::string &text);
 
-/// The whole beginning of a .npy file of version 1, up to the first element.
+/// Returns the complete header of a .npy file of version 1, up to the first element.
 std::string npyHeader(DType dtype, const std::vector<int64_t> &shape);
 
 } // namespace bppsa::runtime

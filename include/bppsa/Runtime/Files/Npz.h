@@ -21,7 +21,7 @@
 
 namespace bppsa::runtime {
 
-/// A dense array in C order.
+/// A contiguous array in C order.
 struct Array {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -32,28 +32,27 @@ struct Array {
   template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
 };
 
-/// Identifies arrays by their names, types, shapes and the CRC-32 of their elements.
+/// Returns a fingerprint of the arrays' names, types, shapes and element checksums (CRC-32).
 uint32_t fingerprintOf(const std::map<std::string, NpyHeader> &headers,
                        const std::map<std::string, uint32_t> &checksums);
 
-/// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3) whose headers can be
-/// checked before any array is read. Errors name file and array.
+/// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3). Headers can be checked
+/// before any array is read. Errors name file and array.
 class NpzReader {
 public:
-  /// Reads the header of every array, but no data; throws Error when the file is damaged or holds a
-  /// type other than those of DType.
+  /// Reads the header of every array, but no data. Throws Error if the file is damaged or contains
+  /// an element type that is not in DType.
   explicit NpzReader(const std::string &path);
   ~NpzReader();
   NpzReader(const NpzReader &) = delete;
   NpzReader &operator=(const NpzReader &) = delete;
 
   const std::map<std::string, NpyHeader> &headers() const { return found; }
-  /// Identifies the arrays, as fingerprintOf() does.
+  /// The fingerprint of all arrays, see fingerprintOf().
   uint32_t fingerprint() const { return fingerprintOf(found, checksums); }
-  /// Where in the file the elements of array `name` begin, if they stand there as they are in
-  /// memory: not compressed and in C order.
+  /// The file offset of the elements of array `name`, if they are uncompressed and in C order.
   std::optional<uint64_t> offset(const std::string &name) const;
-  /// The array `name`, which must be one of headers(), in C order; throws Error when its data is
+  /// Reads array `name`, which must be in headers(), in C order. Throws Error if its data is
   /// damaged.
   Array read(const std::string &name);
 
@@ -64,16 +63,16 @@ private:
   std::string path;
   void *archive = nullptr;
   std::map<std::string, NpyHeader> found;
-  /// Where the entries begin: offset in the archive's directory and number in it.
+  /// For each entry, its offset in the archive's directory and its index.
   std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
   std::map<std::string, uint64_t> offsets;
   std::map<std::string, uint32_t> checksums;
 };
 
-/// The product of the extents; throws Error when it does not fit.
+/// Returns the product of the extents. Throws Error on overflow.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
-/// Writes an .npz file (stored) that appears whole or not at all.
+/// Writes an uncompressed .npz file atomically (AtomicFile).
 class NpzWriter {
 public:
   explicit NpzWriter(const std::string &path);
