@@ -15,26 +15,26 @@
 
 namespace bppsa::runtime {
 
-/// Batches of this rank's samples of a set, in the order of the epoch, or batches of a stream.
+/// This rank's batches of a data set, in the order of the epoch, or the batches of a stream.
 class BatchSource {
 public:
   explicit BatchSource(TrainingRun &run) : run(run) {}
 
-  /// Orders the samples of the epoch and goes to the next batch. Of a stream it skips the batches
-  /// before a checkpoint.
+  /// Orders the samples of the epoch and advances to the next batch. Skips batches of a stream that
+  /// precede a checkpoint.
   void beginEpoch();
-  /// Whether the epoch has another update; takes the first batch of one from a stream.
+  /// Whether the epoch has another update. Takes the update's first batch from a stream.
   bool findUpdate();
 
-  /// Fills `batch` with this rank's share of the batch that begins with sample number `first` of
-  /// the epoch. Batches are filled in their order.
+  /// Fills `batch` with this rank's share of the batch whose first sample has index `first` in the
+  /// epoch. Batches must be filled in order.
   void fill(int64_t first, Batch &batch);
-  /// The samples of that batch on this rank and on all ranks.
+  /// The size of that batch on this rank and on all ranks.
   int64_t ownSize = 0, allSize = 0;
 
   /// Takes the next batch of the stream. Returns false at the end of the epoch.
   bool takeGiven();
-  /// The batch of the stream, and the samples of all of them in the update.
+  /// The current batch of the stream, and the number of samples of the update so far.
   const Batch *given = nullptr;
   int64_t givenSamples = 0;
 
@@ -43,14 +43,14 @@ private:
   void skipBatches();
 
   TrainingRun &run;
-  /// The samples of this rank, batch after batch.
+  /// The samples of this rank in batch order.
   std::vector<int64_t> samples;
-  /// The range in `samples` of each batch, by the number of its first sample in the epoch.
+  /// The range of each batch in `samples`, keyed by the index of its first sample in the epoch.
   std::map<int64_t, Share> batches;
-  /// The sizes of ranges that are not empty, by where they begin.
+  /// The sizes of non-empty ranges, keyed by their start.
   std::map<int64_t, int64_t> sizes;
   std::unique_ptr<BatchLoader> loader;
-  /// Whether the epoch of the stream is over; asking again would begin the next one.
+  /// Whether the stream has ended the epoch. Another call of next() would start the next epoch.
   bool hasStreamEnded = false;
 };
 

@@ -1,4 +1,4 @@
-//===- BatchStream.h - Batches that a caller gives -------------------------------===//
+//===- BatchStream.h - Batches provided by a caller -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,22 +14,23 @@
 
 namespace bppsa::runtime {
 
-/// Thrown where there are no more batches and the run is to end.
+/// Thrown if there are no more batches and the run must end.
 struct StreamEnded {};
 
-/// Batches of any sizes, in an order of their own, epoch after epoch.
+/// A sequence of batches of arbitrary sizes, divided into epochs.
 class BatchStream {
 public:
   virtual ~BatchStream() = default;
 
-  /// How many an epoch has, where that is known before its end.
+  /// The number of batches per epoch, if known in advance.
   virtual std::optional<int64_t> perEpoch() const = 0;
-  /// The next batch, which stays until the next call; null at the end of an epoch, after which the
-  /// next one begins. Throws Error where it is none that the model takes, and StreamEnded.
+  /// Returns the next batch, valid until the next call, or null at the end of an epoch; the
+  /// following call starts the next epoch. Throws Error if the model does not accept the batch, and
+  /// StreamEnded.
   virtual const Batch *next() = 0;
-  /// Calls the function that the stream is for on it.
+  /// Runs the stream's function on the current batch.
   virtual void compute() = 0;
-  /// The variant that computes it.
+  /// The variant of this function.
   virtual std::string variant() const = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Checkpoint.cpp - Interrupted training ------------------------------------===//
+//===- Checkpoint.cpp - Checkpoints of a training run ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -181,7 +181,7 @@ static json parseMeta(const Array &array, const Program &program) {
 }
 
 namespace {
-/// An array of the file and the parameter or optimizer state that it holds.
+/// An array of the file and its destination, a parameter or an optimizer state.
 struct StoredValues {
   std::string name;
   float *to;
@@ -189,7 +189,7 @@ struct StoredValues {
 };
 } // namespace
 
-/// What the file must hold for the session; the arrays are not read yet.
+/// Returns the arrays that the session needs, without reading them. Throws Error if one is missing.
 static std::vector<StoredValues> findValues(const NpzReader &archive, Session &session) {
   Parameters &parameters = session.parameters;
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;

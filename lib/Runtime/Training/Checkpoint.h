@@ -1,4 +1,4 @@
-//===- Checkpoint.h - Interrupted training --------------------------------------===//
+//===- Checkpoint.h - Checkpoints of a training run -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,86 +12,85 @@
 
 namespace bppsa::runtime {
 
-/// What decides the course of a training run, besides the data.
+/// The settings that, together with the data, determine a training run.
 struct TrainSettings {
   int64_t batch = 32;
   uint64_t seed = 0;
   bool shuffle = true;
-  /// Bytes of a set that are held, and shuffled, together.
+  /// Bytes of the data set kept in memory and shuffled together.
   int64_t shuffleMemory = Dataset::defaultMemory;
-  /// lr, weight_decay and those of the optimizer, by name.
+  /// lr, weight_decay and the hyperparameters of the optimizer, by name.
   std::map<std::string, double> hyper;
   std::string schedule = "constant";
-  /// Learning rates of their own: that of a parameter is the last one whose pattern matches.
+  /// Learning rates of individual parameters. The last matching rule applies.
   std::vector<RateRule> rateRules;
-  /// The share of the averaged weights that stays in an update; nothing: no average is kept.
+  /// The decay of the weight average; nothing if no average is kept.
   std::optional<double> ema;
   std::optional<double> clipNorm;
   bool checkNaN = false;
-  /// Batches of an update.
+  /// Batches per update.
   int64_t accumulate = 1;
-  /// Share of the samples that validate.
+  /// The share of the samples used for validation.
   std::optional<double> valSplit;
-  /// Epochs without a better one before training stops.
+  /// The number of epochs without improvement after which training stops.
   std::optional<int64_t> patience;
-  /// What makes an epoch the best one: `loss` or `accuracy`.
+  /// The criterion for the best epoch: `loss` or `accuracy`.
   std::string best = "loss";
-  /// Steps of a segment; nothing: sequences are not cut.
+  /// Time steps per segment; nothing if sequences are not cut.
   std::optional<int64_t> tbptt;
-  /// Name of the variant that computes the gradients; empty: not chosen yet.
+  /// The name of the variant that computes the gradients; empty if not chosen yet.
   std::string variant;
 };
 
-/// A loss of several in a finished epoch. What was not computed is empty.
+/// One of several losses in a completed epoch. Values that were not computed are empty.
 struct LossRecord {
   std::string output;
   std::optional<double> loss, valLoss, valAccuracy;
 };
 
-/// One finished epoch.
+/// A completed epoch.
 struct EpochRecord {
   int64_t epoch = 0;
   double loss = 0;
   std::optional<double> valLoss, valAccuracy;
-  /// Where there are several.
+  /// Only set if there are several losses.
   std::vector<LossRecord> losses;
-  /// In all, and until batches were filled with their samples.
+  /// Total time, and the part of it spent waiting for samples.
   double seconds = 0, loadSeconds = 0;
-  /// Of the last step.
+  /// The learning rate of the last step.
   double rate = 0;
   std::string variant;
 };
 
-/// Where a training run stands. Together with the parameters, the optimizer states, the settings
-/// and the data it decides everything that follows.
+/// The position of a training run. Together with the parameters, optimizer states, settings and
+/// data, it determines the rest of the run.
 struct TrainState {
-  /// Finished epochs, finished batches of the current one, finished steps in all.
+  /// Completed epochs, completed batches of the current epoch, and completed steps of the run.
   int64_t epoch = 0, batch = 0, step = 0;
-  /// Updates of the optimizer before the run.
+  /// Optimizer updates before the run.
   int64_t earlier = 0;
-  /// Of this epoch's batches.
+  /// Losses of the current epoch.
   LossSums losses;
-  /// Time spent in this epoch, and until its batches were filled with their samples.
+  /// Time spent in the current epoch, and the part of it spent waiting for samples.
   double seconds = 0, loadSeconds = 0;
   std::vector<EpochRecord> history;
-  /// The best value so far of what is validated, and its epoch.
+  /// The best validation result so far, and its epoch.
   std::optional<double> best;
   int64_t bestEpoch = 0;
-  /// Updates that the averaged weights know of.
+  /// Updates included in the averaged weights.
   int64_t averaged = 0;
-  /// The data set the run works on.
+  /// Identifies the data set of the run.
   int64_t samples = 0;
   uint32_t fingerprint = 0;
 };
 
-/// Writes everything into one file, which appears whole or not at all. It is an .npz archive: the
-/// array `checkpoint` holds the settings and the state as JSON text; then come, for every trained
-/// parameter, its values and its optimizer states. Every array carries a checksum.
+/// Atomically writes an .npz archive. The array `checkpoint` holds settings and state as JSON. For
+/// every trained parameter follow its values and optimizer states. Every array has a checksum.
 void writeCheckpoint(const std::string &path, const Session &session, const TrainSettings &settings,
                      const TrainState &state);
 
-/// Reads what writeCheckpoint() wrote. Throws Error when the file is damaged or belongs to another
-/// program; the session is changed only when everything is right.
+/// Reads a file of writeCheckpoint(). Throws Error, without changing the session's values, if the
+/// file is damaged or belongs to another program.
 void readCheckpoint(const std::string &path, Session &session, TrainSettings &settings,
                     TrainState &state);
 

@@ -29,7 +29,7 @@ ordered_json bppsa::runtime::toJson(const EpochRecord &record) {
                          {"load_seconds", record.loadSeconds},
                          {"lr", record.rate},
                          {"variant", record.variant}};
-  // A list, so that a checkpoint keeps their order.
+  // A list, so that a checkpoint preserves the order.
   for (const LossRecord &loss : record.losses)
     object["losses"].push_back({{"loss_on", loss.output},
                                 {"loss", optional(loss.loss)},
@@ -76,7 +76,7 @@ MetricsLog::~MetricsLog() {
     close(descriptor);
 }
 
-/// Writes all of `lines`, or nothing of them that stays; returns whether it could.
+/// Writes all of `lines`, or undoes the partial write and returns false.
 static bool writeWhole(int descriptor, const std::string &lines) {
   for (size_t done = 0; done < lines.size();) {
     ssize_t size = write(descriptor, lines.data() + done, lines.size() - done);
@@ -84,7 +84,7 @@ static bool writeWhole(int descriptor, const std::string &lines) {
       continue;
     if (size < 0) {
       int error = errno;
-      // Pipes and devices have no end to go back to.
+      // Pipes and devices cannot be truncated.
       if (off_t end = lseek(descriptor, -static_cast<off_t>(done), SEEK_CUR); end >= 0)
         static_cast<void>(ftruncate(descriptor, end));
       errno = error;

@@ -13,23 +13,23 @@
 
 namespace bppsa::runtime {
 
-/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}, and
-/// with several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}; what
-/// was not computed is null.
+/// Returns {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr",
+/// "variant"}, and with several losses "losses", a list of {"loss_on", "loss", "val_loss",
+/// "val_accuracy"}. Values that were not computed are null.
 nlohmann::ordered_json toJson(const EpochRecord &record);
 EpochRecord recordOf(const nlohmann::json &object);
 
-/// The file of --log: one JSON object a line and epoch. A new run replaces the file; a resumed one
-/// writes the epochs of its checkpoint again before its own.
+/// The file of --log, with one JSON object per line and epoch. A new run replaces the file. A
+/// resumed run first rewrites the epochs of its checkpoint.
 class MetricsLog {
 public:
-  /// Throws Error when the file cannot be written; does not create it.
+  /// Throws Error if the file cannot be written. Does not create it.
   explicit MetricsLog(const std::string &path);
   ~MetricsLog();
   MetricsLog(const MetricsLog &) = delete;
 
-  /// Writes those records of `history` that are not in the file yet. Throws Error and leaves the
-  /// file as it was where they cannot be written; the next call tries again.
+  /// Writes the records of `history` that are not in the file yet. On failure, throws Error and
+  /// leaves the file unchanged; the next call tries again.
   void add(const std::vector<EpochRecord> &history);
 
 private:

@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 
 static constexpr int64_t kPadding = 16;
 
-/// Element `i` of a parameter in the ONNX file.
+/// Reads element `i` of a parameter from the ONNX file.
 static float readElement(const unsigned char *onnx, const ParameterInfo &info, int64_t i) {
   float value;
   memcpy(&value, onnx + info.offset + i * info.stride, sizeof value);
@@ -153,7 +153,7 @@ void Parameters::addTo(ViewTable &views) {
     views["param:" + info.name] = arrayOf(info).view(starts[index], info.shape, Access::Read);
     if (info.statistic)
       views["updated:" + info.name] = updated.view(starts[index], info.shape, Access::ReadWrite);
-    // The padding between the gradients comes from the host.
+    // ReadWrite, so that the zero padding between gradients is copied from the host.
     if (info.trained)
       views["grad:" + info.name] = gradients.view(starts[index], info.shape, Access::ReadWrite);
   }
@@ -164,7 +164,7 @@ void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
   views["flat_params"] = trained.view(start, {size}, Access::ReadWrite);
   views["flat_grads"] = gradients.view(start, {size}, Access::Read);
   for (size_t i = 0; i < 2; ++i) {
-    // An optimizer with fewer states does not look at the others.
+    // An optimizer with fewer states ignores the others.
     bool used = i < states.size();
     views["flat_state" + std::to_string(i)] = used
                                                   ? states[i].view(start, {size}, Access::ReadWrite)
@@ -180,7 +180,7 @@ void Parameters::addLiveBlocks(ViewTable &views, int64_t start, int64_t size) {
   auto first = find(start), last = find(start + size);
   int32_t *blocks = liveBlocks.data();
   if (start > 0) {
-    // Of the range, the first block is number 0.
+    // Block indices are relative to the range.
     std::vector<int32_t> &own = blocksOfRanges[{start, size}];
     own.assign(first, last);
     for (int32_t &block : own)

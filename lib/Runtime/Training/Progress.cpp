@@ -1,4 +1,4 @@
-//===- Progress.cpp - What training shows while it runs -------------------------===//
+//===- Progress.cpp - Progress display of the command train ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -114,7 +114,8 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   }
 }
 
-/// " (a 0.1234, b 0.2345)": a number of each of several losses; empty where there is one.
+/// Formats one value per loss, " (a 0.1234, b 0.2345)". Returns an empty string if there is only
+/// one loss.
 static std::string eachLoss(const EpochRecord &record, const char *format,
                             std::optional<double> LossRecord::*number) {
   std::string numbers;

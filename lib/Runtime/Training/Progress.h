@@ -1,4 +1,4 @@
-//===- Progress.h - What training shows while it runs ---------------------------===//
+//===- Progress.h - Progress display of the command train -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,9 +13,9 @@
 
 namespace bppsa::runtime {
 
-/// Shows loss, throughput, the remaining time and the variant in use on stdout: a bar on a
-/// terminal, elsewhere a plain line an epoch and, in long epochs, every ten seconds. Where stdout
-/// cannot be written, that is said once on stderr and nothing more is shown.
+/// Shows loss, throughput, remaining time and variant on stdout: as a progress bar on a terminal,
+/// otherwise as one line per epoch and, in long epochs, every ten seconds. If writing to stdout
+/// fails, warns once on stderr and shows nothing more.
 class Progress final : public TrainingObserver {
 public:
   Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
@@ -26,9 +26,9 @@ public:
   void batchDone(const TrainState &state, double loss, int64_t samples) override;
   bool epochDone(const EpochRecord &record) override;
   void note(const std::string &line) override;
-  /// On stderr, whether quiet or not.
+  /// Prints to stderr even if quiet.
   void warn(const std::string &line) override;
-  /// Whether a signal was noted.
+  /// Whether a signal was received.
   bool isInterrupted() override;
 
   /// "1:02:03", "0:07"

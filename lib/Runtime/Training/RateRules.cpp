@@ -1,4 +1,4 @@
-//===- RateRules.cpp - Learning rates of single parameters -----------------------===//
+//===- RateRules.cpp - Learning rates of individual parameters ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// A POSIX extended regular expression, which is what the compiler's options take too.
+/// A POSIX extended regular expression, the syntax of the compiler's options.
 class Regex {
 public:
   explicit Regex(const std::string &pattern) {

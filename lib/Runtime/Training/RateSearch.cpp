@@ -1,4 +1,4 @@
-//===- RateSearch.cpp - A learning rate to begin with ----------------------------===//
+//===- RateSearch.cpp - Learning-rate range test --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,11 +16,10 @@ using namespace bppsa::runtime;
 
 static constexpr double kMinRate = 1e-6, kMaxRate = 10;
 static constexpr int64_t kSearchedSteps = 140, kStepsPerLine = 7;
-/// The share of the mean loss that stays in a step, and how many times the least one ends the
-/// search.
+/// The decay of the smoothed loss, and the multiple of the lowest loss that ends the search.
 static constexpr double kSmoothing = 0.9, kDivergence = 4;
 
-/// `value` with some digits, at the end of `width` characters.
+/// Formats `value` right-aligned in `width` characters.
 static std::string number(double value, int digits, int width = 0) {
   char line[64];
   snprintf(line, sizeof line, "%*.*g", width, digits, value);
@@ -51,7 +50,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
     } catch (const DivergedError &) {
       break;
     }
-    // The mean of the losses so far, of which older ones count less.
+    // Exponential moving average with bias correction.
     mean = kSmoothing * mean + (1 - kSmoothing) * state.losses.total(training.model);
     double loss = mean / (1 - std::pow(kSmoothing, static_cast<double>(step + 1)));
     if (step == 0 || loss < least) {
@@ -68,7 +67,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
         "--lr-find: the first step's loss or gradient is not finite; check the data and the model");
   if (step < kSearchedSteps)
     printLine("diverged at the rate " + number(*training.searchedRate, 3));
-  // The loss is least where the rate is already too large: a tenth of it is a usual choice.
+  // At the lowest loss, the rate is already too large. A tenth of it is a common choice.
   printLine("suggestion: --lr=" + number(bestRate / 10, 2));
   return RunEnd::Done;
 }

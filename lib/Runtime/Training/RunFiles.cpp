@@ -1,4 +1,4 @@
-//===- RunFiles.cpp - The files that a training run writes ----------------------===//
+//===- RunFiles.cpp - Output files of a training run ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -37,7 +37,7 @@ void RunFiles::writeState() {
   run.ranks.setRemedy(describeKept());
 }
 
-/// Writes a file that training can do without; the exit status reports a failure.
+/// Writes a file that training can continue without. A failure is reported by the exit status.
 void RunFiles::attempt(bool &failed, const std::function<void()> &write) {
   try {
     write();
@@ -88,7 +88,7 @@ void RunFiles::writeTraces() {
   if (run.options.trace.empty())
     return;
   Ranks &ranks = run.ranks;
-  // The last sums may still be on their way.
+  // The last sums may still be in flight.
   if (!ranks.isAlone()) {
     ranks.loop().drain();
     ranks.trace().addSeconds("processor of messages", ranks.loop().processorSeconds());

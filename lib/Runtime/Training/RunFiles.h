@@ -1,4 +1,4 @@
-//===- RunFiles.h - The files that a training run writes ------------------------===//
+//===- RunFiles.h - Output files of a training run ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,25 +12,26 @@
 
 namespace bppsa::runtime {
 
-/// Checkpoints, the log and saved models. Training goes on if the first two cannot be written.
+/// Checkpoints, the log and saved models. Training continues if checkpoints or the log cannot be
+/// written.
 class RunFiles {
 public:
   RunFiles(TrainingRun &run, MetricsLog &log);
 
   void saveCheckpoint();
   void addToLog();
-  /// Saves the model as the best one so far.
+  /// Saves the model to the file of --save-best.
   void saveBest();
-  /// The file of --save. Throws Error if it cannot be written.
+  /// Saves the model. Throws Error if the file cannot be written.
   void saveModel(const std::string &path);
-  /// Keeps the state of a run that is interrupted, and says how to go on.
+  /// Writes a checkpoint of an interrupted run and prints how to resume it.
   void saveInterrupted();
-  /// The file of --trace, by all ranks.
+  /// Writes the file of --trace. Collective over all ranks.
   void writeTraces();
 
-  /// What a failed run leaves.
+  /// Describes the checkpoint that remains after a failure.
   std::string describeKept() const;
-  /// Whether a file could not be written the last time.
+  /// Whether the last attempt to write some file failed.
   bool hasLost() const { return checkpointFailed || logFailed || bestFailed; }
 
 private:
@@ -40,7 +41,7 @@ private:
 
   TrainingRun &run;
   MetricsLog &log;
-  /// The position of the state in the file of --checkpoint; empty if that is not of this run.
+  /// The position saved in the file of --checkpoint; empty if that file is not of this run.
   std::string kept;
   bool checkpointFailed = false, logFailed = false, bestFailed = false;
 };

@@ -13,25 +13,25 @@
 
 namespace bppsa::runtime {
 
-/// The learning rate by step, described by parts with commas between them:
+/// The learning rate as a function of the step, described by comma-separated parts:
 ///   constant         the base rate (the default)
 ///   step:N:GAMMA     times GAMMA after every N epochs
 ///   cosine[:MIN]     half a cosine wave from the base rate to MIN (0) at the last step
 ///   plateau[:F[:N]]  times F (0.1) after more than N (10) epochs whose loss did not fall
-///   warmup:N         times (s + 1) / N in the first N steps; may stand before any of the others
+///   warmup:N         times (s + 1) / N in the first N steps; may precede any other part
 class Schedule {
 public:
-  /// Throws Error when the text is none of the above.
+  /// Throws Error if the text is malformed.
   explicit Schedule(const std::string &text);
 
-  /// Whether the rates depend on how many batches an epoch has.
+  /// Whether the rates depend on the number of batches per epoch.
   bool dependsOnLength() const { return kind == Kind::Step || kind == Kind::Cosine; }
 
-  /// The rate at step `step` (from 0) of `total`, with `perEpoch` steps an epoch.
+  /// Returns the rate at step `step` (from 0) of `total`, with `perEpoch` steps per epoch.
   double rate(double base, int64_t step, int64_t perEpoch, int64_t total) const;
 
-  /// By what a plateau has multiplied the rate after epochs with these losses, as PyTorch's
-  /// ReduceLROnPlateau does; 1 for other schedules.
+  /// Returns the factor of a plateau schedule after epochs with these losses, like PyTorch's
+  /// ReduceLROnPlateau; 1 for other schedules.
   double plateauScale(const std::vector<double> &losses) const;
 
 private:

@@ -24,7 +24,7 @@ void bppsa::runtime::requireSegments(const Model &model, const char *flag) {
            " is no sequence; compile the model with --loss-on and a sequence");
 }
 
-/// `array` with memory for `size` steps along `axis`; all of it without an axis.
+/// Allocates an array like `array`, with `size` steps along `axis` if there is one.
 Array Segments::cut(const Array &array, std::optional<int64_t> axis, int64_t size) {
   Array part{array.dtype, array.shape, Buffer()};
   if (axis)
@@ -33,7 +33,7 @@ Array Segments::cut(const Array &array, std::optional<int64_t> axis, int64_t siz
   return part;
 }
 
-/// Copies the steps from `first` on that `part` can hold.
+/// Copies the steps of `part`, starting at `first`.
 static void copySteps(const Array &array, Array &part, int64_t axis, int64_t first) {
   int64_t outer = 1, inner = elementSize(array.dtype);
   for (size_t i = 0; i < array.shape.size(); ++i)

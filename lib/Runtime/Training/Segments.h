@@ -13,38 +13,37 @@
 
 namespace bppsa::runtime {
 
-/// States or their cotangents, by the position of the input that a state is.
+/// States or their cotangents, keyed by the input index of the state.
 using StateArrays = std::map<size_t, Array>;
 
-/// Training steps on segments of the sequences of a batch: the state goes on from segment to
-/// segment, the gradient stops between them. For programs of streams on CPUs.
+/// Training steps on segments of a batch of sequences. Each segment starts from the final states of
+/// the previous one, but gradients do not cross segment boundaries. For streams on CPUs.
 class Segments {
 public:
-  /// Sequences of `steps` steps are cut into segments of `length`; the last one may be shorter.
+  /// Cuts sequences into segments of `length` steps. The last one may be shorter.
   Segments(Session &session, const Dataset &data, int64_t length)
       : session(session), data(data), steps(*data.steps()), length(length) {}
 
   int64_t count() const { return (steps + length - 1) / length; }
   int64_t stepsOf(int64_t number) const { return std::min(length, steps - number * length); }
 
-  /// Goes to the first segment of the sequences in `batch`, where the states are those of `batch`.
+  /// Starts with the first segment of `batch` and the states in `batch`.
   void restart(const Batch &batch);
-  /// What the mean loss `loss` of segment `number`, which has been filled, counts in that of its
-  /// batch.
+  /// The weight of segment `number`, which must be filled, in mean loss `loss` of its batch.
   double weightOf(const Batch &batch, int64_t number, size_t loss);
-  /// Puts segment `number` of the sequences, and the states before it, together.
+  /// Fills segment `number` with its steps and the states before it.
   Batch &fill(const Batch &batch, int64_t number);
-  /// Computes `function`, a variant of the step, on segment `number`, which has been filled, and
-  /// takes its final states as the first ones of the next.
+  /// Runs `function`, a variant of the step, on segment `number`, which must be filled. Its final
+  /// states become the initial states of the next segment.
   void run(const std::string &function, const Batch &batch, int64_t number);
   /// The states before the next segment.
   StateArrays &currentStates() { return states; }
 
 private:
-  /// A segment of some number of samples and steps.
+  /// Memory for segments with a given number of samples and steps.
   struct Segment {
     Batch batch;
-    /// Final states, under the inputs that they become.
+    /// Final states, keyed by the corresponding input.
     StateArrays finals;
     std::string function;
     Call call;
@@ -56,13 +55,13 @@ private:
   Session &session;
   const Dataset &data;
   int64_t steps, length;
-  /// By samples and steps.
+  /// Keyed by samples and steps.
   std::map<std::pair<int64_t, int64_t>, Segment> segments;
   StateArrays states;
 };
 
-/// Throws Error where the option `flag` cannot cut sequences: a model without states or a loss of
-/// no sequence.
+/// Throws Error if the option `flag` cannot cut sequences, because the model has no states or a
+/// loss is not on a sequence.
 void requireSegments(const Model &model, const char *flag);
 
 } // namespace bppsa::runtime

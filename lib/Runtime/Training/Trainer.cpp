@@ -55,7 +55,7 @@ bool Trainer::tryEpoch() {
   }
 }
 
-/// Returns false if the observer ends the run before the epoch is over.
+/// Returns false if the observer ends the run before the end of the epoch.
 bool Trainer::finishEpoch() {
   updates.settle();
   TrainState &state = training.state;
@@ -70,7 +70,7 @@ bool Trainer::finishEpoch() {
     return false;
   record.seconds = now() - start;
   record.loadSeconds = state.loadSeconds;
-  // A run that resumes after the last batch of an epoch has done no step of its own.
+  // A run resumed after the last batch of an epoch has not performed a step yet.
   record.rate = training.rateAt(std::max<int64_t>(state.step - 1, 0));
   const BatchStream *stream = training.data.stream;
   record.variant = stream ? stream->variant() : training.settings.variant;
@@ -90,7 +90,7 @@ bool Trainer::finishEpoch() {
 // Validation
 //===----------------------------------------------------------------------===//
 
-/// Makes the running statistics those of the first rank.
+/// Replaces the running statistics by those of rank 0.
 void Trainer::takeStatistics() {
   if (training.ranks.isAlone())
     return;
@@ -142,7 +142,7 @@ bool Trainer::validate(EpochRecord &record) {
   return true;
 }
 
-/// Saves the model if the epoch of `record` is the best one so far.
+/// Saves the model if the epoch of `record` is the best so far.
 void Trainer::noteBest(const EpochRecord &record) {
   TrainState &state = training.state;
   bool byLoss = training.settings.best == "loss";
@@ -192,7 +192,7 @@ RunEnd Trainer::run(TrainingObserver &observer) {
   try {
     return runEpochs();
   } catch (const DivergedError &error) {
-    // The first rank knows the checkpoint.
+    // Only rank 0 knows the checkpoint.
     if (!training.ranks.isFirst())
       throw;
     throw DivergedError(text(error.what(), "; ", files.describeKept()));
@@ -208,7 +208,7 @@ void Trainer::takeAverage() {
     training.session.parameters.exchangeAverage();
 }
 
-/// The options of a rank that writes nothing.
+/// Returns options for a rank that writes no files.
 static Options withoutOutputs(Options options) {
   options.save = options.saveBest = options.checkpoint = options.log = "";
   options.quiet = true;
@@ -231,7 +231,8 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
   noteInterrupts();
   auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };
-  // Messages use the memory of the trainer until the process ends.
+  // With several ranks, an error must not unwind, because messages use the trainer's memory until
+  // the process ends.
   RunEnd end = ranks.isAlone() ? run() : orExit(run);
   if (end == RunEnd::Interrupted)
     return 128 + notedInterrupt();

@@ -13,15 +13,16 @@
 
 namespace bppsa::runtime {
 
-/// How a run ended: as planned, or because its observer ended it.
+/// Whether a run completed or its observer ended it.
 enum class RunEnd { Done, Interrupted };
 
-/// Trains and validates epoch by epoch. Throws Error and DivergedError; then the parameters are
-/// those after the last whole step, if there is one rank.
+/// Trains and validates epoch by epoch. Throws Error and DivergedError. With one rank, the
+/// parameters are then those after the last complete step.
 class Trainer {
 public:
-  /// `defaults` are settings that neither options nor a checkpoint set; `earlier` is the number of
-  /// updates of the optimizer before the run. Session, options and ranks must outlive the trainer.
+  /// `defaults` are used for settings given neither by options nor by a checkpoint. `earlier` is
+  /// the number of optimizer updates before the run. Session, options and ranks must outlive the
+  /// trainer.
   Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData data,
           TrainSettings defaults, int64_t earlier = 0)
       : log(options.log),
@@ -29,15 +30,16 @@ public:
         files(training, log), source(training), updates(training, source) {}
 
   RunEnd run(TrainingObserver &observer);
-  /// Runs steps with rising rates, and prints their losses and a suggested rate. Saves nothing.
+  /// Runs steps with increasing learning rates, and prints their losses and a suggested rate. Saves
+  /// nothing.
   RunEnd searchRate(TrainingObserver &observer);
 
   int64_t epochCount() const { return training.epochs; }
-  /// Batches of an epoch; 0 if only the stream knows.
+  /// Batches per epoch; 0 if only the stream knows.
   int64_t batchCount() const { return training.batchesPerEpoch; }
   const TrainState &current() const { return training.state; }
   bool hasLostFiles() const { return files.hasLost(); }
-  /// Makes the averaged weights, if there are any, those of the session.
+  /// Replaces the session's parameters by the averaged weights, if there are any.
   void takeAverage();
 
 private:
@@ -56,13 +58,13 @@ private:
   RunFiles files;
   BatchSource source;
   UpdateExecutor updates;
-  /// The observer wants no more epochs.
+  /// The observer requests no more epochs.
   bool isEnough = false;
 };
 
-/// Runs the command `train` on all ranks; the first one shows progress and writes files. Returns
-/// the exit status: 0; 1 if the checkpoint or the log could not be written, which has been
-/// reported; or 128 + the signal that interrupted the run.
+/// Runs the command `train` on all ranks. Rank 0 shows progress and writes files. Returns the exit
+/// status: 0; 1 if the checkpoint or the log could not be written, which has been reported; or 128
+/// + the signal that interrupted the run.
 int train(const Program &program, const Options &options, Ranks &ranks);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- TrainingObserver.h - Who watches training --------------------------------===//
+//===- TrainingObserver.h - Observer of a training run --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,23 +13,23 @@
 
 namespace bppsa::runtime {
 
-/// Is told how a training run goes on, and may end it. Called by the thread that trains.
+/// Receives the progress of a training run and may end it. Called on the training thread.
 class TrainingObserver {
 public:
   virtual ~TrainingObserver() = default;
 
-  /// What computes the steps from now on, and their learning rate.
+  /// The variant and the learning rate of the following steps.
   virtual void showVariant(const std::string &name) = 0;
   virtual void showRate(double value) = 0;
-  /// After each batch: where training stands, the mean loss of this epoch so far, the number of
-  /// samples in the batch.
+  /// Called after each batch with the mean loss of the epoch so far and the number of samples in
+  /// the batch.
   virtual void batchDone(const TrainState &state, double loss, int64_t samples) = 0;
-  /// After each epoch, as the last record tells it. Returns whether the run is to end here.
+  /// Called after each epoch. Returns true to end the run.
   virtual bool epochDone(const EpochRecord &record) = 0;
-  /// A line that tells of the run, and one of something that went wrong while it goes on.
+  /// Receive information and warnings.
   virtual void note(const std::string &line) = 0;
   virtual void warn(const std::string &line) = 0;
-  /// Asked before each batch: whether the run is to end at once.
+  /// Called before each batch. Returns true to end the run immediately.
   virtual bool isInterrupted() = 0;
 };
 

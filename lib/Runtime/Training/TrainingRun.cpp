@@ -86,7 +86,8 @@ AfterUpdate TrainingRun::startAveraging() {
 }
 
 void TrainingRun::drawSeed(int64_t number) {
-  // Dropout differs between shares of the samples. Stages and time shards have the same samples.
+  // Ranks with different samples use different dropout seeds. Pipeline stages and time shards work
+  // on the same samples.
   uint64_t seed = ranks.isFirst() || isPipelined() || sharesTime()
                       ? settings.seed
                       : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));

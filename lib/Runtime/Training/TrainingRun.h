@@ -16,15 +16,16 @@
 
 namespace bppsa::runtime {
 
-/// The data of a run: a set or a stream to train on, and optionally one of them to validate.
+/// The data of a run: a data set or a stream for training, and optionally another for validation.
 struct TrainingData {
   std::optional<Dataset> set, validationSet;
-  /// `set` with all steps, if `set` has a share of them and its samples validate.
+  /// `set` with all time steps, if `set` is a time shard and part of its samples are used for
+  /// validation.
   std::optional<Dataset> wholeSet;
   BatchStream *stream = nullptr, *validationStream = nullptr;
 
-  /// Reads training and validation samples, unless empty, from paths or arrays. Of the steps of
-  /// training sequences it reads only `share`.
+  /// Opens training and validation samples from paths or arrays, unless empty. Training sequences
+  /// are restricted to `share`.
   template <typename Source>
   void read(const Source &train, const Source &validation, const Model &model,
             const Options &options, TimeShare share = {}) {
@@ -36,8 +37,9 @@ struct TrainingData {
   }
 };
 
-/// What the parts of a training run share. The constructor takes the settings from a checkpoint and
-/// the options, and throws Error if they do not fit the program, the data or the ranks.
+/// State shared by the parts of a training run. The constructor takes the settings from a
+/// checkpoint and the options, and throws Error if they do not match the program, the data or the
+/// ranks.
 class TrainingRun {
 public:
   TrainingRun(Session &session, const Options &options, Ranks &ranks, TrainingData data,
@@ -49,40 +51,41 @@ public:
   const Options &options;
   Ranks &ranks;
   TrainingData data;
-  /// Numbers of the training samples, and of the validation samples in validationData().
+  /// Indices of the training samples, and of the validation samples in validationData().
   std::vector<int64_t> trained, validated;
   TrainSettings settings;
   TrainState state;
   Schedule schedule{"constant"};
-  /// Replaces the rate of the schedule.
+  /// Overrides the rate of the schedule.
   std::optional<double> searchedRate;
   /// The factor of a plateau schedule in this epoch.
   double plateauScale = 1;
-  /// Batches are 0 if only the stream knows their number.
+  /// batchesPerEpoch is 0 if only the stream knows it.
   int64_t epochs, batchesPerEpoch = 1;
   TrainingObserver *observer = nullptr;
   /// Whether the observer of another rank ends the run.
   bool isInterrupted = false;
 
-  // How ranks divide the work.
-  /// Whether each rank computes stages of all batches.
+  // Work distribution over ranks.
+  /// Whether each rank computes some stages for all batches.
   bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
-  /// Whether each rank computes a share of the steps of all samples.
+  /// Whether each rank computes some time steps of all samples.
   bool sharesTime() const { return options.shardTime && !ranks.isAlone(); }
-  /// Whether ranks without a sample run the step too, because all exchange statistics.
+  /// Whether ranks without samples also run the step, because all ranks exchange batch statistics.
   bool stepsTogether() const { return model.sharesStatistics && !ranks.isAlone(); }
   /// The samples of a batch of `size` that this rank computes.
   Share ownShare(int64_t size) const;
 
-  // Sizes in samples. `first` is the number of a sample within the epoch.
+  // Sizes in samples. `first` is the index of a sample within the epoch.
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfUpdate(int64_t number) const;
   int64_t sizeOfBatch(int64_t first) const;
-  /// Of this rank: a full batch and the rest of an epoch, and the largest batch, at least 1.
+  /// This rank's step sizes for a full batch and for the remainder of an epoch. capacity() is the
+  /// former, at least 1.
   std::vector<int64_t> stepSizes() const;
   int64_t capacity() const { return std::max<int64_t>(stepSizes().front(), 1); }
   int64_t countMicrobatches() const;
-  /// 1, or the number of segments of a sequence.
+  /// The number of segments per sequence, or 1.
   int64_t updatesPerBatch() const;
 
   const Dataset &validationData() const;
@@ -91,7 +94,7 @@ public:
   // The next step.
   /// "epoch 1, batch 2 (step 3)"
   std::string stepName() const;
-  /// The learning rate at `step` from the base rate `base`, or from --lr.
+  /// The learning rate at `step` for the base rate `base`, or for --lr.
   float rateAt(int64_t step, double base) const;
   float rateAt(int64_t step) const;
   void setHyper();
@@ -99,7 +102,7 @@ public:
   AfterUpdate startAveraging();
   void drawSeed(int64_t number);
   void requireFiniteLoss() const;
-  /// Throws Error if no position of the batch or update has a weight.
+  /// Throws Error if all positions of the batch or update have weight zero.
   void requireCounted(const std::vector<double> &weights) const;
   bool isStopping() const { return ranks.isAlone() ? observer->isInterrupted() : isInterrupted; }
 

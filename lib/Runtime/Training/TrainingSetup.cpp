@@ -1,4 +1,4 @@
-//===- TrainingSetup.cpp - The settings of a training run -----------------------===//
+//===- TrainingSetup.cpp - Set up and check a training run ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -69,14 +69,14 @@ void TrainingRun::resume() {
   readCheckpoint(options.resume, session, settings, state);
   splitSamples();
   requireSense();
-  // A program with other variants, for another target say, chooses among its own.
+  // A program with other variants, for example for another target, selects one of its own.
   if (std::none_of(model.variants.begin(), model.variants.end(),
                    [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
     settings.variant.clear();
   requireSame();
 }
 
-/// Throws Error where the options or the data are not those of the run that goes on.
+/// Throws Error if options or data differ from those of the resumed run.
 void TrainingRun::requireSame() const {
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
@@ -107,7 +107,7 @@ void TrainingRun::requireSame() const {
          samples, "); resume with the same data, or train without --resume");
 }
 
-/// A checkpoint with the right checksums may still hold anything.
+/// Checks consistency, because a file with correct checksums may still be inconsistent.
 void TrainingRun::requireSense() const {
   try {
     Schedule(settings.schedule);
@@ -116,7 +116,7 @@ void TrainingRun::requireSense() const {
     int64_t perEpoch = settings.batch > 0 ? (count + updateSize() - 1) / updateSize() : 0;
     bool fits = perEpoch > 0 && state.batch <= perEpoch &&
                 state.step == (state.epoch * perEpoch + state.batch) * updatesPerBatch();
-    // How many batches a loader has may differ from epoch to epoch.
+    // The number of batches of a loader may vary between epochs.
     if ((data.set && !fits) || state.history.size() != static_cast<size_t>(state.epoch))
       fail("its contents contradict each other");
   } catch (const Error &error) {
@@ -132,7 +132,7 @@ void TrainingRun::cutBatches(int64_t parts) {
   settings.accumulate = parts;
 }
 
-/// The settings that a checkpoint fixes.
+/// Sets the settings that a checkpoint fixes.
 void TrainingRun::takeStartSettings() {
   settings.batch = options.batch.value_or(settings.batch);
   settings.seed = options.seed ? static_cast<uint64_t>(*options.seed) : settings.seed;
@@ -222,7 +222,7 @@ void TrainingRun::splitSamples() {
          " to validate; accepted are shares that leave at least one for each");
   validated.assign(trained.end() - count, trained.end());
   trained.resize(samples - count);
-  // The order of the file, as far as it goes.
+  // Sorted, to read the file as sequentially as possible.
   std::sort(trained.begin(), trained.end());
   std::sort(validated.begin(), validated.end());
 }
@@ -231,7 +231,7 @@ void TrainingRun::splitSamples() {
 // Streams and ranks
 //===----------------------------------------------------------------------===//
 
-/// Refuses settings that need a set.
+/// Rejects settings that require a data set.
 void TrainingRun::requireStreamable() const {
   auto refuse = [](bool isGiven, const char *flag, const char *remedy) {
     if (isGiven)

@@ -12,33 +12,32 @@
 
 namespace bppsa::runtime {
 
-/// The compiled steps for full batches and for the rest at the end of an epoch, and the variant
-/// that they are.
+/// The compiled steps of the selected variant, for full batches and for the remainder of an epoch.
 class TrainingSteps {
 public:
-  /// `batch` is filled by others, with samples of `data`; it has memory for full batches. `kind` is
-  /// that of the compiled functions: `step`, or `shard` on a share of the steps.
+  /// `batch` is filled by the caller with samples of `data` and must have memory for full batches.
+  /// `kind` selects the compiled functions: `step`, or `shard` for time shards.
   TrainingSteps(Session &session, const Dataset &data, Batch &batch, std::string kind)
       : session(session), data(data), batch(batch), kind(std::move(kind)) {}
 
-  /// Chooses a variant for a run of `count` steps on batches of `sizes`: a full one, and the rest.
-  /// Where it `checks`, the choice is checked while the run goes on, in programs for CPUs.
+  /// Chooses a variant for a run of `count` steps on batches of `sizes`: full batches and the
+  /// remainder. With `checks`, keeps comparing it with other variants during the run (CPU programs
+  /// only).
   void choose(const VariantRequest &request, const std::vector<int64_t> &sizes, int64_t count,
               bool checks);
   /// Uses the variant of that name. Sizes of 0 have no step.
   void use(const std::string &name, const std::vector<int64_t> &sizes);
   const std::string &variant() const { return used; }
 
-  /// Starts the step on the `size` samples in `batch`. Where the choice is checked, the others
-  /// compute it too, before the variant in use, whose results count. Gives a line that tells of it
-  /// when a check ends with another variant, which computes the steps from the next one on; else
-  /// empty.
+  /// Starts the step on the `size` samples in `batch`. When a check is due, first runs the
+  /// competing variants, whose results are overwritten. Returns a message if the check selects
+  /// another variant for the following steps; otherwise an empty string.
   std::string start(int64_t size);
-  /// Whether start() checks the choice on `size` samples.
+  /// Whether start() on `size` samples would run a check.
   bool isCheckDue(int64_t size) const {
     return size == sizes.front() && checking.isDue(seconds, count);
   }
-  /// Counts a step of the variant in use that something else has computed.
+  /// Counts a step of the current variant that was run elsewhere.
   void addStep(double taken) {
     seconds += taken;
     ++count;
@@ -53,13 +52,13 @@ private:
   Batch &batch;
   std::string kind, used;
   std::vector<int64_t> sizes;
-  /// By the size of the batch.
+  /// Keyed by batch size.
   std::map<int64_t, Call> steps;
 
   VariantCheck checking;
   std::vector<const VariantInfo *> others;
   std::vector<Call> otherSteps;
-  /// Of steps without a check.
+  /// Time and number of steps without a check.
   double seconds = 0;
   int64_t count = 0;
 };

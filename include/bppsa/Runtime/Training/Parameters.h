@@ -16,80 +16,79 @@
 
 namespace bppsa::runtime {
 
-/// An array of floats that both the host and kernels of a device read and write.
+/// An array of floats accessed by both the host and device kernels.
 class SharedFloats {
 public:
   explicit SharedFloats(int64_t count = 0);
 
-  /// What the last of both has written.
+  /// Returns the current values for reading.
   const float *read() const;
-  /// The same, to be changed before the next call of a compiled function.
+  /// Returns the current values for writing, before the next call of a compiled function.
   float *write();
-  /// A part of it, as an argument of compiled functions.
+  /// A part of the array as an argument of compiled functions.
   View view(int64_t start, std::vector<int64_t> shape, Access access);
   int64_t size() const { return static_cast<int64_t>(memory.size() / sizeof(float)); }
 
 private:
   Buffer memory;
-  /// Reading may bring the host's copy up to date.
+  /// Mutable, because reading may update the host copy.
   mutable DeviceMirror mirror;
 };
 
-/// Trained parameters, their gradients and optimizer states live in flat arrays with the same
-/// layout: parameter after parameter in file order, each padded with zeros to a multiple of
-/// 16 floats. Running statistics, which steps compute anew, have arrays of their own, and so have
-/// parameters that never change.
+/// Trained parameters, their gradients and their optimizer states are stored in flat arrays with
+/// the same layout: the parameters in file order, each zero-padded to a multiple of 16 floats.
+/// Running statistics, which steps recompute, and frozen parameters have separate arrays.
 class Parameters {
 public:
-  /// Takes the initial values from the ONNX file. Only `train` needs optimizer states.
+  /// Reads the initial values from the ONNX file. Only `train` needs optimizer states.
   Parameters(const Model &model, const unsigned char *onnx, bool withStates);
 
-  /// "param:", "grad:" or "updated:" for every parameter, and "flat_*".
+  /// Adds "param:", "grad:" and "updated:" views of every parameter, and "flat_*".
   void addTo(ViewTable &views);
 
-  /// The arguments of an update of `size` elements of the flat arrays, from `start` on.
+  /// Adds the arguments of an update of `size` elements of the flat arrays, starting at `start`.
   void addRange(ViewTable &views, int64_t start, int64_t size);
 
-  /// Where parameter `index` starts in its flat array.
+  /// The offset of parameter `index` in its flat array.
   int64_t start(size_t index) const { return starts[index]; }
   const float *values(size_t index) const;
   const float *gradient(size_t index) const { return gradients.read() + starts[index]; }
   const float *state(size_t which, size_t index) const {
     return states[which].read() + starts[index];
   }
-  /// All gradients in their flat array, to be read and changed before the next call.
+  /// The flat gradient array, for reading and writing before the next call.
   float *changeGradients() { return gradients.write(); }
   int64_t gradientCount() const { return gradients.size(); }
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
-  /// Sets the gradients of rows that are not trained to zero: those of all parameters, or of one.
+  /// Zeroes the gradients of frozen rows, of all parameters or of one.
   void maskGradients(std::optional<size_t> index = std::nullopt);
-  /// Sets the gradients of pruned elements of parameter `index` to zero.
+  /// Zeroes the gradients of pruned elements of parameter `index`.
   void maskPrunedGradients(size_t index);
-  /// The values of rows that are not trained, and the way back to them.
+  /// Save and restore the values of frozen rows.
   std::vector<float> frozenRows(std::optional<size_t> index = std::nullopt) const;
   void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
-  /// Makes the running statistics that the last step has computed those of the model.
+  /// Replaces the running statistics by those computed in the last step.
   void acceptStatistics();
-  /// Only that one.
+  /// The same for one parameter.
   void acceptStatistic(size_t index);
   size_t stateCount() const { return states.size(); }
 
-  /// Keeps an average of the trained values.
+  /// Keeps an exponential moving average of the trained values.
   void keepAverage() { averages = SharedFloats(trained.size()); }
   void dropAverage() { averages = SharedFloats(); }
   bool hasAverage() const { return averages.size() > 0; }
-  /// Moves the average of `size` values from `start` on to them by the share `1 - decay` of what is
-  /// between them, or takes them as the average.
+  /// addToAverage() updates the average of `size` values starting at `start`: average += (1 -
+  /// decay) * (value - average). restartAverage() sets it to the current values.
   void addToAverage(double decay, int64_t start, int64_t size);
   void restartAverage(int64_t start, int64_t size);
-  /// Exchanges all values and their average.
+  /// Swaps the values and their average.
   void exchangeAverage();
   const float *average(size_t index) const { return averages.read() + starts[index]; }
   float *changeAverage(size_t index) { return averages.write() + starts[index]; }
 
 private:
-  /// Where the values of a parameter are.
+  /// The flat array that contains the parameter.
   SharedFloats &arrayOf(const ParameterInfo &info);
   const SharedFloats &arrayOf(const ParameterInfo &info) const;
   void findLiveBlocks();
@@ -98,21 +97,22 @@ private:
   const Model &model;
   const unsigned char *onnx;
   std::vector<int64_t> starts;
-  /// Of a pruned model, the blocks of 16 trained floats, by number, of which not all are pruned:
-  /// updates touch no others.
+  /// For pruned models: the indices of the blocks of 16 trained floats that are not entirely
+  /// pruned. Updates only touch these.
   std::vector<int32_t> liveBlocks;
-  /// The same of ranges that begin further on, by start and size, for calls that were prepared.
+  /// Block indices relative to a range, keyed by its start and size, for ranges that do not start
+  /// at 0. Prepared calls refer to them.
   std::map<std::pair<int64_t, int64_t>, std::vector<int32_t>> blocksOfRanges;
   SharedFloats trained, statistics, frozen, gradients, averages;
-  /// The statistics after the last step.
+  /// The statistics computed in the last step.
   SharedFloats updated;
   std::vector<SharedFloats> states;
 };
 
-/// The average of the weights stands in the place of the values while this lives.
+/// Replaces the values by their average during its lifetime.
 class AveragedValues {
 public:
-  /// Does nothing where no average is kept.
+  /// Has no effect if no average is kept.
   explicit AveragedValues(Parameters &parameters) : parameters(parameters) { exchange(); }
   ~AveragedValues() { exchange(); }
   AveragedValues(const AveragedValues &) = delete;

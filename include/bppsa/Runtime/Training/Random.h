@@ -18,7 +18,7 @@ class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
   uint64_t next();
-  /// Uniform in [0, bound), without bias: values that would favour small results are drawn again.
+  /// Uniform in [0, bound). Biased values are rejected and drawn again.
   uint64_t below(uint64_t bound);
   /// Uniform in [-1, 1).
   float symmetric();
@@ -27,19 +27,19 @@ private:
   uint64_t state;
 };
 
-/// The order of `count` samples in epoch `epoch` (from 0): a Fisher-Yates shuffle by a Random whose
-/// seed is the first number of Random(seed) plus `epoch`, mixed again. It depends on nothing else,
-/// so that training can be resumed at any batch.
+/// Returns the order of `count` samples in epoch `epoch` (from 0): a Fisher-Yates shuffle by a
+/// Random seeded with the first number of Random(seed) plus `epoch`, mixed again. Depends on
+/// nothing else, so that training can be resumed at any batch.
 std::vector<int64_t> shuffledOrder(uint64_t seed, int64_t epoch, int64_t count);
 
-/// The order of `samples`, which are sorted, in epoch `epoch`, where those are numbered in blocks
-/// of `block`: the blocks in a shuffled order, and the samples of each `together` blocks among each
-/// other. Like shuffledOrder() it depends on nothing else, and is that where one block holds all.
+/// Returns the order of the sorted `samples` in epoch `epoch`, shuffled by blocks of `block`
+/// consecutive sample indices: first the blocks, then the samples within each group of `together`
+/// blocks. Depends only on its arguments. Equals shuffledOrder() if one block holds all samples.
 std::vector<int64_t> blockwiseOrder(uint64_t seed, int64_t epoch,
                                     const std::vector<int64_t> &samples, int64_t block,
                                     int64_t together);
 
-/// The seed of whatever is random within step `step` (from 0); independent of the shuffling.
+/// Returns the seed for randomness within step `step` (from 0), independent of the shuffling.
 uint64_t stepSeed(uint64_t seed, int64_t step);
 
 } // namespace bppsa::runtime

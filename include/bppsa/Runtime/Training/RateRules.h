@@ -1,4 +1,4 @@
-//===- RateRules.h - Learning rates of single parameters -------------------------===//
+//===- RateRules.h - Learning rates of individual parameters --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,17 +11,18 @@
 
 namespace bppsa::runtime {
 
-/// REGEX=X of --lr-for: trained parameters with a match in their name have the base rate X.
+/// REGEX=X of --lr-for: trained parameters whose names match use the base rate X.
 struct RateRule {
   std::string pattern;
   double rate = 0;
 
-  /// Throws UsageError where `text` is no such word, and Error where the rate is out of range.
+  /// Throws UsageError if `text` is malformed, and Error if the rate is out of range.
   static RateRule parse(const std::string &text);
 };
 
-/// For each parameter 0, or 1 more than the number of the last rule that matches its name. Throws
-/// Error where a pattern is no POSIX extended regular expression or matches no trained parameter.
+/// Returns the learning-rate group of each parameter: 0, or 1 plus the index of the last rule that
+/// matches its name. Throws Error if a pattern is not a POSIX extended regular expression or
+/// matches no trained parameter.
 std::vector<size_t> groupsOf(const Model &model, const std::vector<RateRule> &rules);
 
 } // namespace bppsa::runtime

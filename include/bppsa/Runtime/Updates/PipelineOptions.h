@@ -1,4 +1,4 @@
-//===- PipelineOptions.h - How microbatches go through a pipeline ---------------===//
+//===- PipelineOptions.h - Options for scheduling a pipeline --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,13 +12,16 @@
 
 namespace bppsa::runtime {
 
-/// How microbatches go through the stages of a pipeline. The results are the same, bit by bit.
+/// How microbatches are scheduled over pipeline stages. The results are bit-identical for all
+/// settings.
 struct PipelineOptions {
-  /// A word of schedule::parseScheduleKind(), or `auto`; empty for what goes with the program.
+  /// A name accepted by schedule::parseScheduleKind(), or `auto`. Empty selects the default of the
+  /// program.
   std::string schedule;
-  /// Whether times of operations are measured in the first updates, or follow from their counts.
+  /// Whether operation times are measured during the first updates, or derived from operation
+  /// counts.
   bool areTimesMeasured = true;
-  /// The most microbatches that a rank holds at a time, where each counts by the share of the
+  /// The maximum number of microbatches that a rank holds at once. Each counts by the share of the
   /// rank's stages that hold it.
   std::optional<double> memoryLimit;
 };
