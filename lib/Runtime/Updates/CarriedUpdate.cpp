@@ -66,7 +66,7 @@ void CarriedUpdate::collect(size_t number) {
   session.parameters.maskGradients(parameter.index);
 }
 
-/// The step whose gradients these are runs; signals of the paused one have other addresses.
+/// Called for the running step. Gradients of the paused step have other addresses.
 void CarriedUpdate::gradientReady(const void *gradient) noexcept {
   const float *first = steps[turn]->data.gradients.floats();
   for (Parameter &parameter : parameters)

@@ -15,24 +15,24 @@
 
 namespace bppsa::runtime {
 
-/// Updates of steps that leave gradients of some parameters to the next step
-/// (`--backward-order=defer:L:next`). A step pauses after its cotangents, and the other parameters
-/// are updated. The next step, which has its own memory, resumes it where it first needs a
-/// parameter whose update is missing.
+/// Updates of steps that defer some parameter gradients to the next step
+/// (`--backward-order=defer:L:next`). A step pauses after its cotangents, and the parameters whose
+/// gradients are final are updated. The next step, which has separate memory, resumes the paused
+/// step when it first needs a parameter that has not been updated.
 class CarriedUpdate final : public DeferredUpdate {
 public:
   CarriedUpdate(Session &session, Ranks &ranks, const std::string &function,
                 const std::vector<size_t> &groups, const std::function<Batch()> &makeBatch);
-  /// A paused step runs to its end, which completes no update.
+  /// A paused step runs to its end without completing its update.
   ~CarriedUpdate() override { waiting = nullptr; }
 
   /// The microbatch of the next step.
   Microbatch &next() { return steps[turn]->data; }
-  /// Runs the step on it until it pauses, and what the last step has left before that. Then the
-  /// losses are in the session.
+  /// Runs the step on the next microbatch until it pauses, and before that the deferred part of the
+  /// previous step. Stores the losses in the session.
   void run();
-  /// Updates the parameters whose gradients are there; the others wait. Uses the rates that the
-  /// session has at that time.
+  /// Updates the parameters whose gradients are final. The others are updated later, with the
+  /// session's learning rates at that time.
   void update(UpdateRule rule);
   void settle() override;
 
@@ -54,14 +54,14 @@ private:
   [[noreturn]] void refuse() override { refuseGradients(session, rule.where); }
 
   Trace &trace;
-  /// Without stages nothing is sent.
+  /// Required by StepRun; unused without stages.
   StageMail mail;
-  /// They take turns.
+  /// Used alternately.
   std::array<std::unique_ptr<Step>, 2> steps;
   size_t turn = 0;
   /// The number of the last step, from 1, for the trace.
   int64_t number = 0;
-  /// The step of the last update, and the one that is paused; null if there is none.
+  /// The step of the last update, and the paused step; null if there is none.
   Step *source = nullptr, *waiting = nullptr;
 };
 

@@ -1,4 +1,4 @@
-//===- DeferredUpdate.cpp - Updates that wait for their gradients ---------------===//
+//===- DeferredUpdate.cpp - Updates deferred until first use --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

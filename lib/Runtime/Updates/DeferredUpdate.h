@@ -1,4 +1,4 @@
-//===- DeferredUpdate.h - Updates that wait for their gradients -----------------===//
+//===- DeferredUpdate.h - Updates deferred until first use ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,21 +18,21 @@
 
 namespace bppsa::runtime {
 
-/// Called after the update of a range of the flat arrays.
+/// Called after updating a range of the flat arrays.
 using AfterUpdate = std::function<void(int64_t start, int64_t size)>;
 
 /// How gradients update parameters.
 struct UpdateRule {
-  /// The step, for errors.
+  /// The name of the step in errors.
   std::string where;
   AfterUpdate average;
-  /// The weight of the samples of all ranks: gradients are sums divided by it.
+  /// The weight of the samples of all ranks. Gradients are sums that are divided by it.
   double divisor = 1;
   std::optional<double> clipNorm = std::nullopt;
 };
 
-/// Updates parameter by parameter, at the latest when the next step first needs the parameter. So
-/// no step reads a stale value, and the gradient may still be under way when that step begins.
+/// Updates each parameter separately, at the latest when the next step first needs it. Therefore no
+/// step reads a stale value, although gradients may still be in flight when the step starts.
 class DeferredUpdate : public StepListener {
 public:
   /// Completes the last update. Throws DivergedError if a gradient is not finite.
@@ -41,27 +41,28 @@ public:
   void parameterNeeded(const void *values) noexcept override;
 
 protected:
-  /// `groups` holds the number of the learning rate of each parameter of the model.
+  /// `groups` holds the learning-rate group of each model parameter.
   DeferredUpdate(Session &session, const std::vector<size_t> &groups);
 
   struct Parameter {
-    /// In the model, and in the flat arrays.
+    /// The index in the model, and the range in the flat arrays.
     size_t index;
     FlatRange range;
-    /// Whether the gradient is final or handed over, and whether the update is missing.
+    /// Whether the gradient is final or has been contributed, and whether the update is pending.
     bool isReady = false, isPending = false;
   };
 
-  /// Completes the update of a pending parameter, and maybe of others.
+  /// Completes the update of a pending parameter and possibly of others.
   virtual void complete(size_t number) = 0;
-  /// Waits for the gradient, puts it into the session and clears the mark.
+  /// Waits for the gradient, stores it in the session and clears isPending.
   virtual void collect(size_t number) = 0;
-  /// Throws DivergedError that names a gradient.
+  /// Throws DivergedError naming a gradient.
   [[noreturn]] virtual void refuse() = 0;
-  /// Collects one gradient and updates its parameter.
+  /// Collects a gradient and updates its parameter.
   void apply(size_t number);
 
-  /// Calls `action` within a step, which cannot be unwound; rethrow() throws its error later.
+  /// Runs `action` within a compiled step, which cannot be unwound. rethrow() throws its error
+  /// later.
   template <typename Action> void guard(Action &&action) noexcept {
     if (error)
       return;
@@ -74,17 +75,17 @@ protected:
   void rethrow();
 
   Session &session;
-  /// The trained ones.
+  /// The trained parameters.
   std::vector<Parameter> parameters;
   UpdateRule rule;
 
 private:
-  /// Numbers of parameters by the addresses of their values.
+  /// Indices into `parameters`, by the address of the values.
   std::map<const void *, size_t> byValues;
   std::exception_ptr error;
 };
 
-/// Throws DivergedError: the step `where` has found `what`, or a gradient that is not finite.
+/// Throw DivergedError for step `where`, because of `what` or of the first non-finite gradient.
 [[noreturn]] void failDiverged(const std::string &where, const std::string &what);
 [[noreturn]] void refuseGradients(Session &session, const std::string &where);
 

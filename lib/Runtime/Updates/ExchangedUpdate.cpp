@@ -1,4 +1,4 @@
-//===- ExchangedUpdate.cpp - Updates by the gradients of all ranks --------------===//
+//===- ExchangedUpdate.cpp - Updates from the gradients of all ranks ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -74,7 +74,7 @@ void ExchangedUpdate::gradientReady(const void *gradient) noexcept {
 
 void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents) noexcept {
   guard([&] {
-    // Without a sample there is nothing to add, whatever the step was run on.
+    // A rank without samples contributes zeros, whatever its step was run on.
     std::vector<double> own(count);
     if (share.samples > 0)
       std::transform(means, means + count, own.begin(), [&](double value) {
@@ -95,7 +95,7 @@ void ExchangedUpdate::give(size_t number) {
 
 void ExchangedUpdate::giveRest(double weight) {
   settle();
-  // A device leaves its gradients in host memory.
+  // Copies the gradients of a device to host memory.
   session.parameters.changeGradients();
   scale = scaleOf(weight);
   for (size_t i = order.size(); i-- > 0;)
@@ -127,7 +127,7 @@ void ExchangedUpdate::settle() {
 }
 
 void ExchangedUpdate::complete(size_t number) {
-  // The norm is that of all gradients. Between steps one call is enough for all.
+  // The gradient norm needs all gradients. Between steps, a single update call is enough.
   if (rule.clipNorm || !isTold)
     completeAll();
   else
@@ -158,7 +158,8 @@ void ExchangedUpdate::collect(size_t number) {
   session.parameters.maskGradients(parameter.index);
 }
 
-/// Names the first gradient of the model that is not finite, whichever was needed first.
+/// Names the first non-finite gradient in the order of first use, regardless of which was collected
+/// first.
 void ExchangedUpdate::refuse() {
   for (size_t number : order)
     if (parameters[number].isPending)

@@ -1,4 +1,4 @@
-//===- ExchangedUpdate.h - Updates by the gradients of all ranks ----------------===//
+//===- ExchangedUpdate.h - Updates from the gradients of all ranks --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,30 +15,31 @@ namespace bppsa::runtime {
 struct StepShare {
   /// Their weight in the loss.
   double weight = 0;
-  /// How many there are, and how many on all ranks.
+  /// Their number, and the number on all ranks.
   int64_t samples = 0, allSamples = 0;
 };
 
-/// Updates of a run on several ranks. A step that announces final gradients and needed parameters
-/// (`bppsa-signal-gradients`) runs while gradients are exchanged. Other steps exchange them after
-/// they have run, with the same bits. All ranks make the same calls.
+/// Updates of a run on several ranks. If steps announce final gradients and needed parameters
+/// (`bppsa-signal-gradients`), gradients are exchanged while steps run. Otherwise they are
+/// exchanged after each step, with bit-identical results. All calls are collective.
 class ExchangedUpdate final : public DeferredUpdate {
 public:
-  /// `step` is the function that computes steps. Steps that `areWeighted` multiply gradients by the
-  /// weight of the samples themselves.
+  /// `step` is the name of the step function. If `areWeighted`, steps already multiply gradients by
+  /// the weight of the samples.
   ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                   const std::string &step, const std::vector<size_t> &groups, bool areWeighted);
 
-  /// Runs `step` on `share`. If it `gives` them, its gradients are handed over times the weight.
+  /// Runs `step` on `share`. If `gives`, contributes its gradients, multiplied by the weight, as
+  /// they become final.
   void run(const StepShare &share, bool gives, const std::function<void()> &step);
-  /// The factor of gradients of samples with `weight` before they are added up.
+  /// The factor for gradients of samples with `weight` in sums over ranks.
   double scaleOf(double weight) const { return areWeighted ? 1 : weight; }
-  /// Hands over the remaining gradients times `weight`. After this the gradients are not those of
-  /// this rank.
+  /// Contributes the remaining gradients, multiplied by `weight`. Afterwards, the session's
+  /// gradients are no longer those of this rank.
   void giveRest(double weight);
-  /// Makes an update of the sums.
+  /// Starts an update with the sums.
   void update(UpdateRule rule);
-  /// Drops the sums.
+  /// Discards the sums.
   void discard();
   void settle() override;
 
@@ -57,13 +58,13 @@ private:
 
   Ranks &ranks;
   const bool areWeighted;
-  /// Whether steps announce gradients, and the exchange uses that.
+  /// Whether steps announce gradients and the exchange uses that.
   const bool isTold;
-  /// Numbers of parameters in the order in which a step first needs them.
+  /// Parameter indices in the order in which a step first needs them.
   const std::vector<size_t> order;
   GradientExchange exchange;
   StepShare share;
-  /// The factor of gradients that are handed over; nothing while they are not.
+  /// The factor for contributed gradients; nothing while gradients are not contributed.
   std::optional<double> scale;
 };
 

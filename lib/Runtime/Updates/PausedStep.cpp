@@ -1,4 +1,4 @@
-//===- PausedStep.cpp - A compiled step that stops on its way -------------------===//
+//===- PausedStep.cpp - A compiled step that can pause --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ PausedStep::~PausedStep() {
   thread.join();
 }
 
-/// Gives the turn to the other side and waits until it comes back.
+/// Passes the turn to the other side and waits to get it back.
 void PausedStep::takeTurns(bool toStep) {
   injectChaos();
   std::unique_lock lock(mutex);

@@ -1,4 +1,4 @@
-//===- PausedStep.h - A compiled step that stops on its way ---------------------===//
+//===- PausedStep.h - A compiled step that can pause ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,20 +15,20 @@
 
 namespace bppsa::runtime {
 
-/// Runs a step on a thread of its own that takes turns with its caller: while one of both runs, the
-/// other one waits. So a step may stop on its way with all that it holds on its stack.
+/// A coroutine for a compiled step. The step runs on a separate thread that takes turns with its
+/// caller: at any time, exactly one of the two runs. Pausing thus keeps the stack of the step.
 class PausedStep {
 public:
   PausedStep();
-  /// Waits for the end of the step, which pauses no more.
+  /// Waits for the end of the step, which does not pause any more.
   ~PausedStep();
   PausedStep(const PausedStep &) = delete;
 
-  /// Runs `step` until it pauses or ends. Throws what the step has thrown.
+  /// Runs `step` until it pauses or ends. Rethrows the exceptions of the step.
   void start(std::function<void()> step);
-  /// Goes on until it pauses again or ends.
+  /// Continues the step until it pauses again or ends.
   void resume();
-  /// Lets the caller go on. For the step alone.
+  /// Returns to the caller. Must be called by the step.
   void pause();
   /// Whether the step has paused and not ended.
   bool isPaused() const { return running; }
@@ -41,7 +41,8 @@ private:
   std::condition_variable changed;
   std::function<void()> step;
   std::exception_ptr error;
-  /// Whose turn it is, whether the step has begun and not ended, and whether there will be none.
+  /// Whose turn it is, whether the step has started and not ended, and whether the object is being
+  /// destroyed.
   bool isTurnOfStep = false, running = false, stopping = false;
   std::thread thread;
 };

@@ -1,4 +1,4 @@
-//===- PipelineTimes.cpp - What stages of a pipeline take -----------------------===//
+//===- PipelineTimes.cpp - Measured times of pipeline stages --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,8 @@
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-/// The first update touches memory for the first time; the others give so many samples.
+/// The minimum number of updates and measured microbatches. The first update is not measured,
+/// because it touches memory for the first time.
 static constexpr int64_t kFewestUpdates = 2, kFewestMicrobatches = 12;
 
 static double medianOf(std::vector<double> values) {
@@ -33,8 +34,8 @@ bool PipelineTimes::endUpdate(int64_t count) {
   return ++updates >= kFewestUpdates && microbatches >= kFewestMicrobatches;
 }
 
-/// Seconds from `stage` to the next one and back, with messages of so many bytes; on the ranks of
-/// both. 0 on others.
+/// Exchanges messages of these sizes between `stage` and the next one. Returns the round-trip
+/// seconds on the rank of `stage`, 0 on others.
 double PipelineTimes::pingPong(int stage, uint64_t forward, uint64_t back) {
   int from = model.stages[stage].rank, to = model.stages[stage + 1].rank;
   constexpr const char *what = "measured";
@@ -52,7 +53,8 @@ double PipelineTimes::pingPong(int stage, uint64_t forward, uint64_t back) {
   return 0;
 }
 
-/// By stage, of those whose next one is on another rank; 0 for those of other ranks.
+/// Returns the one-way seconds of messages between each stage and the next one, if that is on
+/// another rank and `stage` is on this one; otherwise 0.
 std::vector<double> PipelineTimes::timeHops() {
   constexpr int repeats = 7;
   size_t hops = model.stages.size() - 1;

@@ -1,4 +1,4 @@
-//===- PipelineTimes.h - What stages of a pipeline take -------------------------===//
+//===- PipelineTimes.h - Measured times of pipeline stages ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,21 +15,21 @@
 
 namespace bppsa::runtime {
 
-/// Measures the operations of stages while they train: medians, so that a processor that was busy
-/// once does not count.
+/// Measures the operations of stages during training. Uses medians to ignore outliers.
 class PipelineTimes {
 public:
   PipelineTimes(Ranks &ranks, const Model &model) : ranks(ranks), model(model) {}
 
-  /// An operation on a whole microbatch took `seconds`, without waiting for others.
+  /// Records `seconds` of an operation on a full microbatch, excluding waiting.
   void add(schedule::PipelineOp op, double seconds);
-  /// A microbatch sent so many bytes from one stage to another one.
+  /// Records the bytes that a microbatch sends from one stage to another.
   void noteBytes(int from, int to, uint64_t bytes) { sent[{from, to}] = bytes; }
 
-  /// Ends an update of `count` microbatches. Returns whether enough was measured, on all ranks
-  /// alike.
+  /// Ends an update of `count` microbatches. Returns whether there are enough measurements; all
+  /// ranks get the same result.
   bool endUpdate(int64_t count);
-  /// The times of all stages in seconds, and from a stage to the next one. All ranks call it.
+  /// Returns the times of all stages, and of the transfer to the next stage, in seconds.
+  /// Collective.
   std::vector<schedule::StageCost> gather();
 
 private:
@@ -38,7 +38,7 @@ private:
 
   Ranks &ranks;
   const Model &model;
-  /// By stage and kind.
+  /// Keyed by stage and operation.
   std::map<std::pair<int, schedule::OpKind>, std::vector<double>> seconds;
   std::map<std::pair<int, int>, uint64_t> sent;
   int64_t updates = 0, microbatches = 0;

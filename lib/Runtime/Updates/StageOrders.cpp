@@ -1,4 +1,4 @@
-//===- StageOrders.cpp - Orders of the stages of a pipeline ---------------------===//
+//===- StageOrders.cpp - Schedules of pipeline stages ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,12 +27,13 @@ static std::vector<int32_t> placementOf(const Model &model) {
   return placement;
 }
 
-/// The stages of `model` with `costs`, or with those that its counts give.
+/// Describes the stages of `model` with `costs` for `count` microbatches.
 static schedule::Pipeline pipelineOf(const Model &model, std::vector<schedule::StageCost> costs,
                                      int64_t count) {
   schedule::Pipeline pipeline =
       schedule::makePipeline(costs, {}, placementOf(model), static_cast<int32_t>(count));
-  // Whether what W does not need is free once B has run, the compiled stage knows alone.
+  // Only the compiled stage knows whether memory that W does not need is freed after B. Assume that
+  // none is.
   pipeline.deferredMemory = 1;
   return pipeline;
 }
@@ -44,12 +45,12 @@ static std::vector<schedule::StageCost> countsOf(const Model &model) {
   return costs;
 }
 
-/// Whether gradients of parameters wait, apart from cotangents.
+/// Whether the schedule separates parameter gradients (W) from cotangents (B).
 static bool isSplit(schedule::ScheduleKind kind) {
   return kind.name != Name::GPipe && kind.name != Name::OneForwardOneBackward;
 }
 
-/// The schedule that goes with the stages of a program.
+/// Returns the default schedule for the placement of the program's stages.
 static schedule::ScheduleKind usualKind(const Model &model) {
   schedule::Pipeline pipeline = pipelineOf(model, countsOf(model), 1);
   for (Name name : {Name::OneForwardOneBackward, Name::V, Name::OutOfOrder})
@@ -61,7 +62,7 @@ static schedule::ScheduleKind usualKind(const Model &model) {
   return modulo;
 }
 
-/// The options of the compiler that `kind` needs.
+/// Returns the compiler options that `kind` requires.
 static std::string remedyFor(schedule::ScheduleKind kind, const Model &model) {
   std::string placement, ranks = text("--pipeline=", model.pipelineRanks);
   if (kind.name == Name::V || kind.name == Name::VHalf || kind.name == Name::VMin)
@@ -119,7 +120,7 @@ schedule::ScheduledPipeline StageOrders::choose(const schedule::Pipeline &pipeli
          getText(*kind), " keeps to; raise it, or use another --pipeline-schedule");
   }
   std::vector<schedule::ScheduledPipeline> ranking = rankStages(pipeline, limits);
-  // B and W are measured apart.
+  // Measuring requires schedules that run B and W separately.
   if (wantsTimes())
     ranking.erase(std::remove_if(ranking.begin(), ranking.end(),
                                  [](const auto &scheduled) { return !isSplit(scheduled.kind); }),
@@ -130,7 +131,7 @@ schedule::ScheduledPipeline StageOrders::choose(const schedule::Pipeline &pipeli
   return std::move(ranking.front());
 }
 
-/// As numbers, device by device.
+/// Serializes the orders, device by device.
 static std::string pack(const schedule::DeviceOrders &orders) {
   std::string bytes;
   auto add = [&](int32_t number) {

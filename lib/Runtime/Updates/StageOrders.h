@@ -1,4 +1,4 @@
-//===- StageOrders.h - Orders of the stages of a pipeline -----------------------===//
+//===- StageOrders.h - Schedules of pipeline stages -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,28 +16,28 @@
 
 namespace bppsa::runtime {
 
-/// Throws UsageError where `options` ask for a schedule that the stages of `model` cannot run.
+/// Throws UsageError if `options` request a schedule that the stages of `model` cannot run.
 void requirePlacement(const Model &model, const PipelineOptions &options);
 
-/// The orders in which ranks run the operations of their stages. The first rank makes them, by what
-/// operations take, and tells the others. Ranks make the same calls.
+/// The orders in which ranks run the operations of their stages. Rank 0 computes them from
+/// operation times and broadcasts them, so all calls are collective.
 class StageOrders {
 public:
   StageOrders(Ranks &ranks, const Model &model, const PipelineOptions &options);
 
-  /// The operations of this rank in an update of `count` microbatches. Throws Error where no order
-  /// keeps to the memory limit.
+  /// Returns this rank's operations for an update of `count` microbatches. Throws Error if no order
+  /// satisfies the memory limit.
   const std::vector<schedule::PipelineOp> &of(int64_t count);
-  /// How many operations at their beginning may run before the last update is validated, as
-  /// schedule::countLeadingForward() says.
+  /// The number of leading operations that may run before the last update is validated, see
+  /// schedule::countLeadingForward().
   size_t ahead(int64_t count) { return find(count).ahead; }
 
-  /// Whether orders follow from what operations take, and are to be made again when that is known.
+  /// Whether orders depend on operation times that have not been measured yet.
   bool wantsTimes() const;
-  /// Makes new orders by the times of the stages, in seconds, from here on.
+  /// Recomputes orders from measured stage times in seconds.
   void setTimes(const std::vector<schedule::StageCost> &times);
 
-  /// What the schedule of `count` microbatches is, and what it is predicted to take; one line.
+  /// Describes the schedule for `count` microbatches and its predicted time in one line.
   std::string describe(int64_t count);
 
 private:
@@ -53,7 +53,7 @@ private:
   Ranks &ranks;
   const Model &model;
   const PipelineOptions options;
-  /// Nothing for the one with the shortest span.
+  /// Nothing to select the schedule with the shortest span.
   std::optional<schedule::ScheduleKind> kind;
   std::vector<schedule::StageCost> costs;
   bool areMeasured = false;

@@ -1,4 +1,4 @@
-//===- StageParameters.cpp - The parameters of pipeline stages ------------------===//
+//===- StageParameters.cpp - Parameters of pipeline stages ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,7 +24,7 @@ StageParameters::StageParameters(Session &session, Ranks &ranks, const std::stri
   session.splitUpdates(groups);
 }
 
-/// A stage has the parameters whose gradients its function computes.
+/// A stage owns the parameters whose gradients its function computes.
 void StageParameters::findOwners(const std::string &variant) {
   owned.resize(model.stages.size());
   statistics.resize(model.stages.size());
@@ -104,8 +104,8 @@ void StageParameters::shareValues() {
   }
 }
 
-/// Calls `visit` with the bytes of values, optimizer states, averages and running statistics of the
-/// parameters of `rank`.
+/// Calls `visit` with the bytes of the values, optimizer states, averages and running statistics of
+/// the parameters of `rank`.
 template <typename Visit> void StageParameters::forEachArray(int rank, Visit visit) {
   Parameters &parameters = session.parameters;
   auto visitFloats = [&](size_t index, float *array) {
@@ -125,7 +125,7 @@ template <typename Visit> void StageParameters::forEachArray(int rank, Visit vis
 }
 
 void StageParameters::pack(std::string &bytes) {
-  // Keeps the memory of the last time.
+  // Keeps the string's capacity.
   bytes.clear();
   forEachArray(ranks.rank(), [&](const char *array, size_t size) { bytes.append(array, size); });
 }

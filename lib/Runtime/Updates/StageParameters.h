@@ -1,4 +1,4 @@
-//===- StageParameters.h - The parameters of pipeline stages --------------------===//
+//===- StageParameters.h - Parameters of pipeline stages ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,39 +13,39 @@
 
 namespace bppsa::runtime {
 
-/// The function of `stage`.
+/// The name of the function of `stage`.
 std::string stageFunction(const std::string &variant, size_t stage);
 
-/// The parameters that the stages of this rank update. All ranks make the same calls.
+/// The parameters that the stages of this rank update. All ranks must make the same calls.
 class StageParameters {
 public:
   StageParameters(Session &session, Ranks &ranks, const std::string &variant,
                   const std::vector<size_t> &groups);
 
   bool isOwn(size_t stage) const { return model.stages[stage].rank == ranks.rank(); }
-  /// The ranges of the gradients of `stage` in the flat array.
+  /// The ranges of the stage's gradients in the flat array.
   std::vector<FlatRange> rangesOf(size_t stage) const;
-  /// Calls `visit` with the number in the model of each parameter of this rank.
+  /// Calls `visit` with the model index of each parameter of this rank.
   void forEach(const std::function<void(size_t index)> &visit) const;
-  /// Takes over the running statistics that `stage` has computed.
+  /// Accepts the running statistics computed by `stage`.
   void acceptStatistics(size_t stage);
 
-  /// The sum of the squares of the gradients of this rank.
+  /// The sum of squared gradients of this rank.
   double sumSquares();
-  /// Updates the parameters of this rank and sends tied ones to other ranks that read them.
+  /// Updates the parameters of this rank and sends tied parameters to the ranks that read them.
   void update(const AfterUpdate &average);
-  /// Copies what update() is going to change, and writes the copy back.
+  /// keep() saves everything that update() changes; takeBack() restores it.
   void keep();
   void takeBack() { unpack(ranks.rank(), kept); }
-  /// Gives parameters, optimizer states and averages to all ranks.
+  /// Distributes parameters, optimizer states and averages to all ranks.
   void settle();
 
 private:
   struct Owned {
-    /// Among trained parameters, and in the model.
+    /// The index among trained parameters, and the index in the model.
     size_t number, index;
   };
-  /// A parameter that a stage of `from` updates and one of `to` reads too.
+  /// A parameter updated by a stage on rank `from` and also read by a stage on rank `to`.
   struct Shared {
     int from, to;
     size_t index;
@@ -64,13 +64,13 @@ private:
   Session &session;
   const Model &model;
   Ranks &ranks;
-  /// By stage: the parameters whose gradients it computes, and its running statistics, by their
-  /// numbers in the model.
+  /// For each stage, the parameters whose gradients it computes, and the model indices of its
+  /// running statistics.
   std::vector<std::vector<Owned>> owned;
   std::vector<std::vector<size_t>> statistics;
   std::set<Shared> shared;
   std::string kept;
-  /// Whether this rank has the last values of other ranks.
+  /// Whether this rank has the current values of other ranks.
   bool isSettled = true;
 };
 

@@ -1,4 +1,4 @@
-//===- StageUpdate.cpp - Updates of the stages of a pipeline --------------------===//
+//===- StageUpdate.cpp - Updates of pipeline stages -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -53,7 +53,7 @@ void StageUpdate::takeOutcome() {
 void StageUpdate::update() {
   bool isFirst = run.state.losses.weights.empty();
   average = run.startAveraging();
-  // Gradients that were too large are likely to be so again.
+  // Clipping tends to recur, so wait for the norm instead of updating provisionally.
   bool waits = run.searchedRate || isFirst || (run.settings.clipNorm && wasClipped);
   if (waits)
     takeOutcome();
@@ -72,7 +72,7 @@ void StageUpdate::clip() {
   wasClipped = run.session.hyper[program::kScaleSlot] != 1;
 }
 
-/// Whether the outcome is there, or likely to be there before parameters are copied.
+/// Whether the outcome has arrived, or is likely to arrive sooner than parameters can be copied.
 bool StageUpdate::isOutcomeNear() const {
   return run.ranks.secondsOf(*told) || outcomeSeconds < keepSeconds;
 }
@@ -83,7 +83,8 @@ void StageUpdate::updateAhead() {
     clip();
     if (!wasClipped)
       return parameters.update(average);
-    // The others take their update back, and this rank with them.
+    // Other ranks may have updated provisionally and will roll back, which is collective. Therefore
+    // also update without clipping first.
     run.session.hyper[program::kScaleSlot] = 1;
   }
   double begin = now();
@@ -106,7 +107,8 @@ bool StageUpdate::validate() {
   return false;
 }
 
-/// Ends the run for gradients of this rank; the others go on, and end with it.
+/// Ends the run because of non-finite gradients of this rank. The other ranks continue until they
+/// are ended with it.
 void StageUpdate::refuseOwn() {
   double loss = receive().losses.mean(0).value_or(0);
   if (!std::isfinite(loss))
@@ -114,7 +116,7 @@ void StageUpdate::refuseOwn() {
   refuseGradients(run.session, toldStep);
 }
 
-/// Ends the run on all ranks, with the first gradient that is not finite.
+/// Ends the run on all ranks, naming the first non-finite gradient.
 void StageUpdate::refuse() {
   std::string found;
   try {

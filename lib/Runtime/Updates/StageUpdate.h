@@ -1,4 +1,4 @@
-//===- StageUpdate.h - Updates of the stages of a pipeline ----------------------===//
+//===- StageUpdate.h - Updates of pipeline stages -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,21 +12,23 @@
 
 namespace bppsa::runtime {
 
-/// Updates the parameters of a pipeline stage without waiting for the loss and the norm of the
-/// other ranks. These follow before the next update. If --clip-norm then shows that the gradients
-/// were too large, the update is taken back and repeated, as Zero Bubble validates after the update
-/// (Qi et al., ICLR 2024).
+/// Updates the parameters of this rank's pipeline stages without waiting for the loss and the
+/// gradient norm of other ranks, which arrive before the next update. If --clip-norm then requires
+/// clipping, the update is rolled back and repeated, as in the post-validation of Zero Bubble (Qi
+/// et al., ICLR 2024).
 class StageUpdate {
 public:
   StageUpdate(TrainingRun &run, StageParameters &parameters) : run(run), parameters(parameters) {}
 
-  /// Takes the outcome of the last update, and tells other ranks the sum of the losses of this
-  /// rank; samples of all have the weight `weight`. The gradients are in the session.
+  /// Takes the outcome of the last update, then sends the loss sum and gradient norm of this rank
+  /// to all ranks. The samples of all ranks have total weight `weight`. The gradients must be in
+  /// the session.
   void tell(double loss, double weight);
   void update();
-  /// Waits for the outcome of the last update. Returns false if that was taken back and repeated.
+  /// Waits for the outcome of the last update. Returns false if the update was rolled back and
+  /// repeated.
   bool validate();
-  /// Whether the last update may still be taken back.
+  /// Whether the last update may still be rolled back.
   bool isProvisional() const { return isKept; }
 
 private:
@@ -35,7 +37,7 @@ private:
     double squares = 0;
   };
   Outcome receive();
-  /// Takes over the losses and the norm of the last update, if they have not been.
+  /// Accepts the losses and the norm of the last update, if that has not happened yet.
   void takeOutcome();
   void updateAhead();
   bool isOutcomeNear() const;
@@ -45,18 +47,18 @@ private:
 
   TrainingRun &run;
   StageParameters &parameters;
-  /// What this rank has told of the last update, which step that was, and the weight of its
-  /// samples; null once the outcome is taken.
+  /// The gathering started by tell(), its step, and the weight of its samples. Null once the
+  /// outcome has been taken.
   std::shared_ptr<Ranks::Gathering> told;
   std::string toldStep;
   double toldWeight = 0;
-  /// The squares of the gradients of this rank and of all ranks.
+  /// The sum of squared gradients of this rank, and of all ranks.
   double ownSquares = 0, squares = 0;
   /// Whether the last gradients were clipped.
   bool wasClipped = false;
   AfterUpdate average;
   bool isKept = false;
-  /// The time to copy parameters, and from tell() to the last outcome.
+  /// The time to copy parameters, and the time from tell() to the last outcome.
   double keepSeconds = 0, outcomeSeconds = 0;
 };
 

@@ -30,7 +30,8 @@ StepRun::~StepRun() {
   orExit([this] { drop(); });
 }
 
-/// The call for the size of the batch, with its results in the microbatch if that has memory.
+/// Returns the call for the current batch size. Its results are bound to the microbatch if that has
+/// gradient memory.
 Call &StepRun::find() {
   auto found = calls.find(microbatch.batch.samples);
   if (found != calls.end())

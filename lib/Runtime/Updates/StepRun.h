@@ -19,7 +19,8 @@ namespace bppsa::runtime {
 
 /// A batch, or a part of one, and the results of a step on it.
 struct Microbatch {
-  /// The results are in the session, or in `gradients`, a flat array, and the losses here.
+  /// Results are stored in the session by default; with `gradients`, a flat array, they are stored
+  /// in the microbatch.
   Microbatch() = default;
   Microbatch(const Model &model, Batch batch, Buffer gradients);
 
@@ -27,40 +28,40 @@ struct Microbatch {
   float lossOf(size_t number) const { return losses.empty() ? loss : losses[number]; }
 
   Batch batch;
-  /// The weight of its samples in each loss. If the first one is 0, there is no loss, and no step
-  /// runs.
+  /// The weight of its samples in each loss. If the first weight is 0, there is no loss and the
+  /// step is skipped.
   std::vector<double> weights = {};
   int64_t seed = 0;
-  /// The sum of the losses and, if there are several, each.
+  /// The sum of the losses and, if there are several, each loss.
   float loss = 0;
   std::vector<float> losses = {};
   /// In the layout of all gradients.
   Buffer gradients;
 };
 
-/// A compiled step on a microbatch, or a stage of one, from its forward part to its end.
+/// Runs a compiled step or pipeline stage on a microbatch.
 class StepRun final : public StagePort {
 public:
   enum class Parts {
-    /// Runs on a thread of its own and pauses before each later part.
+    /// Runs on a separate thread and pauses before each later part.
     Pausing,
-    /// Runs to its end on the thread of the caller. The trace shows the parts.
+    /// Runs to its end on the caller's thread. Only the trace shows the parts.
     Joined
   };
   StepRun(Session &session, Ranks &ranks, StageMail &mail, std::string function,
           Microbatch &microbatch, StepPorts ports = {}, Parts parts = Parts::Pausing);
-  /// An error may end the run while the step is paused.
+  /// Completes a paused step, as an error may end the run in the meantime.
   ~StepRun() override;
 
   /// Runs the first part.
   void start();
-  /// Runs the next part, or all remaining ones; then the results are there.
+  /// Runs the next part, or all remaining parts, after which the results are available.
   void resume(bool toEnd);
   bool isPaused() const { return thread && thread->isPaused(); }
-  /// Runs the remaining parts on zeros, without messages; the results are meaningless.
+  /// Runs the remaining parts without messages, receiving zeros. The results are meaningless.
   void drop();
 
-  /// Seconds spent waiting for other stages.
+  /// Total seconds spent waiting for other stages.
   double waited() const { return secondsWaited; }
   /// The bytes sent to each stage for the last microbatch.
   const std::map<int, uint64_t> &sentBytes() const { return sent; }
@@ -78,12 +79,12 @@ private:
   const std::string function;
   Microbatch &microbatch;
   StepPorts ports;
-  /// By the size of the batch.
+  /// Keyed by batch size.
   std::map<int64_t, Call> calls;
   double secondsWaited = 0;
   bool isDropped = false;
   std::map<int, uint64_t> sent;
-  /// Of a joined step: its number, and the part that runs, for the trace.
+  /// For joined steps: the number of the step and the running part, for the trace.
   int64_t number = 0;
   std::optional<TraceScope> part;
   std::optional<PausedStep> thread;

@@ -1,4 +1,4 @@
-//===- TimeShard.cpp - A rank's share of the steps of sequences -------------------===//
+//===- TimeShard.cpp - Time shards of ranks -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -50,7 +50,8 @@ std::vector<double> TimeShard::runForward(const Batch &batch) {
   return weights;
 }
 
-/// The share's call of `function`, and its arrays: zeros are what nothing depends on.
+/// Returns the shard's call of `function` and its arrays. Cotangents that nothing depends on stay
+/// zero.
 TimeShard::Backward &TimeShard::prepare(const std::string &function) {
   Backward &backward = backwards[share];
   if (backward.function == function)
@@ -86,10 +87,10 @@ void TimeShard::sendCotangents() {
 }
 
 //===----------------------------------------------------------------------===//
-// States inside of steps
+// States inside steps
 //===----------------------------------------------------------------------===//
 
-/// The rank `distance` shares on, where that has steps.
+/// Returns the rank at `distance`, if it has time steps.
 std::optional<int> ShardMessages::neighbor(int distance) const {
   int other = ranks.rank() + distance;
   return other >= 0 && other < shares ? std::optional<int>(other) : std::nullopt;
@@ -139,6 +140,6 @@ void ShardMessages::scan(const ShardMap &map) noexcept {
     whole.insert(whole.end(), matrix, matrix + map.size * map.size);
     whole.insert(whole.end(), own, own + map.size);
   }
-  // Cotangents go against the direction of the loop.
+  // Cotangents flow against the direction of the loop.
   orExit([&] { ranks.scan(map.isReverse, whole, map.into, map.samples, map.size, "maps"); });
 }

@@ -1,4 +1,4 @@
-//===- TimeShard.h - A rank's share of the steps of sequences --------------------===//
+//===- TimeShard.h - Time shards of ranks ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,29 +13,29 @@
 
 namespace bppsa::runtime {
 
-/// What a rank computes of streams, whose states are arguments and results of steps: the steps of
-/// its share of every sequence, which are those of the data set. States come from the rank before
-/// it and go on to the one behind it; how the losses depend on them comes the other way.
+/// This rank's time shard of streams, whose carried states are arguments and results of steps.
+/// States are received from the previous rank and sent to the next; their cotangents flow in the
+/// opposite direction.
 class TimeShard {
 public:
-  /// The first `shares` ranks have steps.
+  /// The first `shares` ranks have time steps.
   TimeShard(Session &session, Segments &segments, Ranks &ranks, int64_t shares)
       : session(session), segments(segments), ranks(ranks), shares(shares) {}
 
-  /// Waits for the states before this rank's share of the sequences in `batch`, and sends those
-  /// behind it on. Returns what each loss of the share counts.
+  /// Receives the initial states of this rank's shard of `batch`, computes its forward pass, and
+  /// sends the final states to the next rank. Returns the weight of each loss in the shard.
   std::vector<double> runForward(const Batch &batch);
-  /// Waits for the cotangents of the states behind the share, for `function`.
+  /// Receives the cotangents of the final states, for `function`.
   void receiveCotangents(const std::string &function);
-  /// Computes `function`: the loss of the share, and its part of the gradients.
+  /// Runs `function`, which computes the loss of the shard and its part of the gradients.
   void runBackward() { backwards.at(share).call(); }
-  /// Sends on the cotangents of the states before the share.
+  /// Sends the cotangents of the initial states to the previous rank.
   void sendCotangents();
 
 private:
-  /// What the backward pass of a batch of some size needs.
+  /// The backward pass for a batch size.
   struct Backward {
-    /// The cotangents of the states behind the share and before it.
+    /// The cotangents of the final and the initial states.
     StateArrays finals, firsts;
     std::string function;
     Call call;
@@ -48,15 +48,15 @@ private:
   Segments &segments;
   Ranks &ranks;
   int64_t shares;
-  /// That of the last batch.
+  /// The shard of the last batch.
   Batch *share = nullptr;
   std::map<const Batch *, Backward> backwards;
 };
 
-/// Hands on, by messages, the states that steps of other models have inside.
+/// Transfers states inside the steps of models that are not streams, called by compiled code.
 class ShardMessages : public ShardPort {
 public:
-  /// The first `shares` ranks have steps, this one those of `window`.
+  /// The first `shares` ranks have time steps; this rank has those of `window`.
   ShardMessages(Ranks &ranks, int64_t shares, StepWindow window)
       : ranks(ranks), shares(shares), window(window) {}
 

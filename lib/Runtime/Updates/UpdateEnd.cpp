@@ -1,4 +1,4 @@
-//===- UpdateEnd.cpp - Combines gradients and updates parameters --------------===//
+//===- UpdateEnd.cpp - Combine gradients and update parameters ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ void UpdateExecutor::combine() {
     weights = gatherLosses(own, weights.front()).weights;
     return;
   }
-  // This rank may have had no step.
+  // This rank may not have run a step.
   if (exchange)
     exchange->settle();
   takeSums(exchange || losses.weights.empty() ? 1 : losses.weights.front());
@@ -38,8 +38,8 @@ void UpdateExecutor::combine() {
   weights = losses.weights;
 }
 
-/// Adds up, over all ranks, `own` and the gradients times `scale`. The losses of the session become
-/// means.
+/// Sums over all ranks `own`, and the gradients times `scale`. Sets the session's losses to their
+/// means. Returns the sums of the losses.
 LossSums UpdateExecutor::gatherLosses(const LossSums &own, double scale) {
   exchange->giveRest(scale);
   std::vector<double> numbers = {run.observer->isInterrupted() ? 1.0 : 0.0};
@@ -74,7 +74,7 @@ void UpdateExecutor::combineStages() {
 //===----------------------------------------------------------------------===//
 
 void UpdateExecutor::update() {
-  // A segment beyond the ends of all sequences has no loss and changes nothing.
+  // A segment after the end of all sequences has no loss and changes nothing.
   if (!isSegmented() || isAnyCounted(weights)) {
     run.requireCounted(weights);
     finishStep();
@@ -103,13 +103,13 @@ void UpdateExecutor::finishStep() {
     exchange->update(std::move(rule));
   else
     carried->update(std::move(rule));
-  // A rate search ends at the step whose gradients are not finite.
+  // A rate search must end at the step with non-finite gradients.
   if (run.searchedRate || (exchange && run.options.exchange.hasBarrier()))
     settle();
 }
 
-/// Waits for the step. Throws DivergedError if loss or gradients are not finite, and sets the scale
-/// of the gradients.
+/// Waits for the step. Throws DivergedError if the loss or gradients are not finite, and sets the
+/// gradient scale for clipping.
 void UpdateExecutor::checkStep() {
   double squares = session.gradientSquares();
   try {
@@ -143,7 +143,8 @@ void UpdateExecutor::updateModule() {
 // Losses of the epoch
 //===----------------------------------------------------------------------===//
 
-/// Adds the losses of an update, which count as `weights`: means of the session, or of the sums.
+/// Adds the mean losses of an update, weighted by `weights`, taken from `losses` or from the
+/// session.
 void UpdateExecutor::addLosses(bool fromSums) {
   auto meanOf = [&](size_t i) {
     return fromSums ? losses.mean(i) : std::optional<double>(session.lossOf(i));
@@ -155,14 +156,14 @@ void UpdateExecutor::addLosses(bool fromSums) {
       state.losses.add(i, *mean, weights[i]);
 }
 
-/// Tells the other ranks the mean loss of the module and its weight.
+/// Sends the mean loss of the module and its weight to the other ranks.
 void UpdateExecutor::report(double loss, double weight) {
   reports.push_back(ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
-  // Twice what keeps all modules busy; a rate search looks at each step.
+  // Allow twice the latency that keeps all modules busy. A rate search needs the loss of each step.
   takeReports(run.searchedRate ? 0 : 2 * ranks.count());
 }
 
-/// Adds reported losses to those of the epoch until at most `most` steps are left.
+/// Adds reported losses to those of the epoch until at most `most` steps are outstanding.
 void UpdateExecutor::takeReports(size_t most) {
   while (reports.size() > most) {
     std::vector<std::vector<double>> all = ranks.finishGather(*reports.front());

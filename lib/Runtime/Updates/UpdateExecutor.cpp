@@ -1,4 +1,4 @@
-//===- UpdateExecutor.cpp - Performs the actions of updates -------------------===//
+//===- UpdateExecutor.cpp - Execute the actions of updates ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,7 +22,8 @@ void UpdateExecutor::runBatch() {
   updateWeight = 0;
   isSummed = settings.accumulate > 1;
   if (timeShares) {
-    // Time shards read parameters without announcing it, and idle ranks have no gradients.
+    // Time shards read parameters without announcing it, so complete pending updates. Idle ranks
+    // contribute zero gradients.
     settle();
     if (isIdle())
       std::fill_n(session.parameters.changeGradients(), session.parameters.gradientCount(), 0.0f);
@@ -49,17 +50,18 @@ UpdatePlan UpdateExecutor::makePlan() {
   if (stageUpdate) {
     planStages(plan, count);
   } else if (isCarried) {
-    // The step pauses before the gradients that it leaves to the next one.
+    // The step pauses before the gradients that it defers to the next step.
     add(Action::Kind::Part);
     add(Action::Kind::Update);
     return plan;
   } else if (timeShard || (timeShares && isSummed)) {
-    // Microbatches follow each other through the ranks: all forward, and then all back.
+    // Microbatches pass through the ranks one after the other: first all forward, then all backward
+    // parts.
     for (OpKind part : {OpKind::F, OpKind::BW})
       for (int64_t number = 0; number < count && (timeShard || !isIdle()); ++number)
         add(Action::Kind::Part, number, part);
   } else if (isSegmented()) {
-    // An update for each segment; the last one follows below.
+    // Each segment has an update. The last one is added below.
     for (int64_t number = 0; number < segments->count(); ++number) {
       if (number > 0) {
         add(Action::Kind::Combine);
@@ -76,7 +78,7 @@ UpdatePlan UpdateExecutor::makePlan() {
   return plan;
 }
 
-/// The operations of this rank. Some may run before the last update is validated.
+/// Adds the operations of this rank. Some may run before the last update is validated.
 void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   const std::vector<schedule::PipelineOp> &ops = orders->of(count);
   size_t ahead = stageUpdate->isProvisional() ? orders->ahead(count) : ops.size();
@@ -87,13 +89,13 @@ void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   }
 }
 
-/// Whether the next batch leaves gradients to the one after it.
+/// Whether the next batch defers gradients to the batch after it.
 bool UpdateExecutor::beginCarried() {
   if (!carried)
     return false;
   if (!steps->isCheckDue(run.sizeOfUpdate(state.batch)))
     return true;
-  // Variants are timed on whole steps, which leave nothing.
+  // Timing variants requires complete steps.
   carried->settle();
   return false;
 }
@@ -128,7 +130,7 @@ void UpdateExecutor::perform(const Action &action) {
   }
 }
 
-/// Whether the last update stays as it is. If not, the actions before `end` have to be repeated.
+/// Whether the last update is kept. If not, the actions before `end` must be repeated.
 bool UpdateExecutor::isTrialKept(const UpdatePlan &plan, size_t end) {
   if (!stageUpdate->isProvisional())
     return true;
@@ -139,7 +141,7 @@ bool UpdateExecutor::isTrialKept(const UpdatePlan &plan, size_t end) {
   return isKept;
 }
 
-/// Lets the messages of the next two operations arrive while this one computes.
+/// Posts receives for the next two operations while the current one computes.
 void UpdateExecutor::expectMessages(const UpdatePlan &plan, size_t position) {
   constexpr size_t ahead = 2;
   size_t end = std::min(position + 1 + ahead, plan.size());
@@ -155,7 +157,7 @@ void UpdateExecutor::expectMessages(const UpdatePlan &plan, size_t position) {
   }
 }
 
-/// Tells of another schedule of a pipeline, or of another variant.
+/// Reports a changed pipeline schedule or variant.
 void UpdateExecutor::note(int64_t count) {
   if (times && times->endUpdate(count)) {
     orders->setTimes(times->gather());
@@ -189,7 +191,7 @@ void UpdateExecutor::settle() {
 // Sums over microbatches
 //===----------------------------------------------------------------------===//
 
-/// A stage of a pipeline has the gradients of its parameters; other steps have all.
+/// Returns the gradient ranges of a pipeline stage; other steps compute all gradients.
 std::vector<FlatRange> UpdateExecutor::rangesOf(int stage) const {
   if (stageUpdate)
     return stages->rangesOf(stage);
@@ -213,12 +215,12 @@ void UpdateExecutor::addResults(int stage, const Microbatch &microbatch) {
     stages->acceptStatistics(stage);
   if (stageUpdate && static_cast<size_t>(stage) + 1 != model.stages.size())
     return;
-  // Without a weight there is no mean.
+  // Without weight, the mean is undefined.
   for (size_t i = 0; i < microbatch.weights.size(); ++i)
     losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
 }
 
-/// Makes the sums divided by `divisor` the gradients; zeros if there are none.
+/// Sets the gradients to the sums divided by `divisor`, or to zero if there are none.
 void UpdateExecutor::takeSums(double divisor) {
   float *gradients = session.parameters.changeGradients();
   if (begun.empty())

@@ -1,4 +1,4 @@
-//===- UpdateExecutor.h - Performs the actions of updates -----------------------===//
+//===- UpdateExecutor.h - Execute the actions of updates ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,22 +25,20 @@
 
 namespace bppsa::runtime {
 
-/// An action of an update. Two things are not actions of their own, because they happen inside a
-/// compiled step, between its operations: messages of stages and time shards, which the step sends
-/// and receives through its ports, and updates that wait until the step needs the parameter
-/// (DeferredUpdate).
+/// An action of an update. Two operations are not actions, because they happen inside a compiled
+/// step: messages of stages and time shards, which the step sends and receives through its ports,
+/// and updates that are deferred until the step needs the parameter (DeferredUpdate).
 struct Action {
   enum class Kind {
-    /// Computes a whole step on the microbatch.
+    /// Run a whole step on the microbatch.
     Step,
-    /// Runs the part `part` of a step that pauses.
+    /// Run part `part` of a step that pauses.
     Part,
-    /// Waits for the outcome of the last update. If it is taken back, the actions before this one
-    /// are repeated.
+    /// Wait for the outcome of the last update. If it is rolled back, repeat the preceding actions.
     Validate,
-    /// Combines gradients and losses of the microbatches, and of all ranks.
+    /// Combine the gradients and losses of all microbatches and ranks.
     Combine,
-    /// Updates the parameters, or lets updates follow where steps need them.
+    /// Update the parameters, or defer updates until steps need them.
     Update
   };
   Kind kind;
@@ -48,16 +46,16 @@ struct Action {
 };
 using UpdatePlan = std::vector<Action>;
 
-/// Computes steps on the batches of a run and updates the parameters: plans the actions of a batch
-/// and performs them in one loop. All ranks make the same calls.
+/// Computes steps on the batches of a run and updates the parameters. Plans the actions of a batch
+/// and executes them in one loop. All ranks must make the same calls.
 class UpdateExecutor {
 public:
-  /// Chooses the variant of the program and prepares its calls.
+  /// Chooses the program variant and prepares its calls.
   UpdateExecutor(TrainingRun &run, BatchSource &source);
 
-  /// The samples begin again.
+  /// Restarts the samples.
   void beginEpoch() { filledAhead.reset(); }
-  /// Makes the update of the next batch, or those of its segments.
+  /// Performs the update of the next batch, or the updates of its segments.
   void runBatch();
   /// Completes the last update on all ranks, before parameters are read.
   void settle();
@@ -88,7 +86,7 @@ private:
   void takeSums(double divisor);
 
   // UpdateSteps.cpp
-  /// A microbatch, its steps by the stages of this rank, and how many of these have not ended.
+  /// A microbatch, the steps of this rank's stages, and the number of steps that have not ended.
   struct Slot {
     Microbatch data;
     std::map<int, std::unique_ptr<StepRun>> steps;
@@ -130,9 +128,9 @@ private:
 
   /// Whether the batch has an update for each segment of its sequences.
   bool isSegmented() const { return segments && !timeShard; }
-  /// Whether this rank has no time step.
+  /// Whether this rank has no time steps.
   bool isIdle() const { return timeShares && ranks.rank() >= timeShares; }
-  /// The factor of gradients of samples with `weight` in sums.
+  /// The factor for gradients of samples with `weight` in sums.
   double scaleOf(double weight) const { return exchange ? exchange->scaleOf(weight) : weight; }
 
   TrainingRun &run;
@@ -144,19 +142,19 @@ private:
   TrainState &state;
   StageMail mail;
 
-  /// The batch of whole steps, whose results are in the session, and their calls.
+  /// The batch of whole steps, whose results are stored in the session, and their calls.
   Microbatch whole;
   std::unique_ptr<TrainingSteps> steps;
   std::unique_ptr<Segments> segments;
-  /// The batch that `whole` was filled with ahead of its time.
+  /// The index of the batch that `whole` was filled with in advance.
   std::optional<int64_t> filledAhead;
-  /// The module of this rank.
+  /// The interlocked module of this rank.
   std::unique_ptr<StepRun> module;
-  /// Losses of modules over steps that other ranks have sent and this one has not taken.
+  /// Module losses that have been sent but not yet added.
   std::deque<std::shared_ptr<Ranks::Gathering>> reports;
 
-  /// The number of ranks with time shards; 0 if ranks share samples. What they exchange in streams,
-  /// and in other models.
+  /// The number of ranks with time steps, 0 if ranks divide samples. `timeShard` is used for
+  /// streams, `shardMessages` for other models.
   int64_t timeShares = 0;
   bool scansShards = false;
   std::unique_ptr<TimeShard> timeShard;
@@ -167,27 +165,28 @@ private:
   std::unique_ptr<StageParameters> stages;
   std::unique_ptr<StageUpdate> stageUpdate;
   std::unique_ptr<StageOrders> orders;
-  /// Until enough is measured.
+  /// Null once there are enough measurements.
   std::unique_ptr<PipelineTimes> times;
 
-  /// Memory of microbatches, those that are free, and those of the update.
+  /// All microbatch slots, the free ones, and those used by the update.
   std::vector<std::unique_ptr<Slot>> slots;
   std::vector<Slot *> freeSlots, used;
-  /// The action whose messages are expected next.
+  /// The index of the next action whose messages have not been expected yet.
   size_t numExpected = 0;
 
-  // Of the update that is under way.
-  /// Whether its step leaves gradients to the next one, and whether microbatches are added up.
+  // State of the current update:
+  /// Whether its step defers gradients to the next one, and whether microbatches are summed.
   bool isCarried = false, isSummed = false;
   /// The weights of its samples in each loss.
   std::vector<double> weights;
-  /// Sums of gradients in the flat layout, in double precision, and the stages that have some.
+  /// Sums of gradients in the flat layout, in double precision, and the stages that have
+  /// contributed.
   Buffer gradientSums;
   std::set<int> begun;
   LossSums losses;
-  /// The weight of the microbatches that this rank has filled, and of the samples of all ranks.
+  /// The weight of the microbatches filled by this rank, and of the samples of all ranks.
   double updateWeight = 0, divisor = 1;
-  /// A line about another variant that a check has chosen.
+  /// A message about a variant that a check has chosen.
   std::string change;
 };
 

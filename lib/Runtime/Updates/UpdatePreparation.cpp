@@ -1,4 +1,4 @@
-//===- UpdatePreparation.cpp - Variants and memory of updates -----------------===//
+//===- UpdatePreparation.cpp - Prepare the variants and memory of updates -===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -34,7 +34,7 @@ void UpdateExecutor::prepareSteps() {
   else if (isDeviceProgram() && run.batchesPerEpoch > 1 && settings.accumulate == 1)
     whole.batch.keepSpares();
   steps = std::make_unique<TrainingSteps>(session, set, whole.batch, stepKind());
-  // A run that goes on keeps its variant, and with it its bits.
+  // A resumed run keeps its variant, so that its results are bit-identical.
   if (settings.variant.empty() || !run.options.variant.isAuto())
     settings.variant = chooseForAll();
   if (!segments && !run.isPipelined() && steps->variant() != settings.variant)
@@ -62,7 +62,7 @@ bool UpdateExecutor::choosesShardScans() const {
          isScanCheaper(model.shardScans, timeShares, settings.accumulate);
 }
 
-/// If layers go both ways, the ranks of the later steps begin with the reversed ones.
+/// With bidirectional layers, ranks with later time steps start with the reversed layers.
 std::string UpdateExecutor::stepKind() const {
   if (!timeShares)
     return "step";
@@ -71,7 +71,7 @@ std::string UpdateExecutor::stepKind() const {
   return text(scansShards ? "scan_" : "", isLate ? "late_shard" : "shard");
 }
 
-/// The variant that the first rank chooses.
+/// Returns the variant chosen by rank 0.
 std::string UpdateExecutor::chooseForAll() {
   if (!ranks.isFirst())
     return ranks.broadcast("");
@@ -115,14 +115,15 @@ void UpdateExecutor::prepareUpdates() {
   orders = std::make_unique<StageOrders>(ranks, model, run.options.pipeline);
   if (orders->wantsTimes())
     times = std::make_unique<PipelineTimes>(ranks, model);
-  // Fails before the first step if no order keeps to the memory limit.
+  // Fails before the first step if no order satisfies the memory limit.
   orders->of(settings.accumulate);
 }
 
-/// If the program leaves gradients to the next step, and nothing waits for all of them.
+/// Prepares updates that defer gradients, if the program supports that and nothing needs all
+/// gradients at once.
 void UpdateExecutor::prepareCarried() {
   carried.reset();
-  // Programs for several ranks announce final gradients too.
+  // Programs for several ranks also announce final gradients, so firstUses does not imply deferral.
   if (isDistributedProgram() || !run.data.set || segments || settings.accumulate > 1 ||
       settings.clipNorm || model.firstUses.count(stepFunction()) == 0)
     return;

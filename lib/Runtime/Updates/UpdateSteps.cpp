@@ -1,4 +1,4 @@
-//===- UpdateSteps.cpp - Computes the steps of updates ------------------------===//
+//===- UpdateSteps.cpp - Compute the steps of updates ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,17 +29,17 @@ void UpdateExecutor::runStep(int64_t number) {
     return fillAhead();
   if (!isComputed)
     return;
-  // Waits for the step. If there are several losses, all have the same weight.
+  // Waits for the step. If there are several losses, they have equal weights.
   const float *gradients = session.parameters.changeGradients();
   double weight = whole.weights.front();
   addGradients(/*stage=*/0, gradients, scaleOf(weight));
-  // As in PyTorch, statistics follow every batch of an update.
+  // Like PyTorch, update statistics after every batch of an update.
   session.parameters.acceptStatistics();
   for (size_t i = 0; i < model.losses.size(); ++i)
     losses.add(i, session.lossOf(i), weight);
 }
 
-/// Puts batch `number` of the update in place. Returns false if a stream has no more.
+/// Loads batch `number` of the update. Returns false if a stream has no more batches.
 bool UpdateExecutor::take(int64_t number) {
   if (run.data.stream) {
     if (number > 0 && !source.takeGiven())
@@ -60,8 +60,8 @@ bool UpdateExecutor::take(int64_t number) {
   return true;
 }
 
-/// Throws Error unless the losses of this batch are weighted in proportion to those of the first
-/// batch of the update.
+/// Throws Error unless the loss weights of this batch are proportional to those of the update's
+/// first batch.
 void UpdateExecutor::requireProportional() const {
   const std::vector<double> &next = whole.weights;
   for (size_t i = 1; i < weights.size(); ++i)
@@ -72,8 +72,8 @@ void UpdateExecutor::requireProportional() const {
            "together; leave --accumulate out");
 }
 
-/// Whether the step runs: samples without a weight have no loss, but time shards also pass states
-/// on, and ranks may share statistics.
+/// Whether the step runs. Samples without weight have no loss, but time shards still pass on
+/// states, and ranks may exchange statistics.
 bool UpdateExecutor::isCounted() {
   if (timeShares)
     return !isIdle();
@@ -83,13 +83,13 @@ bool UpdateExecutor::isCounted() {
   return (run.stepsTogether() ? ranks.sum({weight}).front() : weight) != 0;
 }
 
-/// Runs `step`. On several ranks its gradients are handed over meanwhile if it `gives` them.
+/// Runs `step`. With several ranks and `gives`, contributes its gradients while it runs.
 void UpdateExecutor::compute(bool gives, const std::function<void()> &step) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
   if (!exchange)
     return step();
   exchange->run({whole.weights.front(), source.ownSize, source.allSize}, gives, step);
-  // The update may be made when the next step has begun.
+  // Accept statistics now, because the update may happen after the next step has started.
   session.parameters.acceptStatistics();
 }
 
@@ -105,7 +105,7 @@ void UpdateExecutor::startStep() {
   });
 }
 
-/// While a device works on this batch, the next one is put together and copied.
+/// Fills and copies the next batch while a device computes the current one.
 void UpdateExecutor::fillAhead() {
   if (!isDeviceProgram() || !ranks.isAlone() || !run.data.set ||
       state.batch + 1 >= run.batchesPerEpoch)
@@ -135,7 +135,7 @@ void UpdateExecutor::runSegment(int64_t number) {
 // Steps that pause
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing is left to do for the microbatch in the stage.
+/// Whether the operation is the last one of the microbatch in its stage.
 static bool isLast(schedule::PipelineOp op) {
   return op.kind == OpKind::W || op.kind == OpKind::BW;
 }
@@ -177,7 +177,7 @@ void UpdateExecutor::runStagePart(schedule::PipelineOp op, Slot &slot) {
     times->noteBytes(op.stage, to, bytes);
 }
 
-/// In traces: the part, the microbatch and, if a rank has several, the stage.
+/// Returns the trace name: the part, the microbatch and, if a rank has several stages, the stage.
 std::string UpdateExecutor::traceName(schedule::PipelineOp op) const {
   const char *part = op.kind == OpKind::F ? "F " : op.kind == OpKind::W ? "W " : "B ";
   bool isOnly = static_cast<int64_t>(model.stages.size()) == model.pipelineRanks;
@@ -196,7 +196,8 @@ void UpdateExecutor::runCarried() {
   steps->addStep(now() - begin);
 }
 
-/// A share of a stream exchanges states and cotangents between compiled functions.
+/// Runs this rank's shard of a stream, which exchanges states and cotangents between compiled
+/// functions.
 void UpdateExecutor::runShareOfStream(OpKind kind) {
   if (kind == OpKind::F) {
     source.fill(state.batch * run.updateSize(), whole.batch);
@@ -210,10 +211,10 @@ void UpdateExecutor::runShareOfStream(OpKind kind) {
 }
 
 //===----------------------------------------------------------------------===//
-// Microbatches with memory of their own
+// Microbatch slots
 //===----------------------------------------------------------------------===//
 
-/// The microbatch `number` of the update. Microbatches are filled in their order.
+/// Returns microbatch `number` of the update. Microbatches are filled in order.
 UpdateExecutor::Slot &UpdateExecutor::find(int64_t number) {
   while (static_cast<int64_t>(used.size()) <= number) {
     if (freeSlots.empty())
@@ -229,7 +230,7 @@ UpdateExecutor::Slot &UpdateExecutor::find(int64_t number) {
 
 std::unique_ptr<UpdateExecutor::Slot> UpdateExecutor::makeSlot() {
   auto slot = std::make_unique<Slot>();
-  // A stage writes only the gradients of its parameters.
+  // A stage writes only the gradients of its parameters, so the rest may be uninitialized.
   uint64_t bytes = session.parameters.gradientCount() * sizeof(float);
   slot->data = Microbatch(model, run.data.set->newBatch(run.capacity()),
                           stageUpdate ? Buffer::uninitialized(bytes) : Buffer(bytes));
@@ -253,8 +254,8 @@ void UpdateExecutor::fill(int64_t number, Microbatch &microbatch) {
   microbatch.seed = session.seed;
 }
 
-/// The weights of the losses that this rank computes: with time shards, those of its steps; losses
-/// of whole sequences belong to the last shard.
+/// Returns the weights of the losses that this rank computes. With time shards, losses on sequences
+/// count only the steps of this shard, and other losses belong to the last shard.
 std::vector<double> UpdateExecutor::weightsOf(const Batch &batch) const {
   std::vector<double> weights = batch.lossWeights();
   for (size_t i = 0; timeShares && i < weights.size(); ++i) {
