@@ -1,13 +1,13 @@
-//===- CudaDevice.cpp - a GPU behind the CUDA driver ----------------------------===//
+//===- CudaDevice.cpp - a GPU used through the CUDA driver ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// One GPU, and a main stream: everything happens in the order of the calls, so that a block of
-// memory may be used again as soon as it was released. Copies ahead have a stream of their own, and
-// functions may give launches to a sub stream: what it may use is not used again before the main
-// stream waits.
+// Uses one GPU with a main stream. Everything executes in call order, so a block of memory can be
+// reused as soon as it has been released. Copies ahead have a separate stream, and functions may
+// launch kernels on a sub stream. Memory that the sub stream may use is not reused before the main
+// stream has waited for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ protected:
   }
 
 private:
-  /// A kernel of the program; its handle is looked up at the first launch.
+  /// A kernel of the program, whose handle is looked up at the first launch.
   struct Kernel {
     const char *name;
     Function function = nullptr;
@@ -76,7 +76,7 @@ private:
   void flush();
   void flushUnlessCollecting();
   void releaseUnused();
-  /// Like Driver::check(), where the error may be that of a kernel that was started before.
+  /// Like Driver::check(), for errors that may stem from an earlier kernel.
   template <typename... Words> void checkWork(Result result, const Words &...what) const;
 
   Driver driver;
@@ -86,20 +86,20 @@ private:
   std::vector<Kernel> kernels;
   std::optional<Streams> streams;
   std::optional<Staging> staging;
-  /// For copies ahead: the stream, its page-locked memory, and the events that each stream waits
-  /// for before it touches memory that the other one has used.
+  /// For copies ahead: the stream, its page-locked memory, and the events that order accesses of
+  /// both streams to the same memory.
   Stream aheadStream = nullptr;
   std::optional<Staging> aheadStaging;
   Event aheadCopied = nullptr, aheadTaken = nullptr;
   std::optional<Graphs> graphs;
-  /// Whether the launches of the call that runs now are started together.
+  /// Whether launches are being collected, to be started together at the end of the call.
   bool collects = false;
   DeviceHeap heap;
-  /// Memory that was released while the sub stream may use it, and how many launches that stream
-  /// was given then.
+  /// Released memory that the sub stream may still use, with the number of launches on that stream
+  /// at the time of release.
   std::deque<std::pair<void *, uint64_t>> releasedLater;
   Event marks[kStepMarks] = {};
-  /// The last launches, for messages: the next one replaces the oldest.
+  /// The last launches, for error messages, as a ring buffer.
   const char *recent[8] = {};
   size_t launches = 0;
 };
@@ -179,7 +179,7 @@ void CudaDevice::copyToDevice(void *to, const void *from, uint64_t bytes) {
   staging->upload(addressOf(to), from, bytes);
 }
 
-/// Most commands copy nothing ahead.
+/// Created lazily, because most commands do not copy ahead.
 void CudaDevice::openAhead() {
   if (aheadStream)
     return;
@@ -235,7 +235,7 @@ Function CudaDevice::functionOf(Kernel &kernel) {
 void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments, int64_t count) {
   Kernel &kernel = kernels.at(index);
   const std::array<int64_t, 3> &grid = size.grid, &block = size.block;
-  // The driver takes 32 bits, and would see another number in place of a larger one.
+  // The driver takes 32-bit values and would truncate larger ones.
   for (int64_t extent : {grid[0], grid[1], grid[2], block[0], block[1], block[2]})
     if (extent < 0 || extent > INT32_MAX)
       fail("kernel ", quote(kernel.name), ": a launch of ", extent,
@@ -257,7 +257,7 @@ void CudaDevice::waitEvent(int64_t event) {
   releaseUnused();
 }
 
-/// The sub stream may still use what it was given before.
+/// The sub stream may still use the memory in earlier launches.
 void CudaDevice::giveBack(void *memory) {
   releasedLater.emplace_back(memory, streams->givenToSub());
   releaseUnused();
@@ -269,7 +269,7 @@ void CudaDevice::releaseUnused() {
     heap.release(releasedLater.front().first);
 }
 
-/// Not in graphs, which need a newer driver for that.
+/// Never part of a graph, because that requires a newer driver.
 void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments) {
   flush();
   auto number = [](int64_t extent) { return static_cast<unsigned>(extent); };
@@ -297,7 +297,7 @@ void CudaDevice::start(KernelLaunch &launch, Stream stream) {
             "launching ", quote(nameOf(launch)), " with ", launch.size.describe());
 }
 
-/// Starts what was collected. Everything else that is queued comes after it.
+/// Starts the collected launches, before any other work is queued.
 void CudaDevice::flush() {
   if (streams->hasCollected())
     streams->flush(

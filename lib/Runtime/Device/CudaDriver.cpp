@@ -1,4 +1,4 @@
-//===- CudaDriver.cpp - the CUDA driver, opened at run time ---------------===//
+//===- CudaDriver.cpp - the CUDA driver, loaded at run time ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-/// This program has no use without a GPU.
+/// Throws NoDeviceError.
 template <typename... Words> [[noreturn]] static void refuse(const Words &...reason) {
   throw NoDeviceError(text("no GPU can be used: ", reason...,
                            "; this program needs one: compile with --emulate, or --target=cpu"));
@@ -58,7 +58,7 @@ void Driver::resolveAll(void *library, const std::string &path) {
   get("cuEventElapsedTime", eventElapsedTime);
 }
 
-/// All of them or, in older drivers, none.
+/// Older drivers lack some of these functions. In that case, graphs are disabled.
 void Driver::resolveGraphs(void *library) {
   bool found = true;
   auto get = [&](const char *name, auto *&entry) {
@@ -89,7 +89,7 @@ std::string Driver::describe(Result result) const {
 Driver::Driver() {
   const char *named = getenv("BPPSA_CUDA_DRIVER");
   std::string path = named && *named ? named : "libcuda.so.1";
-  // Stays open until the process ends.
+  // Not closed until the process ends.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();

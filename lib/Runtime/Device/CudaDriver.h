@@ -1,4 +1,4 @@
-//===- CudaDriver.h - the CUDA driver, opened at run time -----------------===//
+//===- CudaDriver.h - the CUDA driver, loaded at run time -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,14 +26,14 @@ using Graph = struct CUgraph_st *;
 using GraphExec = struct CUgraphExec_st *;
 using GraphNode = struct CUgraphNode_st *;
 
-/// CUDA_KERNEL_NODE_PARAMS_v1 of the driver.
+/// CUDA_KERNEL_NODE_PARAMS_v1 of the driver API.
 struct KernelParameters {
   Function function;
   unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
   void **arguments, **extra;
 };
 
-/// CUlaunchAttributeValue of the driver.
+/// CUlaunchAttributeValue of the driver API.
 struct LaunchAttribute {
   alignas(8) int priority;
   char others[60];
@@ -45,13 +45,14 @@ constexpr int kMultiprocessorCount = 16, kComputeMajor = 75, kComputeMinor = 76;
 constexpr int kLaunchPriority = 8;
 constexpr int kJitErrorLog = 5, kJitErrorLogSize = 6;
 
-/// The entry points that are used, under the driver's own names without `cu` and version. They have
-/// been in every driver since CUDA 9 but for those of graphs; no header of CUDA is needed.
+/// The driver functions in use, named like the driver's without `cu` and version suffix. No CUDA
+/// headers are needed. Except for graphs, all functions exist since CUDA 9.
 struct Driver {
-  /// Opens libcuda.so.1, or what BPPSA_CUDA_DRIVER names, and initialises it. Throws NoDeviceError.
+  /// Loads libcuda.so.1, or the library named by BPPSA_CUDA_DRIVER, and initializes it. Throws
+  /// NoDeviceError.
   Driver();
 
-  /// Throws Error, in which `what` says what was tried, unless `result` is 0.
+  /// Throws Error unless `result` is 0. `what` describes the attempted operation.
   template <typename... Words> void check(Result result, const Words &...what) const {
     if (result != 0)
       fail(what..., ": ", describe(result));
@@ -95,7 +96,7 @@ struct Driver {
   Result (*eventSynchronize)(Event event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
-  /// Whether the driver has what follows, as it does since CUDA 11.4.
+  /// Whether the driver has the following functions (since CUDA 11.4).
   bool hasGraphs() const { return graphLaunch != nullptr; }
   Result (*graphCreate)(Graph *graph, unsigned flags);
   Result (*graphAddKernelNode)(GraphNode *node, Graph graph, const GraphNode *before, size_t count,
@@ -115,9 +116,9 @@ private:
   void resolveGraphs(void *library);
 };
 
-/// Loads the image that fits a GPU of this compute capability best: of the cubins for the same
-/// major version the one with the highest minor version that is not above the GPU's, else the PTX.
-/// Throws Error when none fits.
+/// Loads the best image for a GPU of this compute capability: the cubin with the same major version
+/// and the highest minor version not above the GPU's, otherwise the PTX. Throws Error if none
+/// matches.
 Module loadImage(const Driver &driver, const bppsa_device_image *images, int major, int minor);
 
 } // namespace bppsa::runtime::cuda

@@ -1,4 +1,4 @@
-//===- CudaGraphs.cpp - sequences of launches as graphs -------------------===//
+//===- CudaGraphs.cpp - kernel launches as CUDA graphs --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,8 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-/// Sequences that are kept: a run has a step and an evaluation for two sizes of batches.
+/// The maximum number of recorded sequences. A run needs a step and an evaluation for two batch
+/// sizes each.
 static constexpr size_t kMaxRecorded = 16;
 
 //===----------------------------------------------------------------------===//
@@ -55,7 +56,7 @@ static bool isWanted() {
 Graphs::Graphs(const Driver &driver, Stream stream, int priority)
     : driver(driver), stream(stream), priority(priority), used(driver.hasGraphs() && isWanted()) {}
 
-/// Brings the sequence with the same kernels and sizes to the front; null where there is none.
+/// Moves the sequence with the same kernels and sizes to the front. Returns null if there is none.
 Graphs::Recorded *Graphs::find(const std::vector<KernelLaunch> &sequence) {
   auto isSame = [&](const Recorded &recorded) {
     return std::equal(sequence.begin(), sequence.end(), recorded.sequence.begin(),
@@ -77,7 +78,7 @@ void Graphs::record(std::vector<KernelLaunch> &sequence) {
   recent.emplace_front().sequence = sequence;
 }
 
-/// The driver frees what is still running when it is done.
+/// The driver frees running graphs once they complete.
 void Graphs::destroy(Recorded &recorded) {
   if (recorded.executable)
     driver.graphExecDestroy(recorded.executable);
@@ -85,7 +86,7 @@ void Graphs::destroy(Recorded &recorded) {
     driver.graphDestroy(recorded.graph);
 }
 
-/// Nodes have the lowest priority unless they are told another one, which old drivers cannot be.
+/// Nodes have the lowest priority by default. Old drivers cannot change it.
 bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
   KernelParameters parameters = launch.parameters();
   std::vector<GraphNode> before;
@@ -104,7 +105,7 @@ bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
   return driver.graphKernelNodeSetAttribute(node, kLaunchPriority, &attribute) == 0;
 }
 
-/// Makes a graph in which each launch waits for those that it has to come after.
+/// Builds a graph with an edge from each launch to the launches that depend on it.
 bool Graphs::build(Recorded &recorded) {
   if (driver.graphCreate(&recorded.graph, 0) != 0)
     return false;
@@ -114,7 +115,7 @@ bool Graphs::build(Recorded &recorded) {
   return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
 }
 
-/// Gives the graph the arguments of `sequence` where they are others.
+/// Updates the arguments that differ from those of `sequence`.
 bool Graphs::update(Recorded &recorded, std::vector<KernelLaunch> &sequence) {
   for (size_t i = 0; i < sequence.size(); ++i) {
     if (sequence[i].arguments == recorded.sequence[i].arguments)

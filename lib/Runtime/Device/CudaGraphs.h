@@ -1,4 +1,4 @@
-//===- CudaGraphs.h - sequences of launches as graphs ---------------------===//
+//===- CudaGraphs.h - kernel launches as CUDA graphs ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,12 +15,12 @@
 
 namespace bppsa::runtime::cuda {
 
-/// A kernel that is to be started, with copies of its arguments.
+/// A kernel launch with copies of its arguments.
 struct KernelLaunch {
   KernelLaunch(Function function, const LaunchSize &size, void **arguments, int64_t count);
-  /// What the driver takes; it points into this object.
+  /// The driver's parameters, which point into this object.
   KernelParameters parameters();
-  /// Whether the two differ in their arguments at most.
+  /// Whether the launches are the same except for their argument values.
   bool hasShapeOf(const KernelLaunch &other) const {
     return function == other.function && size.grid == other.size.grid &&
            size.block == other.size.block && before == other.before && isBeside == other.isBeside;
@@ -29,33 +29,33 @@ struct KernelLaunch {
   Function function;
   LaunchSize size;
   std::vector<uint64_t> arguments;
-  /// The numbers of the launches of its sequence that it waits for, in ascending order.
+  /// The indices of the launches in its sequence that it waits for, in ascending order.
   std::vector<size_t> before;
-  /// Whether it has the lowest priority, that of the sub stream.
+  /// Whether it has the low priority of the sub stream.
   bool isBeside = false;
 
 private:
   std::vector<void *> addresses;
 };
 
-/// Starts sequences of launches that come again as one graph each, which costs the host and the GPU
-/// less than starting kernel after kernel.
+/// Launches recurring sequences of kernels as CUDA graphs, which costs the host and the GPU less
+/// than separate launches.
 class Graphs {
 public:
-  /// For work on `stream`, of priority `priority`. Without effect where the driver is older than
-  /// CUDA 11.4, or where the environment variable BPPSA_CUDA_GRAPHS is 0.
+  /// For work on `stream` with priority `priority`. Disabled if the driver is older than CUDA 11.4
+  /// or if the environment variable BPPSA_CUDA_GRAPHS is 0.
   Graphs(const Driver &driver, Stream stream, int priority);
   Graphs(const Graphs &) = delete;
 
   bool areUsed() const { return used; }
-  /// Whether there is a graph for `sequence`: not where it is new, where it is a single launch, or
-  /// where the driver refuses. In the last case graphs are not used any more.
+  /// Prepares a graph for `sequence`. Returns false if the sequence is new, is a single launch, or
+  /// is rejected by the driver, which disables graphs.
   bool prepare(std::vector<KernelLaunch> &sequence);
-  /// Starts the one that was prepared. False where the driver refuses, as above.
+  /// Launches the prepared graph. Returns false if the driver rejects it, which disables graphs.
   bool launch();
 
 private:
-  /// A sequence that was seen, and its graph from the second time on.
+  /// A recorded sequence. Its graph is built when the sequence occurs for the second time.
   struct Recorded {
     std::vector<KernelLaunch> sequence;
     Graph graph = nullptr;
@@ -74,7 +74,7 @@ private:
   Stream stream;
   int priority;
   bool used;
-  /// The one that was used last comes first.
+  /// Most recently used first.
   std::list<Recorded> recent;
 };
 

@@ -1,4 +1,4 @@
-//===- CudaImages.cpp - the choice between a program's images -------------===//
+//===- CudaImages.cpp - selection of a kernel image -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,10 +12,10 @@ using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
 namespace {
-/// "sm_90" or "sm_90a".
+/// Parsed from "sm_90" or "sm_90a".
 struct Architecture {
   int major = 0, minor = 0;
-  /// Code that needs a feature of just this architecture.
+  /// Whether the code uses features specific to this architecture.
   bool exact = false;
 };
 } // namespace
@@ -34,7 +34,7 @@ static Architecture parse(const char *arch) {
   return result;
 }
 
-/// Null: none of the cubins runs on this GPU.
+/// Returns null if no cubin runs on this GPU.
 static const bppsa_device_image *findCubin(const bppsa_device_image *images, int major, int minor) {
   const bppsa_device_image *best = nullptr;
   int bestMinor = -1;
@@ -43,7 +43,7 @@ static const bppsa_device_image *findCubin(const bppsa_device_image *images, int
       continue;
     Architecture arch = parse(image->arch);
     bool runs = arch.major == major && (arch.exact ? arch.minor == minor : arch.minor <= minor);
-    // Code for just this architecture may use more of it.
+    // Prefer architecture-specific code, which may use more features.
     int rank = 2 * arch.minor + arch.exact;
     if (runs && rank > bestMinor) {
       best = image;
@@ -60,14 +60,14 @@ static const bppsa_device_image *findPtx(const bppsa_device_image *images) {
   return nullptr;
 }
 
-/// The first line of the driver's log that says something.
+/// Returns the first non-empty line of the driver's log.
 static std::string firstLine(const char *log) {
   std::string line = log + strspn(log, " \n\r\t");
   line = line.substr(0, line.find_first_of("\n\r"));
   return line.empty() ? "" : ": " + line;
 }
 
-/// An empty text: `module` is loaded; else what went wrong.
+/// Loads the image into `module`. Returns an error message, or an empty string.
 static std::string load(const Driver &driver, const bppsa_device_image &image, Module &module) {
   char log[4096] = "";
   int options[] = {kJitErrorLog, kJitErrorLogSize};

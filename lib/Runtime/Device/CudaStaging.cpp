@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
 static constexpr uint64_t kHalfSize = uint64_t(4) << 20, kIncomingSize = uint64_t(1) << 20;
-/// Pieces start at multiples of this, so that copies move whole lines.
+/// The alignment of pieces, so that copies move whole cache lines.
 static constexpr uint64_t kPieceStep = 64;
 
 static uint64_t roundUp(uint64_t bytes) {
@@ -60,7 +60,7 @@ void Staging::upload(Address to, const void *from, uint64_t bytes) {
 
 void Staging::download(void *to, Address from, uint64_t bytes) {
   void *target = to;
-  // The driver itself copies large arrays piece by piece.
+  // The driver splits large copies itself.
   if (bytes <= kIncomingSize - incomingFilled) {
     target = incoming + incomingFilled;
     downloads.push_back({to, incoming + incomingFilled, bytes});

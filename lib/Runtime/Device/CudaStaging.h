@@ -14,20 +14,20 @@
 
 namespace bppsa::runtime::cuda {
 
-/// Only copies from and to page-locked host memory leave the host free while they happen.
+/// Copies through page-locked host memory. Other copies block the host.
 class Staging {
 public:
-  /// For copies on `stream`.
   Staging(const Driver &driver, Stream stream);
 
   void upload(Address to, const void *from, uint64_t bytes);
-  /// `to` is filled by finish(), or earlier.
+  /// `to` is filled by finish() at the latest.
   void download(void *to, Address from, uint64_t bytes);
-  /// To be called when everything on the stream is done.
+  /// Must be called after all work on the stream has completed.
   void finish();
 
 private:
-  /// Uploads fill one half while the copies from the other one may still go on.
+  /// Uploads alternate between two halves, filling one while copies from the other may still be
+  /// running.
   struct Half {
     char *memory = nullptr;
     Event copied = nullptr;
@@ -38,7 +38,7 @@ private:
     const char *from;
     uint64_t bytes;
   };
-  /// Memory in the current half for up to `wanted` bytes; `wanted` becomes how many there are.
+  /// Reserves up to `wanted` bytes in the current half and sets `wanted` to the reserved size.
   char *reserve(uint64_t &wanted);
 
   const Driver &driver;

@@ -1,4 +1,4 @@
-//===- CudaStreams.cpp - the streams that kernels run on ------------------===//
+//===- CudaStreams.cpp - CUDA streams of kernels --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -44,7 +44,7 @@ void Streams::add(KernelLaunch launch) {
   std::swap(launch.before, waits[current]);
   if (last[current])
     launch.before.push_back(*last[current]);
-  // What a launch waits for is part of what graphs are told apart by.
+  // Sorted, because the dependences are part of the key that identifies a graph.
   std::sort(launch.before.begin(), launch.before.end());
   launch.before.erase(std::unique(launch.before.begin(), launch.before.end()), launch.before.end());
   launches.push_back(std::move(launch));
@@ -97,7 +97,7 @@ void Streams::makeWait(Stream waiting, Stream other) {
   driver.check(driver.streamWaitEvent(waiting, fence, 0), "waiting for an event");
 }
 
-/// Graphs run on the main stream, those launches of theirs too that are the sub stream's.
+/// Graphs run entirely on the main stream, including their launches for the sub stream.
 Stream Streams::ready(int64_t stream) {
   if (stream == kSubStream) {
     if (isSubBehind)

@@ -1,4 +1,4 @@
-//===- CudaStreams.h - the streams that kernels run on ----------*- C++ -*-===//
+//===- CudaStreams.h - CUDA streams of kernels ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,17 +17,17 @@
 
 namespace bppsa::runtime::cuda {
 
-/// The main stream, which has the highest priority, and the sub stream, which has the lowest one
-/// and is made at first use. Launches and events are collected in the order in which they are
-/// given, and started in it: launch by launch, or as a graph on the main stream in which each
-/// launch waits for the one before it on its stream and for what its stream waits for.
+/// The main stream, which has the highest priority, and the sub stream, which has the lowest and is
+/// created at first use. Collects launches and events and starts them in order: either one by one,
+/// or as a graph on the main stream, in which each launch depends on the previous launch of its
+/// stream and on the events that its stream waits for.
 class Streams {
 public:
   explicit Streams(const Driver &driver);
   Streams(const Streams &) = delete;
 
   Stream main() const { return streams[0]; }
-  /// The one that is given work now, ready for it once everything collected was started.
+  /// The selected stream, ready for work after the collected launches.
   Stream selected();
 
   void select(int64_t stream);
@@ -36,38 +36,38 @@ public:
   void wait(int64_t event);
   bool hasCollected() const { return !items.empty(); }
 
-  /// Starts what was collected, as one of `graphs` where there is one. `note` is told each launch,
-  /// in order; `start` starts one on a stream.
+  /// Starts the collected launches, as one of `graphs` if possible, otherwise by calling `start`
+  /// for each. Calls `note` for each launch in order.
   void flush(Graphs &graphs, const std::function<void(KernelLaunch &, Stream)> &start,
              const std::function<void(const KernelLaunch &)> &note);
 
-  /// Lets another stream, of copies, be made as unimportant as the sub stream.
+  /// Creates an additional stream, e.g. for copies.
   Stream createStream(int priority) const;
   int leastPriority() const { return least; }
   int greatestPriority() const { return greatest; }
 
-  /// To be called when everything on the main stream is done.
+  /// Must be called after all work on the main stream has completed.
   void finish() { isSubBehind = false; }
 
-  /// How many launches the sub stream was given, and for how many of them the main stream waits
-  /// before what it is given next: memory that the others may use is not free yet.
+  /// The number of launches on the sub stream, and how many of them the main stream has waited for.
+  /// Memory used by the others is still in use.
   uint64_t givenToSub() const { return given; }
   uint64_t joined() const { return joinedLaunches; }
 
 private:
-  /// A launch, by its number in `launches`, or an event that `stream` records or waits for.
+  /// A launch, by its index in `launches`, or an event that `stream` records or waits for.
   struct Item {
     enum class Kind { Launch, Record, Wait } kind;
     int64_t stream;
     size_t launch = 0;
     int64_t event = 0;
   };
-  /// An event of the driver, and the launches that the sub stream was given before it where it is
-  /// that stream's.
+  /// A driver event and, if it was recorded on the sub stream, the number of launches on that
+  /// stream before it.
   struct Recorded {
     Event event = nullptr;
     uint64_t given = 0;
-    /// The launch before it among those that are collected; none where it has none.
+    /// The last collected launch before it, if any.
     std::optional<size_t> last;
   };
 
@@ -83,18 +83,18 @@ private:
   Stream streams[2] = {};
   int64_t current = 0;
   std::map<int64_t, Recorded> events;
-  /// What lets one stream wait for all of the other one.
+  /// Makes one stream wait for all work of the other.
   Event fence = nullptr;
 
   std::vector<Item> items;
   std::vector<KernelLaunch> launches;
-  /// By stream: the last launch that is collected, and those that the next one waits for.
+  /// For each stream, the last collected launch, and the launches that the next one waits for.
   std::optional<size_t> last[2];
   std::vector<size_t> waits[2];
 
   uint64_t given = 0, joinedLaunches = 0;
-  /// Whether launches run on the sub stream for which the main stream may not have waited, and
-  /// whether a graph on the main stream has some that the sub stream has not waited for.
+  /// Whether the sub stream may run launches that the main stream has not waited for, and whether
+  /// the main stream runs a graph that the sub stream has not waited for.
   bool subRuns = false, isSubBehind = false;
 };
 

@@ -1,4 +1,4 @@
-//===- Device.cpp - Where device kernels run ------------------------------------===//
+//===- Device.cpp - Devices that run kernels ------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -135,7 +135,7 @@ uint64_t bppsa::runtime::emulationSeed() { return seed; }
 Device *bppsa::runtime::programDevice() {
   if (!isDeviceProgram())
     return nullptr;
-  // Never destroyed: memory may be released by static destructors, and the driver may be gone then.
+  // Never destroyed, because static destructors may release memory when the driver is already gone.
   static Device *device = isEmulatedProgram()
                               ? bppsa_make_emulated_device(bppsa_device_kernels)
                               : makeCudaDevice(bppsa_device_kernels, bppsa_device_images).release();

@@ -1,4 +1,4 @@
-//===- DeviceHeap.cpp - Allocator over large blocks of a device -----------------===//
+//===- DeviceHeap.cpp - Caching allocator of device memory ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,12 +13,12 @@
 
 using namespace bppsa::runtime;
 
-/// From this size on a block is one of the source's.
+/// The minimum size of blocks that are allocated directly from the source.
 static constexpr uint64_t kMinLarge = uint64_t(1) << 20;
-/// Sizes of large blocks are multiples of this, the size of a GPU's pages.
+/// Sizes of large blocks are multiples of the GPU's page size.
 static constexpr uint64_t kLargeStep = uint64_t(2) << 20;
 static constexpr uint64_t kSegmentSize = uint64_t(32) << 20;
-/// The classes of host memory begin with 64 bytes.
+/// Scales the size classes, which start at 64 bytes, to the alignment.
 static constexpr uint64_t kClassScale = Device::alignment / 64;
 
 void *DeviceHeap::allocate(uint64_t size) {
@@ -46,7 +46,7 @@ void *DeviceHeap::allocateSmall(uint64_t sizeClass) {
   return block;
 }
 
-/// What is left of the old segment is less than one small block.
+/// The rest of the old segment, too small for the requested block, is abandoned.
 bool DeviceHeap::newSegment() {
   for (uint64_t size = kSegmentSize; size >= kLargeStep; size /= 2)
     if (void *fresh = obtain(size)) {
@@ -62,7 +62,7 @@ void *DeviceHeap::allocateLarge(uint64_t size) {
     return nullptr;
   uint64_t capacity = (size + kLargeStep - 1) / kLargeStep * kLargeStep;
   void *block = nullptr;
-  // A block that is a little larger will do; a much larger one is kept for a larger need.
+  // Reuse a slightly larger block. Keep a much larger one for larger requests.
   auto found = freeLarge.lower_bound(capacity);
   if (found != freeLarge.end() && found->first <= capacity + capacity / 8) {
     std::tie(capacity, block) = *found;
@@ -108,7 +108,7 @@ void DeviceHeap::release(void *block) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A source that only counts. Its blocks are addresses that nothing else has.
+/// A source that only counts bytes. Its block addresses are never valid.
 class CountedSource {
 public:
   CountedSource(uint64_t free, std::unordered_map<void *, uint64_t> large)
@@ -127,7 +127,7 @@ public:
 
 private:
   uint64_t free;
-  /// The sizes of all blocks that may come back.
+  /// The sizes of all blocks that may be released.
   std::unordered_map<void *, uint64_t> large;
   uintptr_t next = uintptr_t(1) << 62;
 };

@@ -1,4 +1,4 @@
-//===- DeviceHeap.h - Allocator over large blocks of a device -------------------===//
+//===- DeviceHeap.h - Caching allocator of device memory ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,12 +15,11 @@
 
 namespace bppsa::runtime {
 
-/// Memory of a device whose own allocator is slow. Blocks that are released are used again at once,
-/// which is right where all work on them is done in order. The heap never looks into the memory.
+/// Caches memory of a device with a slow allocator. Released blocks are reused immediately, which
+/// requires that all work on them executes in order. Never accesses the memory.
 class DeviceHeap {
 public:
-  /// What gives large blocks, aligned to Device::alignment (null: there is no memory), and takes
-  /// them back.
+  /// Allocates large blocks aligned to Device::alignment, or returns null, and frees them.
   struct Source {
     std::function<void *(uint64_t)> allocate;
     std::function<void(void *)> release;
@@ -28,15 +27,14 @@ public:
   explicit DeviceHeap(Source source) : source(std::move(source)) {}
   DeviceHeap(const DeviceHeap &) = delete;
 
-  /// Null: there is no memory, also after unused blocks went back to the source.
+  /// Returns null if there is no memory even after returning unused blocks to the source.
   void *allocate(uint64_t size);
-  /// Gives back what allocate() gave.
   void release(void *block);
-  /// Whether allocate() would find memory for all of `sizes`, in this order and after the blocks
-  /// `released` were released, where the source has `free` bytes. Changes nothing.
+  /// Whether allocate() would succeed for all of `sizes`, in this order, after releasing the blocks
+  /// `released`, if the source has `free` bytes.
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
             uint64_t free) const;
-  /// Bytes from the source that are in no block: those can go back, and become larger blocks.
+  /// Bytes obtained from the source in unused large blocks, which can be returned to it.
   uint64_t unusedBytes() const { return unused; }
 
 private:
@@ -47,14 +45,15 @@ private:
   void trim();
 
   Source source;
-  /// Small blocks are pieces of segments: unused ones by class, and the rest of the last segment.
+  /// Small blocks are cut from segments. Unused blocks by size class, and the rest of the last
+  /// segment.
   std::vector<std::vector<void *>> freeSmall;
   char *segment = nullptr;
   uint64_t segmentRest = 0;
-  /// Large blocks come from the source one by one: unused ones by capacity.
+  /// Large blocks are allocated individually. Unused ones by capacity.
   std::multimap<uint64_t, void *> freeLarge;
   uint64_t unused = 0;
-  /// Of every block in use: its class, or its capacity where it is large.
+  /// A block in use: its size class, or its capacity if it is large.
   struct Block {
     bool large;
     uint64_t kind;

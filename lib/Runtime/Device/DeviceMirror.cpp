@@ -1,4 +1,4 @@
-//===- DeviceMirror.cpp - Arrays that host and device share ---------------------===//
+//===- DeviceMirror.cpp - Arrays shared by host and device ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -19,13 +19,13 @@ using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
 using nlohmann::ordered_json;
 
-/// The size of an axis: what the flag says, what the model fixes, else the default.
+/// Returns the size of an axis: the value of the flag, the size fixed by the model, or the default.
 static int64_t sizeOf(const Model &model, std::optional<int64_t> flag,
                       std::optional<int64_t> ArrayInfo::*axis, int64_t fallback) {
   return flag ? *flag : model.fixedSize(axis).value_or(fallback);
 }
 
-/// What the cost model says of the backward pass that is timed.
+/// Adds the cost model's prediction of the timed backward pass.
 static void addPrediction(ordered_json &object, const Program &program, const Options &options,
                           const VariantInfo &variant, int64_t steps, int64_t samples) {
   if (program.model.deviceChains.empty())
@@ -53,7 +53,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
   Session session(program, true);
-  // The choice is made as for a long run, so that it is the one training makes.
+  // Choose as for a long run, so that the variant is the one training would use.
   const VariantInfo &variant =
       *chooseVariant(session, options.variant, "step", batch, 1000).variant;
   Call step = session.prepare("step." + variant.name, &batch);

@@ -1,11 +1,12 @@
-//===- BenchMemory.cpp - Whether a benchmark fits into memory -------------------===//
+//===- BenchMemory.cpp - Memory check of benchmarks -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The shapes give the bytes of arrays. The compiler plans the temporaries of device programs. Those
-// of CPU programs are measured at small sizes and extrapolated: they grow at least linearly.
+// The size of arrays follows from their shapes. Temporaries of device programs are planned by the
+// compiler. Temporaries of CPU programs are measured at small sizes and extrapolated, as they grow
+// at least linearly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +22,10 @@
 
 using namespace bppsa::runtime;
 
-/// Below this number of positions, a step is cheaper than the measurements.
+/// With fewer positions, a step is cheaper than the measurements.
 static constexpr double kFewPositions = 1 << 20;
 
-/// Sizes may be beyond 64 bits.
+/// A double, because sizes may exceed 64 bits.
 static double bytesOf(const ArrayInfo &info, const Symbols &symbols) {
   double bytes = elementSize(info.dtype);
   for (const Extent &extent : info.shape)
@@ -51,7 +52,7 @@ static std::string describe(double bytes) {
 }
 
 namespace {
-/// The bytes of one kind of memory that a benchmark needs at least.
+/// A lower bound for the bytes of host or device memory that a benchmark needs.
 struct Demand {
   const char *memory;
   double arrays, temporaries;
@@ -66,7 +67,7 @@ struct Demand {
   }
 };
 
-/// Measures the temporaries of a step at small sizes.
+/// Extrapolates the temporaries of a step from measurements at small sizes.
 class Extrapolation {
 public:
   Extrapolation(const Program &program, int64_t steps, int64_t samples)
@@ -74,7 +75,8 @@ public:
 
   double temporaries() {
     double base = measure(1, 1), time = measure(2, 1), batch = measure(1, 2), both = measure(2, 2);
-    // base + t perTime + b perBatch + t b perBoth, t and b from 0 to 1 in the measurements.
+    // Bilinear model: base + t perTime + b perBatch + t b perBoth, with t and b in [0, 1] for the
+    // measurements.
     double t = excess(steps, smallSteps()), b = excess(samples, smallSamples());
     auto slope = [](double value) { return std::max(value, 0.0); };
     return base + t * slope(time - base) + b * slope(batch - base) +
@@ -95,7 +97,7 @@ private:
     return static_cast<double>(size - least) / static_cast<double>(least);
   }
 
-  /// The bytes that the variant with the fewest takes at multiples of the small sizes.
+  /// Measures the memory of the most economical variant at multiples of the small sizes.
   double measure(int64_t stepFactor, int64_t sampleFactor) {
     int64_t numSteps = std::min(steps, stepFactor * smallSteps());
     int64_t numSamples = std::min(samples, sampleFactor * smallSamples());
@@ -115,7 +117,7 @@ private:
 };
 } // namespace
 
-/// The arena of the variant with the smallest one.
+/// Returns the smallest arena of all variants.
 static double arenaBytes(const Program &program, const Symbols &symbols) {
   double smallest = std::numeric_limits<double>::infinity();
   for (const VariantInfo &variant : program.model.variants)
@@ -129,7 +131,7 @@ void bppsa::runtime::requireBenchMemory(const Program &program, int64_t steps, i
   Symbols symbols = syntheticSymbols(model, samples, steps, {});
   double arrays = arrayBytes(model, symbols);
   uint64_t available = availableMemory();
-  // The set and its batch are in memory at once.
+  // The data set and its batch are in memory at the same time.
   Demand host = {"host", 2 * arrays, 0};
   host.require(available, steps, samples);
   if (isDeviceProgram() && !isEmulatedProgram()) {

@@ -1,4 +1,4 @@
-//===- BenchMemory.h - Whether a benchmark fits into memory ---------*- C++ -*-===//
+//===- BenchMemory.h - Memory check of benchmarks ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 
 namespace bppsa::runtime {
 
-/// Throws Error, before anything of that size is allocated, where neither the host nor the device
-/// has memory for a step on `samples` samples of `steps` steps. The message states the bytes that
-/// are needed at least and those that are available.
+/// Throws Error if host or device memory is insufficient for a step on `samples` samples of `steps`
+/// time steps, before allocating memory of that size. The message states a lower bound of the
+/// needed bytes and the available bytes.
 void requireBenchMemory(const Program &program, int64_t steps, int64_t samples);
 
 } // namespace bppsa::runtime

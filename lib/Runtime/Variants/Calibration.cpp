@@ -1,4 +1,4 @@
-//===- Calibration.cpp - Constants measured on a GPU ----------------------------===//
+//===- Calibration.cpp - Calibration of the GPU cost model ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,13 +25,13 @@ namespace cost = bppsa::cost;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The longest sequences and largest batches that are measured where nobody names them; and the
-/// most positions of a batch.
+/// Default limits for the length of sequences and the size of batches, and the maximum number of
+/// positions in a batch.
 static constexpr int64_t kLongestSequence = 16384, kLargestBatch = 256, kMaxPositions = 1 << 20;
-/// A pass that is predicted to take longer (in microseconds) is not measured.
+/// Passes predicted to take longer, in microseconds, are not measured.
 static constexpr double kLongestPass = 2e5;
 
-/// Variants are part of what is calibrated, so that this is the whole description of the program.
+/// The whole description is hashed, because calibration depends on the variants.
 static std::string programNumber(const Program &program) {
   uLong number = crc32_z(0, reinterpret_cast<const Bytef *>(program.description.data()),
                          static_cast<z_size_t>(program.description.size()));
@@ -86,7 +86,7 @@ static std::string readText(const std::string &path) {
   return content;
 }
 
-/// Why there is nothing to calibrate in `program`; empty where there is.
+/// Returns why `program` cannot be calibrated, or an empty string.
 static std::string reasonAgainst(const Program &program) {
   if (!isDeviceProgram())
     return "this program runs on the CPU, where --backward=auto measures the variants itself";
@@ -136,7 +136,7 @@ struct Point {
 };
 } // namespace
 
-/// `least` and its multiples by four below `most`, and `most`.
+/// Returns `least` and its multiples by powers of four below `most`, and `most`.
 static std::vector<int64_t> growingSizes(int64_t least, int64_t most) {
   std::vector<int64_t> sizes;
   for (int64_t size = least; size < most; size *= 4)
@@ -145,7 +145,7 @@ static std::vector<int64_t> growingSizes(int64_t least, int64_t most) {
   return sizes;
 }
 
-/// The sizes of an axis to measure at: what the model fixes, else all up to `most`.
+/// Returns the sizes of an axis to measure: the fixed size, or sizes up to `most`.
 static std::vector<int64_t> sizesOf(const Model &model, std::optional<int64_t> ArrayInfo::*axis,
                                     int64_t least, int64_t most) {
   if (std::optional<int64_t> fixed = model.fixedSize(axis))
@@ -165,7 +165,7 @@ static std::vector<Point> measureBatch(Session &session, int64_t steps, int64_t 
       continue;
     Call step = session.prepare("step." + variant.name, &batch);
     double time = timeSteps(session, step, repeat).backward;
-    // A clock that stands still tells nothing.
+    // Skip measurements below the clock resolution.
     if (time > 0)
       points.push_back({&variant, {plan, steps, samples, time}});
   }
@@ -195,8 +195,8 @@ static std::vector<Point> measureGrid(const Program &program, const Options &opt
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The worst that the choice by `predicted` times makes of the points, which are grouped by size:
-/// the time of the chosen variant in those of the best one.
+/// Returns the worst ratio, over all sizes, of the measured time of the variant chosen by
+/// `predicted` to the best measured time. Points must be grouped by size.
 static double worstChoice(const std::vector<Point> &points, const std::vector<double> &predicted) {
   double worst = 1;
   for (size_t begin = 0, end = 0; begin < points.size(); begin = end) {

@@ -1,4 +1,4 @@
-//===- Calibration.h - Constants measured on a GPU ------------------------------===//
+//===- Calibration.h - Calibration of the GPU cost model ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,13 +11,13 @@
 
 namespace bppsa::runtime {
 
-/// The constants in the file that `bench --calibrate` wrote for this program and its device. Throws
-/// Error where it holds none, or those of another program or device.
+/// Reads the constants that `bench --calibrate` wrote for this program and its device. Throws Error
+/// if the file is invalid or was measured with another program or device.
 cost::DeviceConstants readCalibration(const std::string &path, const Program &program);
 
-/// `bench --calibrate`: times the variants at lengths and batches up to those of the options, fits
-/// the constants of the cost model and prints them, with every time and its prediction, as JSON;
-/// also into the file of the options.
+/// Runs `bench --calibrate`: times the variants for lengths and batch sizes up to those of the
+/// options, and fits the constants of the cost model. Prints them as JSON with all measured and
+/// predicted times, and writes them to the file of the options.
 void calibrateCommand(const Program &program, const Options &options);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- Dispatch.cpp - Choice between compiled variants --------------------------===//
+//===- Dispatch.cpp - Selection of compiled variants ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,19 +20,19 @@ using namespace bppsa::runtime;
 namespace mappings = bppsa::program::mappings;
 namespace cost = bppsa::cost;
 
-/// How many times faster a variant has to be by constants that nobody measured to be taken without
-/// measuring.
+/// With built-in constants, the predicted lead over the next variant that makes measuring
+/// unnecessary.
 static constexpr double kClearLead = 3;
-/// Batches below the first number are computed with vectors of units and of chunks, from the second
-/// on with vectors of samples; between them a measurement decides.
+/// Vectors of samples are used from the first batch size on, vectors of units and chunks below the
+/// second. In between, timing decides.
 static constexpr int64_t kFewestSamplesInLanes = 4, kMaxSamplesOverUnits = 16;
 
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// Whether `mapping` is what `requested` asks for in batches of `samples`, where the program holds
-/// both.
+/// Whether `mapping` matches `requested` for batches of `samples`, if the program has variants of
+/// several mappings.
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
@@ -40,9 +40,9 @@ static bool fitsMapping(const std::string &mapping, const std::string &requested
                                      : samples < kMaxSamplesOverUnits;
 }
 
-/// Whether vectors of units may win in a batch that has fewer groups of samples than there are
-/// threads: nearly as fast as vectors of samples, they share out samples. They keep more than a
-/// memory limit allows.
+/// Whether vectors of units may be faster for a batch with fewer groups of samples than threads.
+/// They are nearly as fast as vectors of samples, and distribute single samples over threads. They
+/// keep more residuals than a memory limit allows.
 static bool mayFillThreads(const Model &model, const VariantRequest &request, int64_t samples,
                            cost::HostMachine machine) {
   return request.backward == "auto" && request.mapping == "auto" && model.memoryLimit == 0 &&
@@ -70,7 +70,7 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
     all.push_back(describeVariant(variant));
     bool backward = request.backward == "auto" || request.backward == variant.backward;
     bool scan = request.scan == "auto" || variant.plan.empty() || request.scan == variant.plan;
-    // A plan that is asked for by name is meant to run.
+    // A plan requested by name implies a scan.
     bool wanted =
         request.scan == "auto" || request.backward == "sequential" || !variant.plan.empty();
     bool hasTwin =
@@ -96,7 +96,7 @@ std::string bppsa::runtime::inferFunction(const Model &model, const std::string 
   std::vector<std::string> held = {model.target == "cuda" ? mappings::kBlocks : mappings::kLanes};
   if (model.hasFunction(units))
     held.push_back(mappings::kUnits);
-  // Beside chunks in lanes, vectors hold units.
+  // Programs with chunks in lanes also have an inference function with units in lanes.
   if (mapping == mappings::kChunks && held.size() > 1)
     return units;
   if (mapping != "auto" && std::find(held.begin(), held.end(), mapping) == held.end())
@@ -172,8 +172,8 @@ Prediction bppsa::runtime::predictVariants(const Model &model,
   return prediction;
 }
 
-/// The candidates for which the device has memory; where it has it for none, the first, which needs
-/// the least, so that its call says what is missing.
+/// Returns the candidates that fit in device memory. If none does, returns the first, which needs
+/// the least memory, so that its call reports the error.
 static std::vector<const VariantInfo *>
 leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
                  const std::vector<const VariantInfo *> &candidates) {
@@ -190,7 +190,7 @@ leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
   return fitting;
 }
 
-/// The least cycles of the backward pass of `variant`.
+/// Returns a lower bound for the cycles of the backward pass of `variant`.
 static double getMinCycles(const Model &model, const VariantInfo &variant, int64_t steps,
                            int64_t samples, cost::HostMachine machine) {
   cost::Plan plan = planOf(variant);
@@ -219,12 +219,12 @@ bppsa::runtime::leaveOutHopeless(const Model &model,
   return hopeful;
 }
 
-/// Numbers in a vector register, by the name of an instruction set; the most where it is not known.
+/// Returns the floats per vector register of an instruction set; the maximum if it is unknown.
 static int64_t lanesOf(const std::string &isa) {
   return isa == "x86-64-v2" ? 4 : isa == "x86-64-v3" ? 8 : 16;
 }
 
-/// Lengths to measure at: factors of four up to the full one.
+/// Returns the lengths to measure, which grow by factors of four up to the full length.
 static std::vector<int64_t> measuringLengths(const Model &model, const Symbols &symbols,
                                              std::optional<size_t> symbol, int64_t steps) {
   std::vector<int64_t> lengths;
@@ -266,7 +266,7 @@ private:
 };
 } // namespace
 
-/// The variants may need much more than the one that is chosen.
+/// Frees the memory of all variants, which may be much more than the chosen one needs.
 void SyntheticCaller::release() {
   calls.clear();
   buffers.clear();
@@ -284,7 +284,7 @@ std::optional<double> SyntheticCaller::prepare(int64_t steps) {
   std::vector<std::string> names;
   for (const VariantInfo *candidate : candidates)
     names.push_back(function + "." + candidate->name);
-  // Beside the batch of the run there may be no memory for another one of this length.
+  // There may not be enough memory for this batch in addition to the batch of the run.
   if (!std::all_of(names.begin(), names.end(),
                    [&](const std::string &name) { return session.fits(name, batch, extra); }))
     return std::nullopt;
@@ -293,8 +293,8 @@ std::optional<double> SyntheticCaller::prepare(int64_t steps) {
   return now() - start;
 }
 
-/// What a call of a variant costs by what the compiler counted; the number of steps where it has
-/// counted nothing.
+/// Returns the cost of a call of a variant from the compiler's operation counts, or the number of
+/// steps if there are none.
 static double countCost(const Model &model, const VariantInfo &variant, int64_t steps,
                         int64_t samples, cost::HostMachine machine,
                         const cost::DeviceConstants &constants) {
@@ -305,7 +305,7 @@ static double countCost(const Model &model, const VariantInfo &variant, int64_t 
   return static_cast<double>(steps);
 }
 
-/// The choice of `chosen` with the other candidates, whose calls cost what `count` says.
+/// Returns the choice `chosen`, with the other candidates and their costs according to `count`.
 static VariantChoice keepOthers(const std::vector<const VariantInfo *> &candidates,
                                 const VariantInfo &chosen,
                                 const std::function<double(const VariantInfo &)> &count) {
@@ -325,7 +325,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   cost::HostMachine machine = {threads(), lanesOf(session.program.functions.isa())};
   std::vector<const VariantInfo *> candidates =
       matchingVariants(model, request, batch.samples, machine);
-  // A file that cannot be used is refused even where it has nothing to decide.
+  // Read the file first, so that an invalid file is rejected even if it is not needed.
   cost::DeviceConstants constants = chosenConstants(session.program, request);
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
@@ -335,8 +335,8 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   candidates = leaveOutHopeless(model, candidates, steps, batch.samples, machine);
   if (candidates.size() == 1)
     return {candidates.front()};
-  // Without measurements: what does the least work, which is sequential, or seems to be the fastest
-  // on a GPU.
+  // The preferred variant is the first, which has the least work, or the one predicted to be
+  // fastest on a GPU.
   TimingTask task;
   if (!model.deviceChains.empty()) {
     Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
@@ -345,7 +345,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
     task.preferred =
         std::find(candidates.begin(), candidates.end(), prediction.best) - candidates.begin();
   }
-  // Times of an emulated program say nothing of a GPU.
+  // Emulated times do not predict GPU times.
   if (isEmulatedProgram())
     return {candidates[task.preferred]};
   task.variants = candidates.size();
@@ -356,10 +356,10 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   };
   SyntheticCaller caller(session, function, batch, candidates);
   const VariantInfo &chosen = *candidates[chooseByTiming(task, caller)];
-  // Beside the steps of a run, a device may not have the memory for other variants.
+  // A device may not have enough memory for other variants during a run.
   if (isDeviceProgram())
     return {&chosen};
-  // Other work may leave one thread.
+  // Use the estimate for one thread, as other work may occupy the rest.
   machine.threads = 1;
   return keepOthers(candidates, chosen, [&](const VariantInfo &variant) {
     return countCost(model, variant, steps, batch.samples, machine, constants);

@@ -1,4 +1,4 @@
-//===- MemoryUse.cpp - What training takes in memory ------------------------------===//
+//===- MemoryUse.cpp - Memory use of training -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,7 +29,7 @@ ordered_json bppsa::runtime::describeMemory(const Program &program, int64_t step
   for (const VariantInfo &variant : model.variants) {
     std::string function = "step." + variant.name;
     Session session(program, true);
-    // A device that has no memory for it cannot run it.
+    // The variant does not fit in device memory.
     if (!session.fits(function, batch)) {
       byVariant[variant.name] = nullptr;
       continue;

@@ -1,4 +1,4 @@
-//===- MemoryUse.h - What training takes in memory --------------------------------===//
+//===- MemoryUse.h - Memory use of training -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,10 +13,10 @@
 
 namespace bppsa::runtime {
 
-/// Bytes that training on batches of `samples` samples of `steps` steps takes: `parameters`,
-/// `gradients`, `optimizer`, the `arrays` of a batch, and by variant the residuals and temporaries
-/// of a `step` at most, which is run to count them. Where the model has no such axis, or fixes it,
-/// the number is ignored or must be the one it fixes; throws Error then.
+/// Returns the bytes for training on batches of `samples` samples of `steps` time steps:
+/// `parameters`, `gradients`, `optimizer`, the `arrays` of a batch, and for each variant the peak
+/// residuals and temporaries of a `step`, which is run to measure them. Sizes of axes that the
+/// model does not have are ignored. Throws Error if the model fixes a different size.
 nlohmann::ordered_json describeMemory(const Program &program, int64_t steps, int64_t samples);
 
 } // namespace bppsa::runtime

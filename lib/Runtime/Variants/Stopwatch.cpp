@@ -20,19 +20,19 @@ static double medianMicroseconds(std::vector<double> seconds) {
 }
 
 namespace {
-/// Times one training step, and counts the memory it takes.
+/// Measures the time and the memory of one training step.
 class Stopwatch {
 public:
   void start();
   void stepDone();
   void stop();
 
-  /// Seconds of the last step; bytes that it had in use at most.
+  /// Seconds of the last step, and its peak memory in bytes.
   double forward = 0, backward = 0, update = 0, whole = 0;
   uint64_t bytes = 0;
 
 private:
-  /// What runs later than the calls is timed where it runs.
+  /// Null in CPU programs. Device work is timed on the device.
   Device *device = programDevice();
   double begin = 0, middle = 0;
   uint64_t before = 0;
@@ -43,7 +43,7 @@ void Stopwatch::start() {
   before = device ? device->liveBytes() : liveBytes();
   device ? device->resetPeakBytes() : resetPeakBytes();
   begin = now();
-  // A step reports its phases later, which counts.
+  // The step overwrites these marks when it reports its phases.
   if (device)
     for (StepMark mark : {StepMark::Forward, StepMark::Backward})
       device->mark(mark);
@@ -80,7 +80,7 @@ StepTimes bppsa::runtime::timeSteps(Session &session, Call &step, int64_t repeat
   std::vector<double> forward, backward, update, whole;
   uint64_t bytes = 0;
   Stopwatch watch;
-  // A learning rate of 0 keeps the parameters, and with them the work of every step, the same.
+  // With a learning rate of 0, parameters and thus the work of each step stay the same.
   session.hyper[program::kRateSlot] = 0;
   session.hyper[program::kStepSlot] = session.hyper[program::kScaleSlot] = 1;
   session.hyper[program::kEpsilonSlot] = 1;

@@ -11,14 +11,14 @@
 
 namespace bppsa::runtime {
 
-/// Medians in microseconds of the parts of a training step, and the most memory it had in use.
+/// Median times of the parts of a training step in microseconds, and its peak memory in bytes.
 struct StepTimes {
   double forward = 0, backward = 0, update = 0, whole = 0;
   uint64_t bytes = 0;
 };
 
-/// Times `repeat` runs of `step`, a call of a step of a session with an optimizer, and of the
-/// optimizer, after some that warm up. Keeps the parameters.
+/// Times `repeat` runs of `step`, a prepared step of a session with an optimizer, and of the
+/// optimizer, after warm-up runs. Does not change the parameters.
 StepTimes timeSteps(Session &session, Call &step, int64_t repeat);
 
 } // namespace bppsa::runtime

@@ -1,4 +1,4 @@
-//===- VariantTiming.cpp - which variant is the fastest, by times ---------------===//
+//===- VariantTiming.cpp - variant selection by timing --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,14 +13,14 @@
 
 using namespace bppsa::runtime;
 
-/// A variant that takes more than this of what the preferred one takes does not replace it: it
-/// differs by no more than noise, and equal runs should choose alike.
+/// A variant replaces the preferred one only if its cost is below this fraction. Smaller
+/// differences may be noise, and equal runs should choose alike.
 static constexpr double kClearly = 0.97;
-/// Calls of the preferred variant at each of the two shortest lengths that tell how long a run will
-/// take; the first of them warms up.
+/// Calls of the preferred variant at each of the two shortest lengths, which predict the time of
+/// the run. The first call is a warm-up.
 static constexpr int kProbeCalls = 3;
-/// Runs of fewer calls are not worth these; where a model fixes its length, they are calls like
-/// those of the run.
+/// The minimum number of calls for which timing pays off. If the model fixes its length, probe
+/// calls are as expensive as those of the run.
 static constexpr int64_t kFewestCalls = 100,
                          kFewestCallsOfFixed = 2 * kProbeCalls / kMeasuringShare;
 
@@ -75,15 +75,15 @@ private:
 
   const TimingTask &task;
   VariantCaller &caller;
-  /// What the preferred variant took at the last two lengths where it was called.
+  /// The times of the preferred variant at the last two lengths.
   Measurement before, last;
   std::vector<Measurement> measured;
   double spent = 0;
 };
 } // namespace
 
-/// Calls the preferred variant at the two shortest lengths; false where there is no memory for it,
-/// or no clock.
+/// Times the preferred variant at the two shortest lengths. Returns false if there is not enough
+/// memory or the clock does not advance.
 bool Chooser::probe() {
   for (size_t i : {size_t(0), std::min<size_t>(1, task.lengths.size() - 1)}) {
     if (!caller.prepare(task.lengths[i]))
@@ -99,7 +99,7 @@ bool Chooser::probe() {
   return true;
 }
 
-/// At least the longest time that was seen: it is so where those of two lengths make no sense.
+/// Falls back to the longest measured time if extrapolation fails.
 double Chooser::predictPreferred(int64_t length) const {
   double first = before.seconds[0], second = last.seconds[0];
   double seconds =
@@ -119,7 +119,8 @@ double Chooser::predictMeasuring(int64_t length) const {
   return (kTimingRounds + 1) * all * predictPreferred(length);
 }
 
-/// Calls the variants in turns; false where there is no memory, or when the time is up.
+/// Times the variants alternately. Returns false if there is not enough memory or the budget is
+/// used up.
 bool Chooser::measure(int64_t length) {
   double budget = getBudget();
   std::optional<double> preparing;
@@ -127,7 +128,7 @@ bool Chooser::measure(int64_t length) {
     return false;
   spent += *preparing;
   InterleavedTimes times(task.variants);
-  // The first round warms up.
+  // The first round is a warm-up.
   for (int round = 0; round <= kTimingRounds; ++round)
     for (size_t variant = 0; variant < task.variants; ++variant) {
       if (spent > budget)
@@ -145,7 +146,7 @@ bool Chooser::measure(int64_t length) {
   return true;
 }
 
-/// The cost of each variant at the length of the run.
+/// Returns the cost of each variant at the length of the run.
 std::vector<double> Chooser::predictRun() const {
   const Measurement &longer = measured.back();
   int64_t whole = task.lengths.back();

@@ -1,4 +1,4 @@
-//===- DeviceMirror.h - Arrays that host and device share -----------------------===//
+//===- DeviceMirror.h - Arrays shared by host and device ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,48 +12,47 @@
 
 namespace bppsa::runtime {
 
-/// The device's copy of an array of the host, and which of the two is up to date. In CPU programs
-/// there is no copy and the host's array always is.
+/// The device copy of a host array, tracking which of the two is current. In CPU programs there is
+/// no copy and the host array is always current.
 class DeviceMirror {
 public:
   DeviceMirror() = default;
-  /// The array must stay where it is. Device memory is taken at first use.
+  /// The host array must not move. Device memory is allocated at first use.
   DeviceMirror(void *host, uint64_t bytes) : host(host), capacity(bytes), bytes(bytes) {}
   ~DeviceMirror();
   DeviceMirror(DeviceMirror &&other) noexcept { *this = static_cast<DeviceMirror &&>(other); }
   DeviceMirror &operator=(DeviceMirror &&other) noexcept;
 
-  /// Where the device has what is at `part` of the host's array; the copy may be out of date.
+  /// The device address that corresponds to `part` of the host array. The copy may be out of date.
   void *address(const void *part);
 
-  /// From now on the array has a second copy on the device, for copyAhead(). To be called before
-  /// the first use.
+  /// Adds a second device copy for copyAhead(). Must be called before the first use.
   void keepSpare() { hasSpare = true; }
   bool hasMemory() const { return device != nullptr; }
-  /// Adds the blocks that it has on the device.
+  /// Appends its device memory blocks.
   void addBlocks(std::vector<void *> &blocks) const;
-  /// Bytes of the array, and how many times the device has them.
+  /// The size of the array in bytes, and the number of device copies.
   uint64_t size() const { return capacity; }
   int copies() const { return hasSpare ? 2 : 1; }
 
-  /// The host has written the first `used` bytes, or any of them; the rest has no meaning.
+  /// The host has modified the array. Only the first `used` bytes are meaningful.
   void hostChanged(uint64_t used);
   void hostChanged() { hostChanged(capacity); }
-  /// A kernel that was launched writes the device's copy.
+  /// A launched kernel writes the device copy.
   void deviceChanged() { newer = Side::Device; }
 
-  /// Brings the device's copy up to date for what is launched next.
+  /// Updates the device copy for the following launches.
   void toDevice();
-  /// Begins to copy what the host has written, beside the work of what was launched, which still
-  /// sees the data of before. The next toDevice() takes it over. The host's array may change.
+  /// Starts copying the host data without waiting for launched work, which still sees the previous
+  /// data. The next toDevice() makes the new data visible. The host array may be overwritten.
   void copyAhead();
-  /// Brings the host's array up to date by the next Device::synchronize().
+  /// Updates the host array by the next Device::synchronize().
   void toHost();
-  /// Does so at once.
+  /// Updates the host array immediately.
   void fetch();
 
 private:
-  /// Spare: the second copy on the device.
+  /// Spare: the second device copy.
   enum class Side { Neither, Host, Device, Spare };
 
   void *host = nullptr, *device = nullptr, *spare = nullptr;

@@ -1,4 +1,4 @@
-//===- Dispatch.h - Choice between compiled variants ----------------------------===//
+//===- Dispatch.h - Selection of compiled variants ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa::runtime {
 
-/// What --backward, --scan and --mapping say.
+/// The values of --backward, --scan, --mapping and --calibration.
 struct VariantRequest {
   /// auto, sequential or scan
   std::string backward = "auto";
@@ -19,70 +19,70 @@ struct VariantRequest {
   std::string scan = "auto";
   /// auto, lanes, units or blocks
   std::string mapping = "auto";
-  /// A file that `bench --calibrate` wrote; empty: none.
+  /// A file written by `bench --calibrate`; empty for none.
   std::string calibration = {};
 
   bool isAuto() const { return backward == "auto" && scan == "auto" && mapping == "auto"; }
 };
 
-/// The variants that fit the request for batches of `samples`; throws Error when there are none.
-/// Small batches leave out variants whose vectors would be mostly empty, large ones those whose
-/// vectors hold one sample, unless they may give work to threads of `machine` that have none.
+/// Returns the variants that match the request for batches of `samples`. Throws Error if there are
+/// none. For small batches, excludes variants with one sample per lane, whose vectors would be
+/// mostly empty; for large ones, excludes variants whose vectors hold a single sample, unless they
+/// could keep idle threads of `machine` busy.
 std::vector<const VariantInfo *> matchingVariants(const Model &model, const VariantRequest &request,
                                                   int64_t samples, cost::HostMachine machine = {});
 
-/// The function that computes the graph outputs for batches of `samples` under `mapping`, as in a
-/// VariantRequest.
+/// Returns the function that computes the graph outputs for batches of `samples` with the requested
+/// mapping.
 std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
-/// The symbol that counts time steps, where the model has one.
+/// Returns the symbol of the time axis, if the model has one.
 std::optional<size_t> timeSymbol(const Model &model);
 
-/// Whether the model has no empty array at `steps` time steps; a model that drops steps has a least
-/// length.
+/// Whether no array of the model is empty at `steps` time steps. Models that drop steps have a
+/// minimum length.
 bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps);
 
-/// The plan of a variant for the cost model of GPUs; throws Error where it knows none.
+/// Returns the plan of a variant for the GPU cost model. Throws Error for unknown plans.
 cost::Plan planOf(const VariantInfo &variant);
 
-/// The constants of the cost model of GPUs: of the file that the request names, else the shipped
-/// ones.
+/// Returns the constants of the GPU cost model: those of the requested file, or the built-in ones.
 cost::DeviceConstants chosenConstants(const Program &program, const VariantRequest &request);
 
-/// What a cost model says of some variants.
+/// Predictions of a cost model for some variants.
 struct Prediction {
-  /// Of a backward pass, in the order of the variants.
+  /// The time of each variant's backward pass.
   std::vector<double> microseconds;
-  /// The fastest, the first of equal ones, and how many times longer the next one takes.
+  /// The fastest variant (the first one in a tie), and the ratio of the next best time to its time.
   const VariantInfo *best = nullptr;
   double lead = 1;
 };
 
-/// What backward passes of a program for GPUs take at `steps` time steps and `samples` samples.
+/// Predicts backward passes of a GPU program at `steps` time steps and `samples` samples.
 Prediction predictVariants(const Model &model, const std::vector<const VariantInfo *> &candidates,
                            int64_t steps, int64_t samples, const cost::DeviceConstants &constants);
 
-/// Those of `candidates` that may be the fastest on a machine, by counted work: a scan is left out
-/// where the sequential pass is among them and takes no longer, whatever a link takes.
+/// Removes scans that, by operation counts, cannot be faster than a sequential variant among
+/// `candidates`, regardless of the time per link.
 std::vector<const VariantInfo *>
 leaveOutHopeless(const Model &model, const std::vector<const VariantInfo *> &candidates,
                  int64_t steps, int64_t samples, cost::HostMachine machine);
 
-/// A choice among the variants of a program.
+/// The result of choosing a variant.
 struct VariantChoice {
   const VariantInfo *variant;
-  /// Others that might be faster after all, where a run may check that, and the counted cost of a
-  /// call of each of them together, in calls of `variant`.
+  /// Other variants that may be faster, to be checked during a run, and the estimated cost of one
+  /// call of each, relative to a call of `variant`.
   std::vector<const VariantInfo *> others = {};
   double othersCost = 0;
 };
 
-/// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or
-/// "grad") on batches like `batch`. Where the request and counted work leave more than one, they
-/// are timed on synthetic batches of the same size and growing length (VariantTiming.h). Leaves the
-/// parameters as they are. In programs for GPUs constants of a calibration decide, and shipped ones
-/// where they are clear or where nothing is measured, as under emulation; variants for which the
-/// device has no memory are left out.
+/// Chooses the variant expected to be fastest for `calls` calls of `function` ("step" or "grad") on
+/// batches like `batch`. If several variants match the request and cannot be ruled out by operation
+/// counts, times them on synthetic batches of the same size and increasing length
+/// (VariantTiming.h). Does not change the parameters. In GPU programs, calibrated constants decide;
+/// built-in constants decide if their prediction is clear or if nothing can be measured, as under
+/// emulation. Variants that do not fit in device memory are excluded.
 VariantChoice chooseVariant(Session &session, const VariantRequest &request,
                             const std::string &function, Batch &batch, int64_t calls);
 
