@@ -1,4 +1,4 @@
-//===- BatchLoaderTest.cpp - batches that a thread fills ------------------===//
+//===- BatchLoaderTest.cpp - Tests of the prefetching loader --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// A set for the hand-written model that is not held in memory. The class of a sample is its number
+/// A data set for the fake model that is not kept in memory. The class of a sample is its index
 /// modulo 4.
 class BatchLoaderTest : public testing::Test {
 protected:
@@ -64,7 +64,7 @@ TEST_F(BatchLoaderTest, MayBeDestroyedAtAnyTime) {
   }
 }
 
-/// An exception that leaves the function of a thread ends the process.
+/// An exception that escapes a thread's function would end the process.
 TEST_F(BatchLoaderTest, ThrowsWhatIsThrownOnTheThread) {
   Dataset data = makeSet();
   BatchLoader loader(data, order, 0, 1, [](int64_t at) -> int64_t {

@@ -78,7 +78,7 @@ TEST(CompiledErrorsTest, TheInnerOfTwoCatches) {
   EXPECT_EQ(liveBytes(), before);
 }
 
-/// Iteration 7 fails, whatever thread it is on.
+/// Fails in iteration 7, on any thread.
 static void failInSeven(int64_t first, int64_t last, void *visits) {
   for (int64_t i = first; i < last; ++i) {
     ++*static_cast<std::atomic<int> *>(visits);
@@ -95,7 +95,7 @@ TEST(CompiledErrorsTest, SharesOfRegions) {
       auto body = [](void *visits) { bppsa_rt_parallel_for(8, failInSeven, visits); };
       EXPECT_EQ(messageOf(catchFailure(body, &visits)), "seven");
       EXPECT_GE(visits, 1);
-      // The pool goes on.
+      // The pool remains usable.
       auto count = [](int64_t first, int64_t last, void *visits) {
         *static_cast<std::atomic<int> *>(visits) += static_cast<int>(last - first);
       };

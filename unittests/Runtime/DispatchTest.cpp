@@ -1,4 +1,4 @@
-//===- DispatchTest.cpp - choice between compiled variants ----------------===//
+//===- DispatchTest.cpp - Tests of variant selection ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -58,9 +58,9 @@ TEST(DispatchTest, UnitsFillThreadsThatGroupsOfSamplesLeaveIdle) {
   EXPECT_EQ(count(any, 17, {2, 16}), 1u);
   EXPECT_EQ(count(any, 32, {3, 16}), 2u);
   EXPECT_EQ(count(any, 16, {2, 8}), 2u);
-  // Samples share no matrix in registers of 4 numbers.
+  // With registers of 4 floats, samples share no matrix.
   EXPECT_EQ(count(any, 16, {2, 4}), 1u);
-  // Who asks for less than auto gets the same bits for any number of threads.
+  // Requests more specific than auto must yield the same bits for any number of threads.
   EXPECT_EQ(count({"sequential", "auto", "auto"}, 16, {2, 16}), 1u);
   EXPECT_EQ(count({"auto", "auto", "lanes"}, 16, {2, 16}), 1u);
   model.memoryLimit = 1 << 20;
@@ -111,7 +111,8 @@ TEST(DispatchTest, PredictsVariantsOfDevices) {
   device.launch = 1;
   device.cycle.fill(1);
   std::vector<const VariantInfo *> all = {&model.variants[0], &model.variants[1]};
-  // A step takes 1 us: 100 of them, or three launches with 10, 9 and 10.
+  // A step takes 1 us: the sequential variant takes 100 steps, the scan three launches with 10, 9
+  // and 10 steps.
   Prediction prediction = predictVariants(model, all, 100, 1, device);
   EXPECT_EQ(prediction.microseconds, (std::vector<double>{101, 32}));
   EXPECT_EQ(prediction.best, all[1]);
@@ -129,7 +130,7 @@ TEST(DispatchTest, LeavesOutWhatCannotWin) {
   const VariantInfo *lanes = &model.variants[0], *units = &model.variants[1],
                     *scan = &model.variants[2];
   using Variants = std::vector<const VariantInfo *>;
-  // Nothing is counted of layers.
+  // There are no operation counts for layers.
   EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {1, 16}), (Variants{lanes, scan}));
   model.hostChains.emplace_back();
   model.hostChains[0].linkOperations = model.hostChains[0].columnOperations = 1;
@@ -138,7 +139,7 @@ TEST(DispatchTest, LeavesOutWhatCannotWin) {
   EXPECT_EQ(leaveOutHopeless(model, {units, scan}, 100, 1, {1, 16}), (Variants{units}));
   EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {64, 16}), (Variants{lanes, scan}));
   EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 1024, {64, 16}), (Variants{lanes}));
-  // Who asks for a plan gets it.
+  // An explicitly requested plan is kept.
   EXPECT_EQ(leaveOutHopeless(model, {scan}, 100, 16, {1, 16}), (Variants{scan}));
 }
 

@@ -1,4 +1,4 @@
-//===- FakeModel.cpp - the model of FakeModel.h on the CPU ----------------===//
+//===- FakeModel.cpp - The fake model on the CPU --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -28,7 +28,7 @@ struct Forward {
 };
 } // namespace
 
-/// What a compiler makes of a parallel loop over the samples.
+/// The body of a parallel loop over the samples, as a compiler would emit it.
 static void forwardShare(int64_t first, int64_t last, void *captures) {
   auto *f = static_cast<const Forward *>(captures);
   for (int64_t b = first; b < last; ++b) {
@@ -39,7 +39,7 @@ static void forwardShare(int64_t first, int64_t last, void *captures) {
   }
 }
 
-/// args: x, scale, weight, bias; allocates `scaled` and, where there is none, `logits`.
+/// args: x, scale, weight, bias. Allocates `scaled` and, unless given, `logits`.
 static Forward runForward(void **args, float *logits) {
   int64_t samples = size(args[0], 1);
   auto *scaled =
@@ -62,12 +62,12 @@ static Forward runForward(void **args, float *logits) {
 // Exported functions
 //===----------------------------------------------------------------------===//
 
-/// x, scale, weight, bias, logits
+/// args: x, scale, weight, bias, logits
 static void infer(void **args) {
   _mlir_memref_to_llvm_free(runForward(args, data<float>(args[4])).scaled);
 }
 
-/// x, scale, weight, bias, target, loss[, correct]
+/// args: x, scale, weight, bias, target, loss[, correct]
 static void eval(void **args) {
   Forward f = runForward(args, nullptr);
   double correct;
@@ -79,14 +79,14 @@ static void eval(void **args) {
   _mlir_memref_to_llvm_free(f.logits);
 }
 
-/// x, scale, weight, bias, target, loss, weight's gradient, bias's gradient[, x's gradient]
+/// args: x, scale, weight, bias, target, loss, gradients of weight and bias[, gradient of x]
 static void gradients(void **args, bool ofInput) {
   bppsa_rt_phase(0);
   Forward f = runForward(args, nullptr);
   double correct;
   *data<float>(args[5]) = lossAndGradient(f.logits, f.samples, data<char>(args[4]), correct);
   bppsa_rt_phase(1);
-  // All that follows may be left to the next step.
+  // The rest may be deferred to the next step.
   bppsa_rt_phase(2);
   for (int64_t k = 0; k < classes; ++k)
     parameterGradients(f.logits, f.scaled, f.samples, k, data<float>(args[6]),
@@ -97,21 +97,21 @@ static void gradients(void **args, bool ofInput) {
   _mlir_memref_to_llvm_free(f.logits);
 }
 
-/// What an environment variable says of a variant, as in "scan:200"; 0 where it names another one.
+/// Returns the number that an environment variable such as "scan:200" sets for a variant, or 0.
 static unsigned valueOf(const char *variable, const std::string &variant) {
   const char *words = getenv(variable);
   std::string value = words ? words : "";
   return value.rfind(variant + ":", 0) == 0 ? std::stoul(value.substr(variant.size() + 1)) : 0;
 }
 
-/// Calls `tell` with the addresses of arguments.
+/// Calls `tell` with the addresses of the given arguments.
 static void tellOf(void (*tell)(int64_t), void **args, std::initializer_list<int> numbers) {
   for (int number : numbers)
     tell(reinterpret_cast<intptr_t>(data<char>(args[number])));
 }
 
-/// A step of a variant: FAKE_SLOW=VARIANT:N makes it N microseconds longer, FAKE_ZERO=VARIANT:1
-/// makes its gradients zero.
+/// A step of a variant. FAKE_SLOW=VARIANT:N makes it N microseconds slower, FAKE_ZERO=VARIANT:1
+/// zeroes its gradients.
 static void stepOf(const char *variant, void **args) {
   if (unsigned delay = valueOf("FAKE_SLOW", variant))
     usleep(delay);
@@ -122,8 +122,8 @@ static void stepOf(const char *variant, void **args) {
   std::fill_n(data<float>(args[7]), classes, 0.0f);
 }
 
-/// As steps of programs for several ranks, and of those that leave gradients to the next step, it
-/// tells what it needs and what is final.
+/// Announces needed parameters and final gradients, like steps of programs for several ranks and
+/// steps that defer gradients.
 static void tellingStepOf(const char *variant, void **args) {
   tellOf(bppsa_rt_await_parameter, args, {3, 2});
   stepOf(variant, args);
@@ -133,7 +133,7 @@ static void step(void **args) { tellingStepOf("sequential", args); }
 static void scanStep(void **args) { tellingStepOf("scan", args); }
 static void grad(void **args) { gradients(args, true); }
 
-/// flat parameters, gradients, states, hyper
+/// args: flat parameters, gradients, states, hyper
 static void update(void **args) {
   for (int64_t i = 0, end = size(args[0], 0); i < end; ++i)
     updateElement(data<float>(args[0]), data<float>(args[1]), data<float>(args[2]),
@@ -144,7 +144,7 @@ static void sumsq(void **args) {
   *data<double>(args[1]) = sumOfSquares(data<float>(args[0]), size(args[0], 0));
 }
 
-/// A program for the CPU has no arena.
+/// CPU programs have no arena.
 static constexpr int64_t (*inferArena)(const int64_t *) = nullptr,
                                                      (*stepArena)(const int64_t *) = nullptr,
                                                      (*scanArena)(const int64_t *) = nullptr;

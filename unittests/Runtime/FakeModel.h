@@ -1,18 +1,15 @@
-//===- FakeModel.h - a compiled model, written by hand --------------------===//
+//===- FakeModel.h - A hand-written compiled model ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Programs that define what a compiled model defines (ObjectInterface.h), in plain C++, so that the
-// run-time library is tested without the compiler. The model is that of test/Runtime/fake_model.py:
-//
+// Defines the symbols of a compiled model (ObjectInterface.h) in plain C++, to test the run-time
+// library without the compiler. The model equals that of test/Runtime/fake_model.py:
 //   logits[b, k] = sum_i weight[k, i] * scale[i] * mean_t x[t, b, i] + bias[k]
-//
-// `scale` is not trained. BPPSA_FAKE_MSE makes it a program with a mean-squared-error loss and
-// plain SGD, else it has cross-entropy and Adam. FakeModel.cpp computes it on the CPU,
-// FakeDeviceModel.cpp with kernels of a device, both with the arithmetic below and to the same
-// bits.
+// `scale` is not trained. With BPPSA_FAKE_MSE, the program has a mean-squared-error loss and plain
+// SGD, otherwise cross-entropy and Adam. FakeModel.cpp runs on the CPU and FakeDeviceModel.cpp with
+// device kernels. Both use the arithmetic below and produce identical bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +23,7 @@ namespace fake {
 
 constexpr int64_t features = 3, classes = 4;
 
-/// The data behind a memref descriptor.
+/// Returns the data of a memref descriptor.
 template <typename T> T *data(void *argument) {
   auto *words = static_cast<int64_t *>(argument);
   return reinterpret_cast<T *>(words[1]) + words[2];
@@ -53,7 +50,8 @@ inline float logit(const float *scaled, const float *weight, const float *bias, 
   return sum;
 }
 
-/// Turns the logits into the gradient of the loss; returns the loss and counts right answers.
+/// Replaces the logits by the gradient of the loss. Returns the loss and sets `correct` to the
+/// number of correct predictions.
 inline float lossAndGradient(float *logits, int64_t samples, const void *target, double &correct) {
   double loss = 0;
   correct = 0;
@@ -83,7 +81,7 @@ inline float lossAndGradient(float *logits, int64_t samples, const void *target,
   return static_cast<float>(loss);
 }
 
-/// The gradients of bias[k] and weight[k, :]; `delta` is what lossAndGradient() leaves.
+/// Computes the gradients of bias[k] and weight[k, :] from `delta`, the gradient of the logits.
 inline void parameterGradients(const float *delta, const float *scaled, int64_t samples, int64_t k,
                                float *weight, float *bias) {
   bias[k] = 0;
@@ -97,7 +95,7 @@ inline void parameterGradients(const float *delta, const float *scaled, int64_t 
   }
 }
 
-/// The gradient of element `at` of x.
+/// Returns the gradient of element `at` of x.
 inline float inputGradient(const float *delta, const float *weight, const float *scale,
                            int64_t steps, int64_t samples, int64_t at) {
   int64_t i = at % features, b = at / features % samples;
@@ -107,7 +105,8 @@ inline float inputGradient(const float *delta, const float *weight, const float 
   return sum * scale[i] / static_cast<float>(steps);
 }
 
-/// The optimizer on element i of flat parameters, gradients and states; `h` are Session::hyper.
+/// Applies the optimizer to element i of the flat parameters, gradients and states. `h` is
+/// Session::hyper.
 inline void updateElement(float *p, const float *g, float *m, float *v, const float *h, int64_t i) {
   float gradient = g[i] * h[3] + h[1] * p[i];
 #ifdef BPPSA_FAKE_MSE

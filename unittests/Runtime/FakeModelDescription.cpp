@@ -1,4 +1,4 @@
-//===- FakeModelDescription.cpp - the parts of FakeModel.h that are data --===//
+//===- FakeModelDescription.cpp - The data of the fake model --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,7 +19,7 @@
 #endif
 #ifdef BPPSA_FAKE_DEVICE
 #define DEVICE "cuda"
-// The costs of a state of three rows, for predictions.
+// Costs of a state with three rows, for the cost model.
 #define STEP_COST(CYCLES, INSTRUCTIONS, COLUMNS)                                                   \
   R"({"cycles": )" #CYCLES R"(, "instructions": )" #INSTRUCTIONS                                   \
   R"(, "warps": 1, "resident": 32, "columns": )" #COLUMNS "}"

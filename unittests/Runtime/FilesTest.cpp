@@ -1,4 +1,4 @@
-//===- FilesTest.cpp - files that appear whole, archives of arrays --------===//
+//===- FilesTest.cpp - Tests of atomic files and archives -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -143,6 +143,6 @@ TEST(ErrorTest, NamesStayOnOneReadableLine) {
   EXPECT_EQ(quote("größe"), "'größe'");
   EXPECT_EQ(quote("a\nb\x1b"), "'a\\x0ab\\x1b'");
   EXPECT_EQ(quote("\xff\xc3"), "'\\xff\\xc3'");
-  EXPECT_EQ(quote("\xc2\x9b"), "'\\xc2\\x9b'"); // a control character in two bytes
+  EXPECT_EQ(quote("\xc2\x9b"), "'\\xc2\\x9b'"); // a control character of two bytes
   EXPECT_LT(quote(std::string(1000, 'x')).size(), 130u);
 }

@@ -1,4 +1,4 @@
-//===- FunctionTableTest.cpp - Functions that get their code late ---------------===//
+//===- FunctionTableTest.cpp - Tests of lazily loaded functions -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -15,7 +15,7 @@
 using namespace bppsa::runtime;
 using nlohmann::json;
 
-/// The description of the hand-written model, to be changed by tests.
+/// The description of the fake model, for tests to modify.
 static json description() { return json::parse(bppsa_model_json); }
 static Model parse(const json &object) { return parseModel(object.dump(), bppsa_model_onnx_size); }
 
@@ -61,8 +61,8 @@ TEST(ModelTest, RefusesDamagedDescriptions) {
     EXPECT_THROW(parse(description().patch(json::parse(patch))), Error) << patch;
 }
 
-/// A model whose input carries samples along axis 1 or 0, and its output along axis 0 or not at
-/// all.
+/// A model with two layouts: the input has batch axis 1 or 0, and the output has batch axis 0 or
+/// none.
 static json twoLayouts() {
   json object = description();
   object["inputs"][0]["batch_axes"] = {1, 0};
@@ -102,7 +102,7 @@ TEST(ModelTest, SlicingNeedsAnAxis) {
   EXPECT_THROW(requireSamples(parse(object)), Error);
 }
 
-/// A model that fixes its batch size at `batch`.
+/// Returns a model with fixed batch size `batch`.
 static Model fixedBatch(int64_t batch) {
   json object = description();
   object["inputs"][0]["shape"][1] = object["outputs"][0]["shape"][0] = batch;

@@ -1,4 +1,4 @@
-//===- PausedStepTest.cpp - steps that stop on their way ------------------===//
+//===- PausedStepTest.cpp - Tests of steps that pause ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -41,7 +41,7 @@ TEST(PausedStepTest, ThrowsWhatTheStepThrows) {
   EXPECT_NO_THROW(step.start([] {}));
 }
 
-/// A rank that fails between the parts of a step must come to its end.
+/// A rank that fails between the parts of a step must be able to exit.
 TEST(PausedStepTest, EndsAStepThatIsPaused) {
   auto leave = [] {
     alarm(60);

@@ -43,7 +43,8 @@ TEST(RandomTest, OrderIsAPermutationOfItsOwnForEachSeedAndEpoch) {
 }
 
 TEST(RandomTest, OrderByBlocks) {
-  // Every third sample of 300, in blocks of 30: ten of each block, four blocks at a time.
+  // Every third of 300 samples in blocks of 30, so ten samples per block, shuffled in groups of
+  // four blocks.
   std::vector<int64_t> samples;
   for (int64_t i = 0; i < 300; i += 3)
     samples.push_back(i);

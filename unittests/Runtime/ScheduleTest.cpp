@@ -12,7 +12,7 @@ using namespace bppsa::runtime;
 
 TEST(ScheduleTest, StepCountsEpochs) {
   Schedule schedule("step:2:0.5");
-  // Three steps an epoch: epochs 0 and 1, then 2 and 3.
+  // With three steps per epoch, the rate changes at step 6, the start of epoch 2.
   EXPECT_DOUBLE_EQ(schedule.rate(0.8, 5, 3, 12), 0.8);
   EXPECT_DOUBLE_EQ(schedule.rate(0.8, 6, 3, 12), 0.4);
 }

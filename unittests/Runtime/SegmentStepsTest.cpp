@@ -1,4 +1,4 @@
-//===- SegmentStepsTest.cpp - What loops keep of their steps --------------------===//
+//===- SegmentStepsTest.cpp - Tests of segment lengths --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,8 @@
 using namespace bppsa::runtime;
 
 TEST(SegmentSteps, MemoryIsThatOfOneSegmentAndOfStates) {
-  // 5 steps of 100 bytes; 10 bytes of states after the last, at 4 starts and at the end.
+  // 5 steps of 100 bytes, and 10 bytes of states after the segment, at 4 segment starts, and at the
+  // end.
   EXPECT_EQ((KeptSteps{20, 3, 100, 10}.bytes(5)), 3 * (5 * 100 + 6 * 10));
   EXPECT_EQ((KeptSteps{21, 1, 100, 10}.bytes(5)), 5 * 100 + 7 * 10);
 }
@@ -55,7 +56,7 @@ TEST(RecomputedSteps, AllWhereTheyFit) {
 }
 
 TEST(RecomputedSteps, AsManyAsTake512KiBElse) {
-  // 51 steps take as much: one slab.
+  // 51 steps take 512 KiB, which is rounded down to one slab.
   EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 640, 80}, 640, 64 << 20), 32);
   EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 240, 80}, 240, 64 << 20), 128);
   EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 80, 80}, 80, 64 << 20), 256);

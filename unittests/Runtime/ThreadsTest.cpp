@@ -1,4 +1,4 @@
-//===- ThreadsTest.cpp - parallel regions as compiled code opens them -----===//
+//===- ThreadsTest.cpp - Tests of parallel regions ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -81,7 +81,7 @@ TEST(ThreadsTest, ShortLoopsRunOnOneThread) {
     bppsa_rt_parallel_for(100, countInner, &counts);
     alone += counts.inner == 1;
   }
-  // Where a run is interrupted it looks long, and the next one calls for help.
+  // A preempted run looks long, so the next one may use more threads.
   EXPECT_GT(alone, 100);
 }
 
@@ -94,12 +94,12 @@ TEST(ThreadsTest, LoopsSideBySide) {
   setThreads(4);
   EXPECT_TRUE(bppsa_rt_side_by_side(2, 1));
   EXPECT_TRUE(bppsa_rt_side_by_side(2, 2));
-  // One after the other, these take two rounds in place of three.
+  // Running one after the other takes two rounds instead of three.
   EXPECT_FALSE(bppsa_rt_side_by_side(2, 3));
   EXPECT_TRUE(bppsa_rt_side_by_side(4, 3));
 }
 
-/// Holds its thread until another one has come, or for a second.
+/// Waits up to a second for another thread to arrive.
 static void meet(int64_t, int64_t, void *members) {
   auto &here = *static_cast<std::atomic<int> *>(members);
   ++here;

@@ -1,4 +1,4 @@
-//===- VariantTimingTest.cpp - choices by times that tests make up --------===//
+//===- VariantTimingTest.cpp - Tests of variant selection by timing -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,14 +14,14 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// What a variant takes at a number of steps without disturbances: a + b * steps.
+/// The undisturbed time of a variant: fixed + perStep * steps.
 struct TrueCost {
   double fixed, perStep;
 
   double at(int64_t steps) const { return fixed + perStep * static_cast<double>(steps); }
 };
 
-/// Takes the true costs, but for what `disturb` makes of the n-th call (from 0).
+/// Returns the true times, modified by `disturb` for the n-th call (from 0).
 class FakeCaller : public VariantCaller {
 public:
   using Disturbance = std::function<double(int64_t call, size_t variant, double seconds)>;
@@ -65,7 +65,7 @@ static const std::vector<TrueCost> slowScan = {{1e-4, 1e-3}, {1e-4, 36e-3}},
                                    fastScan = {{1e-4, 1e-3}, {1e-4, 0.5e-3}};
 
 TEST(VariantTimingTest, TakesAScanThatWins) {
-  // With time for all lengths, for the first two, and for none.
+  // With enough time for all lengths, for the first two, and for none.
   for (auto [calls, longest, chosen] :
        {std::tuple(10000, wholeLength, 1u), std::tuple(200, int64_t(8), 1u),
         std::tuple(20, int64_t(0), 0u)}) {
@@ -86,7 +86,7 @@ TEST(VariantTimingTest, OneDisturbedTimingDoesNotMatter) {
   }
 }
 
-/// The times behind the bug: a scan seems to take the same at every length, or ever less.
+/// Regression test: the time of a scan seems constant or decreases with the length.
 TEST(VariantTimingTest, SlopesThatDoNotRiseDecideNothing) {
   for (double power : {0, 1, 2}) {
     FakeCaller caller(slowScan, [&](int64_t, size_t variant, double seconds) {
@@ -107,7 +107,7 @@ TEST(VariantTimingTest, EqualTimesDecideNothing) {
   EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 0u);
 }
 
-/// Where the model fixes its length nothing shorter is called.
+/// If the model fixes its length, no shorter sequences are timed.
 TEST(VariantTimingTest, FixedLengthsAreTimedAsTheyAre) {
   for (auto [calls, chosen] : {std::pair(299, 0u), std::pair(799, 0u), std::pair(801, 1u)}) {
     TimingTask task = makeTask(calls);
@@ -128,7 +128,7 @@ TEST(VariantTimingTest, TimesWhatThereIsMemoryFor) {
   EXPECT_EQ(chooseByTiming(makeTask(10000), caller), 0u);
 }
 
-/// Also where calls take the same at every length, and where a variant is slower than counted.
+/// Also if times do not depend on the length, and if a variant is slower than estimated.
 TEST(VariantTimingTest, MeasuringIsASmallPartOfTheRun) {
   for (const std::vector<TrueCost> &costs :
        {slowScan, fastScan, {{1e-2, 1e-9}, {2e-2, 1e-9}}, {{1e-4, 1e-3}, {10, 1}}})
@@ -142,7 +142,7 @@ TEST(VariantTimingTest, MeasuringIsASmallPartOfTheRun) {
     }
 }
 
-/// Three timings of every ten are disturbed, by anything up to 100 times.
+/// Three of every ten timings are disturbed by a factor of up to 100.
 TEST(VariantTimingTest, DisturbancesCostNoMoreThanFivePercent) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     std::mt19937 random(seed);
@@ -167,7 +167,7 @@ TEST(VariantTimingTest, DisturbancesCostNoMoreThanFivePercent) {
 }
 
 namespace {
-/// A shape of the grid of benchmarks, and what a step takes with each variant, in microseconds.
+/// A shape of the benchmark grid, and the step time of each variant.
 struct GridShape {
   int64_t steps;
   std::vector<double> microseconds;
@@ -178,8 +178,7 @@ static const GridShape grid[] = {
 #include "GridTimes.inc"
 };
 
-/// The times of the committed grid, of which one in every ten is disturbed, by anything up to 100
-/// times.
+/// Uses the times of the committed grid, with one of every ten disturbed by a factor of up to 100.
 TEST(VariantTimingTest, TakesTheBestOfTheGridButForFivePercent) {
   for (const GridShape &shape : grid)
     for (unsigned seed = 0; seed < 20; ++seed) {
@@ -205,11 +204,11 @@ TEST(VariantTimingTest, TakesTheBestOfTheGridButForFivePercent) {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks while a run goes on
+// Checks during a run
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A run whose steps take a second, with a check of a variant that takes `other` seconds.
+/// A run whose steps take one second, with a check of a variant that takes `other` seconds.
 struct CheckedRun {
   explicit CheckedRun(double other, double counted, int64_t disturbedRound = -1,
                       size_t disturbed = 0)

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The fake driver runs nothing before somebody waits, and keeps the host from the memory of its
-// device.
+// The fake driver executes work only when the host waits, and denies the host access to device
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static std::vector<int> numbers(size_t count, int first) {
   return values;
 }
 
-/// The message of the Error that `action` throws.
+/// Returns the message of the Error that `action` throws.
 template <typename Action> static std::string errorOf(Action &&action) {
   try {
     action();
@@ -56,7 +56,7 @@ TEST_F(CudaDeviceTest, IsTheOneOfTheProgram) {
 }
 
 TEST_F(CudaDeviceTest, CopiesLastUntilTheyAreDone) {
-  // From none, over what fits into the page-locked memory, to several times as much.
+  // From empty copies to several times the size of the page-locked memory.
   for (size_t count : {0u, 1u, 1000u, 3u << 20, 7000001u}) {
     std::vector<int> source = numbers(count, 7), found(count);
     void *memory = device.allocate(count * sizeof(int));
@@ -107,7 +107,7 @@ TEST_F(CudaDeviceTest, CountsBytesInUse) {
 }
 
 TEST_F(CudaDeviceTest, LaunchesInOrderWithCopiedArguments) {
-  // sum_of_squares(g, sum, count)
+  // Arguments of sum_of_squares(g, sum, count).
   std::vector<float> g = {1, 2, 3};
   void *values = device.allocate(12), *sum = device.allocate(8);
   int64_t kernel = 6, count = 3;
@@ -128,11 +128,11 @@ TEST_F(CudaDeviceTest, LaunchesInOrderWithCopiedArguments) {
 }
 
 namespace {
-/// Calls that square and add up on the sub stream what the main stream makes.
+/// Calls whose sub stream computes the sum of squares of the main stream's results.
 class TwoStreams {
 public:
   explicit TwoStreams(Device &device) : device(device) {
-    // scaled_means(x, scale, scaled, steps, samples) of one step and one sample.
+    // Arguments of scaled_means(x, scale, scaled, steps, samples) for one step and one sample.
     std::vector<float> ones(3, 1);
     for (void **array : {&x, &scale, &scaled, &sum})
       *array = device.allocate(64);
@@ -143,7 +143,7 @@ public:
       device.release(array);
   }
 
-  /// The sum of squares of three times `value`.
+  /// Returns the sum of squares of three times `value`.
   double call(float value, bool cooperates = false) {
     std::vector<float> values(3, value);
     double nothing = -1, found = -2;
@@ -152,7 +152,7 @@ public:
     device.beginCall();
     device.selectStream(0);
     void *means[] = {&x, &scale, &scaled, &one, &one};
-    // Twice, as a single launch is no graph.
+    // Twice, because a single launch does not become a graph.
     for (int i = 0; i < 2; ++i)
       device.launch(0, {{1, 1, 1}, {4, 1, 1}}, means, 5);
     device.recordEvent(0);
@@ -163,7 +163,7 @@ public:
     device.recordEvent(1);
     device.selectStream(0);
     device.waitEvent(1);
-    // Writes over what the sub stream has read.
+    // Overwrites the values that the sub stream has read.
     void *others[] = {&scale, &scale, &scaled, &one, &one};
     for (int i = 0; i < 2; ++i)
       device.launch(0, {{1, 1, 1}, {4, 1, 1}}, others, 5);
@@ -180,13 +180,13 @@ private:
 };
 } // namespace
 
-// Before a test lets the driver refuse graphs.
+// Must run before tests that make the driver reject graphs.
 TEST_F(CudaDeviceTest, GraphsHaveTwoStreams) {
   TwoStreams streams(device);
   std::string path = testing::TempDir() + "streams.log";
   remove(path.c_str());
   setenv("FAKE_CUDA_LOG", path.c_str(), 1);
-  // An event of an earlier sequence is none of this one.
+  // Events of earlier sequences must not affect this one.
   for (float value : {1, 2, 3})
     EXPECT_EQ(streams.call(value), 3 * value * value);
   unsetenv("FAKE_CUDA_LOG");
@@ -206,7 +206,7 @@ TEST_F(CudaDeviceTest, StreamsWaitForEvents) {
   TwoStreams streams(device);
   for (const char *order : {"late", "early"}) {
     setenv("FAKE_CUDA_STREAMS", order, 1);
-    // One by one, then as a graph; launches of blocks that wait for each other are no part of one.
+    // First as single launches, then as graphs. Cooperative launches are never part of a graph.
     for (float value : {1, 2, 3, 4}) {
       EXPECT_EQ(streams.call(value), 3 * value * value) << order;
       EXPECT_EQ(streams.call(value, /*cooperates=*/true), 3 * value * value) << order;
@@ -216,7 +216,7 @@ TEST_F(CudaDeviceTest, StreamsWaitForEvents) {
 }
 
 TEST_F(CudaDeviceTest, MissingEventsShow) {
-  // The sub stream does not wait for the main stream, or the main stream not for the sub stream.
+  // Omits the wait of the sub stream for the main stream, or vice versa.
   double found[2];
   for (bool waits : {false, true}) {
     std::vector<float> zeros(3), ones(3, 1);
@@ -264,7 +264,8 @@ TEST_F(CudaDeviceTest, MemoryWaitsForTheSubStream) {
   device.recordEvent(6);
   device.selectStream(0);
   device.release(used);
-  // Whether one of the next blocks is the one that was released; those of earlier calls come first.
+  // Checks whether the released block is reused. Enough blocks are allocated to use up blocks of
+  // earlier calls first.
   int count = 0;
   auto expectUsed = [&](bool isFree) {
     count = 3 * count + 5;
@@ -284,7 +285,7 @@ TEST_F(CudaDeviceTest, MemoryWaitsForTheSubStream) {
 }
 
 TEST_F(CudaDeviceTest, CallsBecomeGraphs) {
-  // Sums of the first numbers of an array, by launches of sum_of_squares(g, sum, count).
+  // Sums of the first elements of an array, by launches of sum_of_squares(g, sum, count).
   std::vector<float> g = {1, 2, 3, 4, 5};
   void *values = device.allocate(20), *sums = device.allocate(24);
   device.copyToDevice(values, g.data(), 20);
@@ -328,7 +329,7 @@ TEST_F(CudaDeviceTest, CallsBecomeGraphs) {
 }
 
 TEST_F(CudaDeviceTest, CooperativeLaunchesHaveToFit) {
-  // sum_of_squares(g, sum, count)
+  // Arguments of sum_of_squares(g, sum, count).
   std::vector<float> g = {1, 2, 3};
   void *values = device.allocate(12), *sum = device.allocate(8);
   int64_t kernel = 6, count = 3;
@@ -363,7 +364,7 @@ TEST_F(CudaDeviceTest, RefusesImpossibleLaunches) {
 }
 
 TEST_F(CudaDeviceTest, SaysWhatIsMissing) {
-  // 256 MiB, of which the driver has given away a part.
+  // The GPU has 256 MiB, partly allocated.
   std::string line = errorOf([&] { device.allocate(uint64_t(400) << 20); });
   EXPECT_EQ(line.find("the device is out of memory: "), 0u) << line;
   EXPECT_NE(line.find("400.00 MiB more are needed"), std::string::npos) << line;

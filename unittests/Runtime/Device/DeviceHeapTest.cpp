@@ -1,4 +1,4 @@
-//===- DeviceHeapTest.cpp - allocator over large blocks of a device -------===//
+//===- DeviceHeapTest.cpp - Tests of the device allocator -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 static constexpr uint64_t mebi = uint64_t(1) << 20;
 
 namespace {
-/// Addresses that belong to nothing, as those of a device do for the host.
+/// Addresses that the host cannot access, like those of a device.
 struct FakeMemory {
   uint64_t free;
   std::map<void *, uint64_t> blocks;
@@ -110,7 +110,7 @@ TEST(DeviceHeapTest, SaysWhatFits) {
   DeviceHeap heap(memory.source());
   void *small = heap.allocate(1000), *large = heap.allocate(40 * mebi);
   heap.release(heap.allocate(10 * mebi));
-  // 32 MiB are a segment, 40 in use, 10 unused and 18 the source's.
+  // A segment of 32 MiB, 40 MiB in use, 10 MiB unused and 18 MiB left in the source.
   auto fits = [&](std::vector<void *> released, std::vector<uint64_t> sizes) {
     return heap.fits(released, sizes, memory.free);
   };

@@ -1,27 +1,25 @@
-//===- FakeCudaDriver.cpp - a CUDA driver on host memory ------------------===//
+//===- FakeCudaDriver.cpp - A CUDA driver in host memory ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A library that BPPSA_CUDA_DRIVER can name. Like a GPU it does nothing before somebody waits:
-// copies and launches are queued, so that memory which changes too early shows. Memory of the
-// device is not accessible for the host but through the driver. An image is a text: its
-// architecture, then kernels with the number of their arguments; a kernel is a function of the
-// program with that name, called once for each thread. The environment says what GPU it is:
-//
-//   FAKE_CUDA_DEVICES=0        how many there are (default: 1)
-//   FAKE_CUDA_SM=86            its architecture (default: 90)
-//   FAKE_CUDA_MEMORY=BYTES     its memory (default: 256 MiB)
-//   FAKE_CUDA_FAIL=cuInit:3    what an entry point returns
-//   FAKE_CUDA_FAULT=KERNEL     a kernel that accesses memory it must not
-//   FAKE_CUDA_STREAMS=early    streams other than the first one run as early as events let them
+// A library for BPPSA_CUDA_DRIVER. Like a GPU, it queues copies and launches and executes them only
+// when the host waits, which exposes memory that changes too early. The host can access device
+// memory only through the driver. An image is a text: its architecture, followed by kernels with
+// their argument counts. A kernel is a function of the program with that name, called once per
+// thread. The environment describes the GPU:
+//   FAKE_CUDA_DEVICES=0        the number of devices (default: 1)
+//   FAKE_CUDA_SM=86            the architecture (default: 90)
+//   FAKE_CUDA_MEMORY=BYTES     the device memory (default: 256 MiB)
+//   FAKE_CUDA_FAIL=cuInit:3    makes an entry point return this error
+//   FAKE_CUDA_FAULT=KERNEL     a kernel that performs an illegal memory access
+//   FAKE_CUDA_STREAMS=early    runs streams other than the first one as early as events allow
 //                              (default: as late as possible)
-//   FAKE_CUDA_REFUSE=sm_90     an image that does not load
-//   FAKE_CUDA_LOG=FILE         gets a line for each image, launch and copy, and for each graph that
-//                              is made, updated or replayed
-//
-// Without FakeCudaGraphs.cpp it is a driver that has no entry points for graphs.
+//   FAKE_CUDA_REFUSE=sm_90     an image that fails to load
+//   FAKE_CUDA_LOG=FILE         logs a line for each image, launch and copy, and for each graph that
+//                              is created, updated or replayed
+// Without FakeCudaGraphs.cpp, the driver has no entry points for graphs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +38,7 @@ extern "C" {
 // The device
 //===----------------------------------------------------------------------===//
 
-/// One on each multiprocessor.
+/// One block per multiprocessor.
 static constexpr unsigned residentBlocks = 4;
 
 Result cuInit(unsigned) { return begin("cuInit"); }
@@ -183,7 +181,7 @@ Result cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned g
   return enqueue("cuLaunchKernel", stream, {workOf(parameters)});
 }
 
-/// The launch that the log has is that of cuLaunchKernel.
+/// The launch itself is logged by cuLaunchKernel.
 Result cuLaunchCooperativeKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                                  unsigned blockX, unsigned blockY, unsigned blockZ,
                                  unsigned sharedBytes, Stream *stream, void **arguments) {
@@ -203,7 +201,7 @@ Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
   *greatest = -5;
   return begin("cuCtxGetStreamPriorityRange");
 }
-/// The first stream has the highest priority, the others the lowest one.
+/// The first stream must have the highest priority, all others the lowest.
 Result cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
   if (priority != (gpu().streams.empty() ? -5 : 0))
     return invalidValue;

@@ -1,4 +1,4 @@
-//===- FakeCudaGraphs.cpp - graphs of the CUDA driver on host memory ------===//
+//===- FakeCudaGraphs.cpp - CUDA graphs in host memory --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,14 +20,14 @@ struct FakeNode {
 };
 
 struct FakeGraph {
-  /// Nodes stay where they are.
+  /// A list, so that node addresses are stable.
   std::list<FakeNode> nodes;
 };
 
 struct FakeExec {
   std::vector<std::pair<FakeNode *, std::function<void()>>> nodes;
 
-  /// Kernels with a priority above the lowest one are followed by it.
+  /// Formats the kernels, each followed by its priority if that is not the lowest.
   std::string names() const {
     std::string line;
     for (const auto &[node, work] : nodes) {
@@ -37,7 +37,7 @@ struct FakeExec {
     }
     return line;
   }
-  /// Runs the nodes as late as those that wait for them allow, the last ones first.
+  /// Runs the nodes in reverse order as far as dependences allow, so that missing dependences show.
   std::function<void()> work() const {
     return [nodes = nodes] {
       std::set<FakeNode *> done;

@@ -1,12 +1,12 @@
-//===- FakeDeviceModel.cpp - the model of FakeModel.h on a device ---------===//
+//===- FakeDeviceModel.cpp - The fake model on a device -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels for the emulated device where BPPSA_FAKE_EMULATED is defined, else for the driver in
-// FakeCudaDriver.cpp. All arguments of the kernels have eight bytes. With FAKE_MODEL_STREAMS in the
-// environment, gradients of parameters run on the sub stream.
+// Kernels for the emulated device if BPPSA_FAKE_EMULATED is defined, otherwise for the driver in
+// FakeCudaDriver.cpp. All kernel arguments have eight bytes. If the environment contains
+// FAKE_MODEL_STREAMS, parameter gradients run on the sub stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@
 using namespace fake;
 
 //===----------------------------------------------------------------------===//
-// Kernels: thread `thread` of a launch in one dimension
+// Kernels, for thread `thread` of a one-dimensional launch
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The arguments of a kernel, in order.
+/// Reads the arguments of a kernel in order.
 class Reader {
 public:
   explicit Reader(void **arguments) : next(arguments) {}
@@ -113,7 +113,7 @@ enum { ScaledMeans, Head, Loss, ParameterGradients, InputGradients, Optimizer, S
 // Host functions
 //===----------------------------------------------------------------------===//
 
-/// Runs a kernel on at least `threads` threads.
+/// Launches a kernel with at least `threads` threads.
 template <typename... Arguments>
 static void launch(int64_t kernel, int64_t threads, Arguments... values) {
   static_assert(((sizeof values == 8) && ...));
@@ -137,12 +137,12 @@ struct Forward {
 
 private:
   float *take(int64_t slot, int64_t count);
-  /// Of scaled means, and of logits where they are no output.
+  /// Slices for the scaled means, and for the logits unless they are an output.
   bppsa_arena_slice slices[2] = {};
 };
 
-/// Two slots, of which `infer` needs one; both hold the means of all samples. A scan takes
-/// an array of all steps beside them.
+/// The arena has two slots for values of all samples; `infer` needs only one. A scan also needs an
+/// array of all steps.
 int64_t slotBytes(int64_t samples) { return (samples * 16 + 255) / 256 * 256; }
 int64_t inferArena(const int64_t *symbols) { return slotBytes(symbols[1]); }
 int64_t stepArena(const int64_t *symbols) { return 2 * slotBytes(symbols[1]); }
@@ -201,7 +201,7 @@ static void gradients(void **args, bool ofInput) {
     bppsa_rt_record_event(1);
     bppsa_rt_select_stream(0);
   }
-  // An empty grid where nothing is to be done.
+  // Launches an empty grid if there is nothing to compute.
   launch(InputGradients, ofInput ? f.steps * f.samples * features : 0, f.logits, f.weight, f.scale,
          ofInput ? data<float>(args[8]) : nullptr, f.steps, f.samples);
   if (hasStreams)
@@ -234,8 +234,8 @@ template <void (*kernel)(void **, int64_t)> static void emulated(void **argument
 #define IMAGE(arch)
 #else
 #define KERNEL(name) {#name, nullptr}
-/// What the fake driver takes for a cubin or PTX: the architecture, and how many arguments each
-/// kernel has.
+/// The fake driver's equivalent of a cubin or PTX: the architecture and the argument count of each
+/// kernel.
 #define IMAGE_TEXT(arch)                                                                           \
   arch " scaled_means 5 head 5 loss 5 parameter_gradients 5 input_gradients 6 optimizer 6 "        \
        "sum_of_squares 3"

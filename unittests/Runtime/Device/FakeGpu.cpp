@@ -1,4 +1,4 @@
-//===- FakeGpu.cpp - a GPU on host memory ---------------------------------===//
+//===- FakeGpu.cpp - A GPU in host memory ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- FakeGpu.h - a GPU on host memory -------------------------*- C++ -*-===//
+//===- FakeGpu.h - A GPU in host memory -------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 #include <map>
 #include <string>
 
-/// What the entry points of FakeCudaDriver.cpp and FakeCudaGraphs.cpp share.
+/// Shared by the entry points of FakeCudaDriver.cpp and FakeCudaGraphs.cpp.
 namespace fake {
 
 using Result = int;
@@ -23,7 +23,7 @@ using Address = unsigned long long;
 inline constexpr Result invalidValue = 1, outOfMemory = 2, notFound = 500, illegalAddress = 700,
                         invalidImage = 200, cooperativeLaunchTooLarge = 720;
 
-/// A setting of the environment; FakeCudaDriver.cpp lists them.
+/// Returns a setting of the environment, see FakeCudaDriver.cpp.
 std::string setting(const char *name, const char *fallback = "");
 
 inline void *pointer(Address address) { return reinterpret_cast<void *>(address); }
@@ -36,13 +36,13 @@ struct Kernel {
 
 struct Event {
   double time = 0;
-  /// How often it was recorded, and the last record that was reached.
+  /// The number of times it was recorded, and the last recording that was reached.
   int recorded = 0, reached = 0;
 };
 
 struct Operation {
   std::function<void()> work;
-  /// Where `event` is not null, waits until record `record` of it was reached.
+  /// If not null, the operation waits until recording `record` of the event is reached.
   Event *event = nullptr;
   int record = 0;
 
@@ -53,31 +53,32 @@ using Stream = std::deque<Operation>;
 struct Gpu {
   size_t total = std::stoull(setting("FAKE_CUDA_MEMORY", "268435456")), used = 0;
   std::map<Address, size_t> blocks;
-  /// What the first one has is done when somebody waits.
+  /// The first stream runs only when the host waits.
   std::list<Stream> streams;
   std::map<std::string, Kernel> kernels;
-  /// Once a kernel fails, everything does.
+  /// The error of a failed kernel, returned by all later calls.
   Result sticky = 0;
 
-  /// Lets streams run until `stop`: others than `stream` as late as possible, or as early.
+  /// Runs streams until `stop` returns true. Streams other than `stream` run as early or as late as
+  /// possible.
   Result runUntil(Stream &stream, const std::function<bool()> &stop);
   Result runAll();
-  /// Streams other than the first one begin at once where they are early.
+  /// If streams run early, starts work on all streams but the first.
   void begin();
 
 private:
   void protect(int protection);
-  /// Does the next work of `stream`, if it need not wait.
+  /// Executes the next operation of `stream` unless it must wait. Returns whether it did.
   bool step(Stream &stream);
   bool stepOthers(const Stream &stream);
 };
 
 Gpu &gpu();
-/// Writes a line to FAKE_CUDA_LOG.
+/// Appends a line to FAKE_CUDA_LOG.
 void log(const std::string &line);
-/// What FAKE_CUDA_FAIL says that `entry` returns, else what is wrong since a kernel failed.
+/// Returns the error that FAKE_CUDA_FAIL sets for `entry`, or that of a failed kernel.
 Result begin(const char *entry);
-/// Queues `operation` for `entry`.
+/// Queues `operation` on behalf of `entry`.
 Result enqueue(const char *entry, Stream *stream, Operation operation);
 
 /// CUDA_KERNEL_NODE_PARAMS_v1
@@ -88,7 +89,7 @@ struct KernelParameters {
 };
 
 bool canRun(const KernelParameters &parameters);
-/// What a launch does when it runs, with the arguments of now.
+/// Returns the work of a launch, with copies of the current arguments.
 std::function<void()> workOf(const KernelParameters &parameters);
 
 } // namespace fake

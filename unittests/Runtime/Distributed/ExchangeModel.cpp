@@ -1,4 +1,4 @@
-//===- ExchangeModel.cpp - a model of the gradient exchange ------------===//
+//===- ExchangeModel.cpp - Model checker of the gradient exchange ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -45,7 +45,7 @@ bool World::hasGathered(int number) const {
   return true;
 }
 
-/// Whether the training thread does not wait.
+/// Whether the training thread is not blocked.
 bool World::canRun(int number) const {
   const Rank &rank = ranks[number];
   if (rank.nextOp == script->size())
@@ -164,7 +164,7 @@ void World::runTask(int number, Task task) {
 void World::handToNetwork(int number, const Message &message) {
   Channel &channel = find(number, message.to, message.kind, message.slice);
   ++channel.sends;
-  // The rule of SendQueue; only before the first step may the receiver be late.
+  // The rule of SendQueue. Only before the first step may the receiver be late.
   if (message.kind != MessageKind::Gather && shape->faults.areNone())
     require(channel.receives >= channel.sends || channel.sends == 1,
             "a message takes its turn before it can be received");
@@ -201,7 +201,7 @@ std::vector<World::Choice> World::choices() const {
     if (canRun(number))
       all.push_back({Choice::Kind::Op, number});
     if (!rank.work.empty()) {
-      // The message thread finishes what it has begun.
+      // The message thread completes a task before it starts another.
       all.push_back({Choice::Kind::Work, number});
       continue;
     }
@@ -225,19 +225,20 @@ bool World::isIndependent(Choice choice) const {
   Message message = messageOf(choice.channel);
   switch (choice.kind) {
   case Choice::Kind::Op:
-    // Hands a task over, behind all others.
+    // Appends a task to the queue of the message thread.
     return !faults.postsBehindOthers;
   case Choice::Kind::Work:
-    // The only step of the message thread.
+    // The message thread can only continue this task.
     return !faults.postsBehindOthers;
   case Choice::Kind::EndSend:
-    // Other messages may take the place in flight; the end of a sum may also begin the next one.
+    // The end of a push only makes room for other messages in flight. The end of a sum may also
+    // start the next one.
     return message.kind != MessageKind::Sum;
   case Choice::Kind::EndReceive:
     return message.kind != MessageKind::Push;
   case Choice::Kind::Given:
   case Choice::Kind::Send:
-    // Which message is next in turn depends on their order.
+    // The choice of the next message depends on their order.
     return false;
   }
   return false;

@@ -1,14 +1,13 @@
-//===- ExchangeModel.h - a model of the gradient exchange --------------===//
+//===- ExchangeModel.h - Model checker of the gradient exchange -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Explores the schedules of a training run on several ranks: every order in which training threads,
-// message threads and the network can take their steps. SliceProtocol and SendQueue are the classes
-// that programs use; memory, messages and threads are replaced by counters. Networks are of the
-// strictest type: no message ends before its receiver has begun to receive it, and there is nothing
-// else that makes it end.
+// Explores the schedules of a training run on several ranks: all interleavings of training threads,
+// message threads and the network. SliceProtocol and SendQueue are the production classes; memory,
+// messages and threads are replaced by counters. The network is the strictest possible: a message
+// completes only after its receiver has posted the receive.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +45,7 @@ struct Op {
     /// The two halves of Ranks::gather().
     StartGather,
     FinishGather,
-    /// The first op of a step; without effect but for Faults::receivesWithStep.
+    /// The start of a step. Only has an effect with Faults::receivesWithStep.
     StartStep,
   };
   Kind kind;
@@ -60,26 +59,27 @@ struct Task {
   int slice = 0;
 };
 
-/// Errors of earlier protocols, which the checker must find.
+/// Faults of earlier protocols, which the checker must detect.
 struct Faults {
-  /// Gathered numbers wait for their turn behind gradients in flight.
+  /// Gathered values are queued after gradients in flight.
   bool gathersInTurn = false;
-  /// The owner begins to receive contributions when its training thread begins the step.
+  /// The owner posts receives of contributions only when its training thread starts the step.
   bool receivesWithStep = false;
-  /// The message thread queues its own messages behind those that the training thread hands over.
+  /// The message thread queues its own messages after those submitted by the training thread.
   bool postsBehindOthers = false;
 
   bool areNone() const { return !gathersInTurn && !receivesWithStep && !postsBehindOthers; }
 };
 
-/// How a run is set up. Parameters have one slice each and are read in the order of their numbers.
+/// The configuration of a run. Each parameter has one slice and parameters are read in index order.
 struct RunShape {
   int ranks, slices, batches;
-  /// Steps begin before the sums of the last one are there (p3, dear).
+  /// Whether steps start before the sums of the previous step have arrived (p3, dear).
   bool overlaps = false;
-  /// All sums first (dear), and priorities by use (p3).
+  /// Whether all sums are completed before any is sent (dear), and whether priorities follow the
+  /// read order (p3).
   bool holdsSums = false, isByUse = false;
-  /// An epoch ends after each batch; else after the last one.
+  /// Whether an epoch ends after each batch, or only after the last one.
   bool endsEpochs = false;
   Faults faults = {};
 
@@ -89,30 +89,30 @@ struct RunShape {
   }
 };
 
-/// Messages of a channel that have been begun and that have ended, on each side.
+/// The number of started and completed messages of a channel, on each side.
 struct Channel {
   uint8_t sends = 0, receives = 0, sent = 0, received = 0;
   int matched() const { return std::min(sends, receives); }
 };
 
-/// The ops of each rank, as ExchangedUpdate and UpdateExecutor make them.
+/// Returns the operations of each rank, in the order of ExchangedUpdate and UpdateExecutor.
 std::vector<Op> makeScript(const RunShape &shape);
 
 struct Rank {
   size_t nextOp = 0;
-  /// Handed over by the training thread, and the rest of what the message thread does.
+  /// Tasks submitted by the training thread, and the remaining work of the message thread.
   std::deque<Task> given{{Task::Kind::Begin}}, work;
   SliceProtocol protocol{0, 0, false};
   SendQueue<Message> queue;
   std::vector<uint8_t> contributed, pushed, summed;
   uint8_t gathers = 0;
-  /// For Faults::receivesWithStep: steps that have begun, and steps whose contributions have been
-  /// received or are being received.
+  /// For Faults::receivesWithStep: the number of started steps, and of steps whose receives were
+  /// requested and posted.
   uint8_t steps = 0;
   std::vector<uint8_t> wanted, collecting;
 };
 
-/// All ranks and the network, at one moment. Copies are independent of each other.
+/// The state of all ranks and the network. Copyable.
 class World {
 public:
   explicit World(const RunShape &shape, const std::vector<Op> &script)
@@ -130,20 +130,20 @@ public:
     }
   }
 
-  /// A step that some thread or the network can take.
+  /// A transition of a thread or the network.
   struct Choice {
     enum class Kind { Op, Given, Work, Send, EndSend, EndReceive } kind;
     int rank, channel = 0;
   };
   std::vector<Choice> choices() const;
-  /// Whether the choice commutes with all others that can be taken before it, so that no other one
-  /// has to be explored next to it. Steps like this only make more steps possible.
+  /// Whether the choice commutes with all others that can precede it, so that no alternative needs
+  /// to be explored. Such transitions only enable further transitions.
   bool isIndependent(Choice choice) const;
   void take(Choice choice);
   bool isOver() const;
-  /// All that later steps depend on.
+  /// A key that determines all future behavior.
   std::string key() const;
-  /// What is wrong, where a step has broken a rule of the protocol.
+  /// The first protocol rule that was violated, if any.
   std::string violation;
 
 private:
@@ -191,15 +191,14 @@ private:
 
 struct Result {
   size_t states = 0;
-  /// Empty: no schedule ends in a deadlock or breaks a rule.
+  /// Empty if no schedule deadlocks or violates a rule.
   std::string failure;
 };
 
-/// Explores all schedules up to the order of independent steps; with `isReduced` false, all of
-/// them.
+/// Explores all schedules. With `isReduced`, explores only one order of independent transitions.
 Result exploreAll(const RunShape &shape, bool isReduced = true);
 
-/// Explores one schedule, which `seed` draws.
+/// Explores one random schedule determined by `seed`.
 Result exploreOne(const RunShape &shape, unsigned seed);
 
 } // namespace exchange_model

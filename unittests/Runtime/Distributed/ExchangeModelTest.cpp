@@ -1,4 +1,4 @@
-//===- ExchangeModelTest.cpp - no schedule of an exchange deadlocks ----===//
+//===- ExchangeModelTest.cpp - Deadlock freedom of gradient exchange ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,8 @@
 using bppsa::runtime::text;
 using namespace exchange_model;
 
-/// The exchanges: allreduce (and barrier), p3 and dear, with an epoch of one and of all batches.
+/// Returns the configurations of allreduce (and barrier), p3 and dear, with epochs of one batch and
+/// of all batches.
 static std::vector<RunShape> shapesOf(int ranks, int slices, int batches) {
   std::vector<RunShape> shapes;
   for (bool endsEpochs : {false, true})
@@ -58,8 +59,8 @@ TEST(ExchangeModel, RandomSchedulesOfManyRanksEnd) {
       ASSERT_EQ(exploreOne(shape, seed).failure, "") << describe(shape) << ", seed " << seed;
 }
 
-/// The protocol of revision c68259a0 had all three faults; with the messages of two slices in
-/// flight it ended in a deadlock whichever way gradients were exchanged.
+/// The protocol of revision c68259a0 had all three faults. With the messages of two slices in
+/// flight, every type of exchange could deadlock.
 TEST(ExchangeModel, FindsTheDeadlockOfEarlierProtocols) {
   for (RunShape shape : shapesOf(2, 2, 2)) {
     shape.faults = {true, true, true};
@@ -68,14 +69,14 @@ TEST(ExchangeModel, FindsTheDeadlockOfEarlierProtocols) {
   }
 }
 
-/// Contributions that wait for the owner's training thread are enough.
+/// Receives that depend on the owner's training thread are sufficient for a deadlock.
 TEST(ExchangeModel, FindsTheDeadlockOfLateReceives) {
   RunShape shape = {2, 3, 2, /*overlaps=*/true, /*holdsSums=*/true};
   shape.endsEpochs = shape.faults.receivesWithStep = true;
   EXPECT_EQ(exploreAll(shape).failure, "deadlock");
 }
 
-/// Without the reduction there are more states, and the same outcome.
+/// Without the reduction there are more states, but the result is the same.
 TEST(ExchangeModel, IndependentStepsNeedNoOtherOrder) {
   RunShape shape = {2, 2, 2, /*overlaps=*/true, /*holdsSums=*/false, /*isByUse=*/true};
   shape.endsEpochs = true;

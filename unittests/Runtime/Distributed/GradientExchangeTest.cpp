@@ -22,7 +22,7 @@ constexpr int64_t flatSize = 112;
 constexpr int steps = 4;
 } // namespace
 
-/// The gradient of a rank in a step.
+/// Returns the gradient of a rank in a step.
 static std::vector<float> gradientOf(int rank, int step) {
   std::mt19937 random(100 * rank + step);
   std::uniform_real_distribution<float> values(-1, 1);
@@ -34,7 +34,7 @@ static std::vector<float> gradientOf(int rank, int step) {
 
 static double weightOf(int rank) { return rank == 1 ? 0 : 1.5 + rank; }
 
-/// What contributions of `ranks` ranks add up to in the order of the ranks.
+/// Returns the sum of the contributions of `ranks` ranks in rank order.
 static std::vector<float> sumOf(int ranks, int step) {
   std::vector<double> sums(flatSize);
   for (int rank = 0; rank < ranks; ++rank) {
@@ -51,8 +51,8 @@ static void expectSum(const float *gradients, const FlatRange &range, int ranks,
     EXPECT_EQ(gradients[i], expected[i]) << "element " << i << " of step " << step;
 }
 
-/// Steps that go on while their sums are on the way: a gradient is written when the sum of the last
-/// step has been read, and handed over when it is written, the last one that is read first.
+/// Runs steps that overlap with the exchange. A gradient is overwritten once the previous sum has
+/// been read, and contributed once it is written, in reverse read order.
 static void runSteps(Ranks &ranks, ExchangeOptions options) {
   std::vector<float> gradients(flatSize);
   GradientExchange exchange(ranks, gradients.data(), parameters, order, options);
@@ -96,10 +96,11 @@ INSTANTIATE_TEST_SUITE_P(All, GradientExchangeTest,
                                                           Kind::DeAR),
                                           testing::Values(3, 50000), testing::Values(2, 3, 5)));
 
-/// The first use of the parameter that message `name` has a slice of, where each has one slice.
+/// Returns the read order of the parameter whose slice is sent in message `name`, if each parameter
+/// has one slice.
 static int64_t useOf(const std::string &name) {
   size_t slice = std::stoul(name.substr(name.find(' ') + 1));
-  // The parameter without elements has no slice.
+  // The empty parameter has no slice.
   return std::vector<int64_t>{2, 4, 0, 1}.at(slice);
 }
 

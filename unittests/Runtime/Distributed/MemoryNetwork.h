@@ -1,4 +1,4 @@
-//===- MemoryNetwork.h - ranks that are threads of a process --------------===//
+//===- MemoryNetwork.h - Ranks as threads of a process --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,8 +23,8 @@
 
 namespace memory {
 
-/// Messages between the ranks of a test. Bytes are copied when both sides are there and not before:
-/// memory that is changed too early gives wrong results.
+/// Messages between the ranks of a test. Bytes are copied only after both sides have started, so
+/// modifying memory too early yields wrong results.
 class Network {
 public:
   explicit Network(int count) : count(count), ended(count) {}
@@ -55,7 +55,7 @@ public:
     receivers.at(path).pop_back();
   }
 
-  /// What a rank brings to a scan.
+  /// The arguments of one rank's scan.
   struct Part {
     const float *own;
     float *before;
@@ -63,7 +63,7 @@ public:
     std::function<void()> done;
   };
 
-  /// Waits until all ranks are here.
+  /// Waits for all ranks.
   void prepareScans(int ranks) {
     std::unique_lock lock(mutex);
     members = ranks;
@@ -71,7 +71,7 @@ public:
     allPrepared.notify_all();
     allPrepared.wait(lock, [this] { return prepared == count; });
   }
-  /// The part of `rank` in its next scan of that direction, which is made when all are there.
+  /// Starts the next scan of `rank` in this direction, which runs when all members have started it.
   void scan(int rank, bool fromFirst, Part part) {
     std::lock_guard lock(mutex);
     int64_t number = begun[{rank, fromFirst}]++;
@@ -106,7 +106,7 @@ private:
   std::map<Path, std::deque<Half>> senders, receivers;
   int members = 0, prepared = 0;
   std::condition_variable allPrepared;
-  /// How many scans a rank has begun in a direction, and the parts of each.
+  /// The number of scans that each rank has started per direction, and the arguments of each scan.
   std::map<std::pair<int, bool>, int64_t> begun;
   std::map<std::pair<bool, int64_t>, std::map<int, Part>> scans;
   std::vector<std::vector<std::function<void()>>> ended;
@@ -145,7 +145,7 @@ private:
   const int own;
 };
 
-/// Runs `body` on `count` ranks at the same time.
+/// Runs `body` on `count` ranks concurrently.
 inline void onRanks(int count, bppsa::runtime::Throttle throttle,
                     const std::function<void(bppsa::runtime::Ranks &)> &body,
                     double stallTimeout = 0) {
@@ -159,7 +159,7 @@ inline void onRanks(int count, bppsa::runtime::Throttle throttle,
   for (std::unique_ptr<bppsa::runtime::Ranks> &own : ranks)
     threads.emplace_back([&own, &body] {
       body(*own);
-      // The end of a rank waits for that of others.
+      // The destructor of a rank waits for the other ranks.
       own.reset();
     });
   for (std::thread &thread : threads)

@@ -15,7 +15,7 @@
 using namespace bppsa::runtime;
 using memory::onRanks;
 
-/// The names of the messages that a rank has sent, in this order.
+/// Returns the names of the messages that a rank has sent, in order.
 static std::vector<std::string> sentBy(Ranks &ranks) {
   auto events = nlohmann::json::parse("[" + ranks.trace().toJson(ranks.rank()) + "]");
   std::vector<std::pair<double, std::string>> sent;
@@ -38,7 +38,7 @@ TEST(MessageLoop, UrgentMessagesOvertakeOthers) {
         loop.receive(0, 10 + i, &to[i], 1, [] {});
       return loop.drain();
     }
-    // All at once, so that the network is free for none before the last is there.
+    // Posts all messages in one call, so that none is sent before the last is queued.
     loop.call([&] {
       const int64_t priorities[] = {7, 5, 5, -1};
       for (int i = 0; i < 4; ++i)
@@ -59,7 +59,7 @@ TEST(MessageLoop, AThrottledMessageTakesItsTime) {
       ranks.loop().post({1, 10, from.data(), from.size(), 0, "m"});
     else
       ranks.loop().receive(0, 10, to.data(), to.size(), [&, start] {
-        // 20 ms on the network and 50 ms on the way.
+        // 20 ms of transmission and 50 ms of latency.
         EXPECT_GE(now() - start, 0.06);
       });
     ranks.loop().drain();
@@ -106,7 +106,7 @@ TEST(MessageLoopDeathTest, ARankThatFailsEndsAll) {
   EXPECT_EXIT(fail(), testing::ExitedWithCode(3), "^error: rank 1: no data; nothing was saved\n$");
 }
 
-/// Rank 2 gathers nothing.
+/// Rank 2 does not join the gathering.
 TEST(MessageLoopDeathTest, AWaitWithoutProgressEndsAll) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   auto stall = [] {
@@ -123,7 +123,7 @@ TEST(MessageLoopDeathTest, AWaitWithoutProgressEndsAll) {
               ".step 2., and no message arrived; .*--stall-timeout=0.3\n$");
 }
 
-/// Each message begins the time anew.
+/// Each message restarts the timeout.
 TEST(MessageLoop, AWaitWithProgressGoesOn) {
   onRanks(
       2, {},

@@ -1,4 +1,4 @@
-//===- PipelineStagesTest.cpp - what stages of a pipeline exchange --------===//
+//===- PipelineStagesTest.cpp - Tests of pipeline stages ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 using bppsa::schedule::OpKind;
 using memory::onRanks;
 
-/// Stages on two ranks: rank 0 has the first and the last one.
+/// Stages on two ranks. Rank 0 has the first and the last stage.
 static Model makeModel() {
   Model model;
   model.pipelineRanks = 2;
@@ -39,8 +39,8 @@ TEST(StageMail, KeepsMessagesBetweenStagesOfARank) {
   });
 }
 
-/// The network delivers a message when both sides are there: rank 0 goes on when the second one has
-/// left, and rank 1 receives it after that.
+/// The network delivers a message once both sides have started. Rank 0 proceeds after its second
+/// message was sent, before rank 1 receives it.
 TEST(StageMail, ReceivesWhatAPartExpectsBeforeItRuns) {
   Model model = makeModel();
   onRanks(2, {}, [&](Ranks &ranks) {
@@ -77,7 +77,7 @@ TEST(Ranks, GatheringsOverlap) {
   });
 }
 
-/// One of seven is slow; the first update does not count.
+/// One of seven measurements is an outlier, and the first update is ignored.
 TEST(PipelineTimes, AreMedians) {
   Model model = makeModel();
   onRanks(2, {}, [&](Ranks &ranks) {
@@ -107,7 +107,7 @@ TEST(PipelineTimes, AreMedians) {
   });
 }
 
-/// The first rank chooses, whatever times the others know.
+/// Rank 0 determines the orders, whatever times other ranks have measured.
 TEST(StageOrders, AreThoseOfTheFirstRank) {
   Model model = makeModel();
   std::vector<bppsa::schedule::PipelineOp> found[2];

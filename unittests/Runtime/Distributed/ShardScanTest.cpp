@@ -1,4 +1,4 @@
-//===- ShardScanTest.cpp - cotangents of shares by a scan over ranks ------===//
+//===- ShardScanTest.cpp - Tests of the scan over time shards -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 using memory::onRanks;
 
 namespace {
-/// The maps of some samples, as a share makes them. Small whole numbers: products are exact.
+/// Affine maps of some samples. Their entries are small integers, so products are exact.
 struct Maps {
   Maps(int64_t samples, int64_t size, unsigned seed)
       : samples(samples), size(size), matrix(samples * size * size), own(samples * size) {
@@ -24,7 +24,7 @@ struct Maps {
         value = static_cast<float>(static_cast<int>(random() % 5) - 2);
   }
 
-  /// What the map of each sample makes of its cotangent in `from`.
+  /// Applies the map of each sample to its cotangent in `from`.
   std::vector<float> apply(const std::vector<float> &from) const {
     std::vector<float> to = own;
     for (int64_t b = 0; b < samples; ++b)
@@ -34,7 +34,7 @@ struct Maps {
     return to;
   }
 
-  /// Of each sample the columns of the matrix, and the offset.
+  /// Returns the columns of the matrix and the offset of each sample.
   std::vector<float> whole() const {
     std::vector<float> all;
     for (int64_t b = 0; b < samples; ++b) {
@@ -60,25 +60,25 @@ TEST(ShardScan, AComposedMapIsOneAfterTheOther) {
   }
   std::vector<float> expected = second.apply(first.apply(cotangents.own));
   EXPECT_EQ(composed.apply(cotangents.own), expected);
-  // The other order gives something else.
+  // Composition does not commute.
   EXPECT_NE(first.apply(second.apply(cotangents.own)), expected);
 }
 
 TEST(ShardScan, IsForManyRanksAndSmallStates) {
-  // A loop of one value: 3 applications, and one for each rank.
+  // A loop with state size 1: 3 applications, versus one per rank.
   EXPECT_FALSE(isScanCheaper({1}, 3, 1));
   EXPECT_TRUE(isScanCheaper({1}, 4, 1));
-  // Two loops, of 4 and 2 values: 10, and 2 + P - 1.
+  // Two loops with state sizes 4 and 2: 10 applications, versus 2 + P - 1.
   EXPECT_FALSE(isScanCheaper({4, 2}, 9, 1));
   EXPECT_TRUE(isScanCheaper({4, 2}, 10, 1));
-  // Microbatches follow each other through the ranks: 3 * 3, and 3 + P - 1.
+  // Microbatches are pipelined through the ranks: 3 * 3 applications, versus 3 + P - 1.
   EXPECT_FALSE(isScanCheaper({1}, 7, 3));
   EXPECT_TRUE(isScanCheaper({1}, 8, 3));
   EXPECT_FALSE(isScanCheaper({}, 100, 1));
 }
 
-/// Of 4 ranks the first 3 have shares. The scans of both directions, and of several batches, follow
-/// each other without a pause.
+/// The first 3 of 4 ranks have shards. Scans of both directions and several batches follow without
+/// pause.
 TEST(ShardScan, GivesWhatTheSharesBehindMake) {
   constexpr int count = 4, shares = 3, batches = 3;
   auto mapsOf = [](int rank, int batch, bool isReverse) {
