@@ -193,7 +193,6 @@ double bppsa::runtime::now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Per thread, as calls run on the thread that makes them.
 static thread_local PhaseTimes phases;
 
 PhaseTimes bppsa::runtime::lastPhases() { return phases; }

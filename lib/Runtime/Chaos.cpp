@@ -21,7 +21,6 @@ static std::optional<unsigned> readSeed() {
   return text ? std::optional<unsigned>(strtoul(text, nullptr, 10)) : std::nullopt;
 }
 
-/// Seeds each thread of each process differently.
 static std::mt19937 makeGenerator(unsigned seed) {
   static std::atomic<unsigned> threads{0};
   std::seed_seq words{seed, static_cast<unsigned>(getpid()), threads++};

@@ -14,10 +14,9 @@
 namespace bppsa::runtime {
 
 /// Confusion matrix, F1 score and area under the ROC curve over the batches of a data set.
-/// Positions count by their weights.
+/// Positions are weighted.
 class ClassMetrics {
 public:
-  /// Whether the metrics apply to `loss`.
   static bool accepts(const LossInfo &loss);
   /// For loss `number`, which must be accepted. The session and the data must outlive this object.
   ClassMetrics(Session &session, const Dataset &data, size_t number);
@@ -30,7 +29,6 @@ public:
   nlohmann::ordered_json toJson(const std::string &name) const;
 
 private:
-  /// A position scored for one class.
   struct Score {
     double value, weight;
     bool isPositive;
@@ -44,7 +42,6 @@ private:
   Session &session;
   const Dataset &data;
   const ArrayInfo *output = nullptr;
-  /// The index of the loss.
   size_t number;
   bool isBinary, isLogits;
   size_t classes = 2;

@@ -30,7 +30,7 @@ void bppsa::runtime::printLine(const std::string &line) {
     fail("stdout: writing failed (", strerror(errno), ")");
 }
 
-/// Returns the metrics of each loss; null for losses without classes.
+/// Null for losses without classes.
 static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
                                                               const Dataset &data) {
   const Model &model = session.program.model;
@@ -98,7 +98,6 @@ struct OutputArray {
 
   explicit OutputArray(const ArrayInfo &info) : info(&info) {}
 
-  /// Allocates `part` for one batch.
   void resize(std::vector<int64_t> shape) {
     part = {info->dtype, std::move(shape), Buffer()};
     part.data = Buffer(part.elements() * elementSize(info->dtype));
@@ -137,8 +136,7 @@ static std::vector<OutputArray> makeOutputs(const Model &model, const Dataset &d
   return outputs;
 }
 
-/// Returns the batch size of `infer`. Outputs that cannot be concatenated from batches require one
-/// batch.
+/// Outputs that cannot be concatenated from batches require one batch.
 static int64_t inferBatch(const Model &model, const Dataset &data, const Options &options) {
   auto whole = std::find_if(model.outputs.begin(), model.outputs.end(), [&](const ArrayInfo &info) {
     return !info.batchAxis || model.mixesSamples();
@@ -195,7 +193,6 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
 // grad
 //===----------------------------------------------------------------------===//
 
-/// Throws Error if the loss or a gradient is not finite.
 static void requireFiniteResults(Session &session, const std::vector<Array> &inputGradients,
                                  const std::string &title) {
   if (!std::isfinite(session.loss))

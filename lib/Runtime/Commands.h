@@ -12,15 +12,14 @@
 
 namespace bppsa::runtime {
 
-/// Each function runs one command. Results are written to stdout or to --out. All throw Error on
-/// failure.
+/// Each function runs one command, with results on stdout or in --out. Throws Error on failure.
 void evalCommand(const Program &program, const Options &options, Ranks &ranks);
 void inferCommand(const Program &program, const Options &options);
 void gradCommand(const Program &program, const Options &options);
 void benchCommand(const Program &program, const Options &options);
 void infoCommand(const Program &program, const Options &options);
 
-/// Prints a line to stdout. Throws Error if writing fails.
+/// Throws Error if writing fails.
 void printLine(const std::string &line);
 
 } // namespace bppsa::runtime

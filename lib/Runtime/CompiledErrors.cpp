@@ -21,7 +21,6 @@ struct Catcher {
   jmp_buf target;
   Catcher *outer;
   std::exception_ptr error;
-  /// Blocks that compiled code has allocated and not yet freed.
   std::vector<void *> blocks;
 };
 } // namespace

@@ -33,7 +33,8 @@ static void *outOfMemory(uint64_t size) {
   });
 }
 
-/// Reports errors through failCompiled(), because compiled code cannot handle exceptions.
+/// Reports errors through failCompiled(), because compiled code cannot handle exceptions. Must be
+/// cheap, as it is noticeable in short calls.
 static void *allocate(uint64_t alignment, uint64_t size) {
   if (isDeviceProgram())
     return allocateOnDevice(alignment, size);

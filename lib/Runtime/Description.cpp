@@ -40,7 +40,6 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
   return object;
 }
 
-/// Counts the elements of the initializers.
 static ordered_json countParameters(const Model &model) {
   int64_t total = 0, trained = 0;
   for (const ParameterInfo &info : model.parameters) {
@@ -50,8 +49,8 @@ static ordered_json countParameters(const Model &model) {
   return {{"total", total}, {"trained", trained}};
 }
 
-/// Lists the GPU kernels that run the chains of a step: for each chain, the mapping of its links
-/// and of the columns of its transitions.
+/// For each chain of a step in GPU programs, the mapping of its links and of the columns of its
+/// transitions.
 static ordered_json describeMappings(const ordered_json &description) {
   ordered_json mappings = ordered_json::array();
   for (const ordered_json &chain : description.value(keys::kDeviceChains, ordered_json::array()))
@@ -60,20 +59,19 @@ static ordered_json describeMappings(const ordered_json &description) {
   return mappings;
 }
 
-/// Describes an initializer, including whether and why it is trained, as recorded in the compiler's
-/// `classification`.
+/// `classification` is the compiler's reason why the initializer is trained or not.
 static ordered_json describeInitializer(const ParameterInfo &info,
                                         const ordered_json &classification) {
   ordered_json described = {{"name", info.name},
                             {"shape", info.shape},
                             {"elements", info.elements},
                             {"trained", info.trained}};
-  // Descriptions written by hand, as in tests, have no classification.
+  // Hand-written descriptions, as in tests, lack it.
   described.update(classification.value(info.name, ordered_json::object()));
   return described;
 }
 
-/// Adds the loss and its array, or a list if there are several losses.
+/// Adds the loss and its array, or a list for several losses.
 static void addLosses(ordered_json &object, const Model &model) {
   ordered_json losses = ordered_json::array();
   for (const LossInfo &loss : model.losses)

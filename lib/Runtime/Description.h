@@ -16,7 +16,7 @@ namespace bppsa::runtime {
 /// Returns the output of the command `info` (docs/CommandLine.md).
 nlohmann::ordered_json describeProgram(const Program &program);
 
-/// Returns a line naming the weights stored in Constant nodes, which are not trained; empty if
+/// Names the weights stored in Constant nodes, which are not trained. Returns an empty string if
 /// there are none.
 std::string describeConstantWeights(const Program &program);
 

@@ -18,8 +18,7 @@ static std::atomic<ErrorPrinter> errorPrinter{nullptr};
 
 void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
 
-/// Returns the length of the UTF-8 character at `at`, or 0 for invalid UTF-8 and control
-/// characters.
+/// Returns 0 for invalid UTF-8 and control characters.
 static size_t characterLength(const std::string &text, size_t at) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   unsigned lead = byte(at);
@@ -68,7 +67,7 @@ static int print(const char *message, int status) {
   return status;
 }
 
-/// Prints the message on one line, because words of the command line may contain line breaks.
+/// Prints one line, because words of the command line may contain line breaks.
 static int reportLine(const char *message, int status) {
   try {
     return print(escape(message, std::string::npos).first.c_str(), status);

@@ -9,8 +9,8 @@
 
 namespace bppsa::runtime {
 
-/// After this call, the first SIGINT, SIGTERM or SIGHUP is only recorded. A second one ends the
-/// process as usual.
+/// Makes the first SIGINT, SIGTERM or SIGHUP only be recorded. A second one ends the process as
+/// usual.
 void noteInterrupts();
 
 /// The recorded signal, or 0.

@@ -35,7 +35,6 @@ static int runCommand(const Program &program, const Options &options, Ranks &ran
   return 0;
 }
 
-/// Prints a note about weights that are not trained because they are stored in Constant nodes.
 static void noteConstantWeights(const Program &program, const Options &options) {
   if ((options.command != "train" && options.command != "grad") || options.quiet)
     return;
@@ -43,7 +42,7 @@ static void noteConstantWeights(const Program &program, const Options &options) 
     fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// Returns the thread count that the options request, or 0 for the default.
+/// 0 for the default.
 static int wantedThreads(const Options &options, const Launch &launch, size_t cpus) {
   if (options.threads)
     return static_cast<int>(*options.threads);

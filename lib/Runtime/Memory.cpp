@@ -71,7 +71,7 @@ namespace {
 struct Header {
   void *base;
   uint64_t requested;
-  /// The size class of a cached block, or `kUncached`.
+  /// `kUncached` for blocks that are not cached.
   uint64_t sizeClass;
 };
 
@@ -104,7 +104,6 @@ public:
     peak = std::max(peak, live);
   }
 
-  /// Returns all unused blocks to the system.
   void trim() {
     std::lock_guard<std::mutex> lock(mutex);
     for (std::vector<void *> &list : free) {
@@ -132,8 +131,7 @@ Cache &cache() {
 const int forkHandlers = pthread_atfork(
     [] { cache().mutex.lock(); }, [] { cache().mutex.unlock(); }, [] { cache().mutex.unlock(); });
 
-/// Allocates `capacity` bytes aligned to `alignment`, preceded by a header. Returns null if out of
-/// memory.
+/// The block is preceded by a header. Null if out of memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {
   uint64_t lead = std::max(alignment, kHeaderBytes);
   if (capacity > (uint64_t(1) << 62) - lead)

@@ -20,7 +20,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Memory that a call still needs to allocate. The arrays are in allocation order.
+/// Memory still to be allocated for a call, in allocation order.
 struct Need {
   uint64_t arena = 0;
   std::vector<uint64_t> arrays;
@@ -35,7 +35,6 @@ public:
       : program(program), function(function), batch(batch), views(views), device(*programDevice()) {
   }
 
-  /// Whether the call fits without changes.
   bool fits() const { return fits(need(nullptr), {}); }
   [[noreturn]] void report() const;
 
@@ -81,7 +80,6 @@ Need MemoryCheck::need(const Symbols *symbols) const {
   return need;
 }
 
-/// Returns the symbol of the batch size, unless the model fixes it.
 std::optional<size_t> MemoryCheck::batchSymbol() const {
   for (const ArrayInfo &input : program.model.inputs)
     if (input.batchAxis && input.shape[*input.batchAxis].kind == Extent::Kind::Symbol)

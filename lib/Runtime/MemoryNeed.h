@@ -11,8 +11,8 @@
 
 namespace bppsa::runtime {
 
-/// Whether the device has enough memory for `function` on `batch`, whose arguments are among
-/// `views`. Always true in CPU programs.
+/// Returns true if the device has enough memory for `function` on `batch`, whose arguments are
+/// among `views`. Always true in CPU programs.
 bool fitsMemory(const Program &program, const std::string &function, const Batch &batch,
                 const ViewTable &views);
 

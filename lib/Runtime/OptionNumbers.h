@@ -15,7 +15,7 @@
 
 namespace bppsa::runtime {
 
-/// An inclusive range of integers.
+/// Inclusive.
 struct Range {
   int64_t least, most;
 };
@@ -25,7 +25,7 @@ inline constexpr Range kCounts = {1, std::numeric_limits<int32_t>::max()};
 inline constexpr Range kSeeds = {0, std::numeric_limits<int64_t>::max()};
 inline constexpr Range kThreadCounts = {1, 4096};
 
-/// Parses `word`, the value of `flag`. Throws if it is not an integer in `range`.
+/// Throws if `word`, the value of `flag`, is not an integer in `range`.
 int64_t parseWhole(const char *flag, const std::string &word, Range range);
 
 /// Parses a number of bytes with an optional suffix K, M or G for multiples of 1024, 1024^2 and

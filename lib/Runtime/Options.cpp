@@ -27,7 +27,6 @@ using namespace bppsa::runtime;
 namespace program = bppsa::program;
 namespace mappings = bppsa::program::mappings;
 
-/// Returns the hyperparameters of the optimizer that have a command-line option.
 static std::vector<program::HyperParameter> hyperFlags(const std::string &name) {
   std::vector<program::HyperParameter> flags;
   if (const program::Optimizer *optimizer = program::findNamed(program::kOptimizers, name))
@@ -92,7 +91,6 @@ static void addNaNCheck(CLI::App &command, Options &options) {
                    "finite, in programs of bppsa-compile --check-nan");
 }
 
-/// Adds the options for validation data and for selecting the best epoch.
 static void addSelection(CLI::App &command, Options &options) {
   command.add_option("--val-split", options.valSplit,
                      "Share of the samples of --data that validate instead of training, drawn by "
@@ -107,7 +105,6 @@ static void addSelection(CLI::App &command, Options &options) {
             "Stop after so many epochs that were not better than the best one");
 }
 
-/// Adds the options that determine a training run and its output files.
 static void addTraining(CLI::App &command, Options &options, const Model &model) {
   command.add_option("--data", options.data, dataHelp);
   command.add_option("--val", options.val, "Data to validate with after each epoch");

@@ -21,7 +21,6 @@ int64_t KeptSteps::bytes(int64_t length) const {
   return samples * (length * stepBytes + (ceilDiv(steps, length) + 2) * stateBytes);
 }
 
-/// Returns this loop's share of `limit` bytes.
 static int64_t getShare(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit) {
   return static_cast<int64_t>(static_cast<double>(limit) * kept.stepBytes / totalStepBytes);
 }
@@ -83,7 +82,6 @@ void SegmentRecord::add(const KeptSteps &kept, int64_t length) {
                    {"bytes", kept.bytes(length)}});
 }
 
-/// Returns the length chosen by `choose` and records it.
 static int64_t chooseSteps(decltype(chooseSegmentSteps) &choose, const KeptSteps &kept,
                            int64_t totalStepBytes, int64_t limit) {
   return orFail([&] {

@@ -289,7 +289,7 @@ Evaluation EvaluationSums::result() const {
   return result;
 }
 
-/// Returns this rank's samples: whole batches of `batchSize` are distributed round-robin.
+/// Distributes whole batches round-robin over the ranks.
 static std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
                                         const Ranks &ranks) {
   if (ranks.isAlone())

@@ -43,8 +43,7 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
-/// Returns ", did you mean '--epochs'" if `word` resembles an option of `command`; otherwise an
-/// empty string.
+/// Returns ", did you mean '--epochs'" if `word` resembles an option, otherwise an empty string.
 static std::string guessOption(const CLI::App &command, const std::string &word) {
   std::string name = word.substr(0, word.find('=')), guess;
   size_t best = name.size() / 3;

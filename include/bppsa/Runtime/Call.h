@@ -22,24 +22,23 @@
 
 namespace bppsa::runtime {
 
-/// How a compiled function accesses an argument.
 enum class Access { Read, Write, ReadWrite };
 
-/// Dense memory in C order that a compiled function reads or writes.
+/// Contiguous memory in C order that a compiled function accesses.
 struct View {
   void *data = nullptr;
   std::vector<int64_t> shape;
   uint64_t elementSize = sizeof(float);
   Access access = Access::Read;
-  /// Tracks the device copy of the memory and must outlive the calls. If null, each call copies
-  /// read arguments to the device and written arguments back.
+  /// Tracks the device copy of the memory; must outlive the calls. If null, each call copies the
+  /// memory as needed.
   DeviceMirror *mirror = nullptr;
 };
 
 /// Views by the argument names in Model::functions: "input:x", "param:w", "loss", ...
 using ViewTable = std::map<std::string, View>;
 
-/// A compiled function with the descriptors of its arguments, ready for repeated calls. In a device
+/// A compiled function with its argument descriptors, ready for repeated calls. In a device
 /// program, the arguments are the device copies.
 class Call {
 public:
@@ -55,12 +54,9 @@ public:
   void bind(size_t number, void *data) {
     descriptors[number][0] = descriptors[number][1] = reinterpret_cast<intptr_t>(data);
   }
-  /// The address of argument `number`.
   void *data(size_t number) const { return reinterpret_cast<void *>(descriptors[number][1]); }
-  /// Bytes of the arena used by the temporaries of the function.
   uint64_t arenaBytes() const { return arena; }
-  /// Runs the function. In a device program, the results are valid only after
-  /// Device::synchronize().
+  /// Like a call, but the results of a device program are valid only after Device::synchronize().
   void start() {
     if (throwsFailures())
       startCatching();
@@ -97,7 +93,6 @@ private:
   /// Empty in CPU programs.
   std::vector<Transfer> transfers;
   std::vector<std::unique_ptr<DeviceMirror>> mirrors;
-  /// Whether calls copy results to the host.
   bool results = false;
 };
 
@@ -110,25 +105,22 @@ using FunctionLoader =
 class FunctionTable {
 public:
   /// Selects the best instruction set supported by both the program and this processor, or the one
-  /// named by the environment variable BPPSA_ISA. Sets `kernelsInUse` (the program's bppsa_kernels)
+  /// named by BPPSA_ISA in the environment, and sets `kernelsInUse` (the program's bppsa_kernels)
   /// to its kernels. Throws Error if there is none. `load` provides the code of functions that have
-  /// none; such functions use no arena.
+  /// none, which use no arena.
   FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
                 const void *const **kernelsInUse, FunctionLoader load = nullptr);
 
-  /// Whether the code of functions is loaded when first needed.
   bool isLazy() const { return static_cast<bool>(load); }
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
 
-  /// Prepares a call of function `name` on the views named in `arguments`, with the sizes given by
+  /// Prepares a call of function `name` on the views named in `arguments`, with sizes given by
   /// `symbols`.
   Call prepare(const std::string &name, const std::vector<std::string> &arguments,
                const ViewTable &views, const Symbols &symbols) const;
-  /// The arena bytes that function `name` uses.
   uint64_t arenaBytes(const std::string &name, const Symbols &symbols) const;
-  /// An upper bound for the bytes that function `name` writes to its argument `residuals`; 0 if it
-  /// has no such argument.
+  /// An upper bound for the size of the argument `residuals`; 0 if there is none.
   uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:

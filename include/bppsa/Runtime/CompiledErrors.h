@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exceptions must not propagate through compiled functions, which have no unwind information. If a
-// caller catches failures, longjmp leaves the compiled functions and the memory they allocated is
-// freed; otherwise, an error ends the program.
+// Exceptions must not propagate through compiled functions. If a caller catches failures, the
+// functions are left by longjmp and the memory they allocated is freed. Otherwise, an error ends
+// the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 namespace bppsa::runtime {
 
 /// Runs `body(context)`, which calls compiled code. Returns the error passed to failCompiled()
-/// below it, or null. No destructors run in the frames between `body` and failCompiled(), so these
-/// frames must not hold objects that need destruction.
+/// meanwhile, or null. Frames between `body` and failCompiled() must not hold objects that need
+/// destruction.
 std::exception_ptr catchFailure(void (*body)(void *context), void *context) noexcept;
 
 /// While this object exists, calls of compiled functions (Call.h) on this thread throw these
@@ -35,7 +35,6 @@ private:
 };
 bool throwsFailures();
 
-/// Whether the calling thread is inside catchFailure().
 bool catchesFailures();
 
 /// Leaves compiled code for the innermost catchFailure() of this thread. Ends the program if there
@@ -46,7 +45,7 @@ bool catchesFailures();
 void noteBlock(void *block);
 void forgetBlock(void *block);
 
-/// Runs `action` on behalf of compiled code and passes its exceptions to failCompiled().
+/// Runs `action` for compiled code, passing its exceptions to failCompiled().
 template <typename Action> auto orFail(Action &&action) noexcept {
   std::exception_ptr error;
   try {

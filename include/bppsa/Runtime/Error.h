@@ -59,7 +59,6 @@ template <typename Action> auto orExit(Action &&action) noexcept {
   }
 }
 
-/// The concatenated text of all arguments.
 template <typename... Args> std::string text(const Args &...args) {
   std::ostringstream out;
   (out << ... << args);

@@ -12,7 +12,7 @@
 
 namespace bppsa::runtime {
 
-/// Zero-filled memory, aligned to 64 bytes. Never null, even if empty.
+/// Zero-filled memory, aligned to 64 bytes. Never null.
 class Buffer {
 public:
   explicit Buffer(size_t size = 0);

@@ -24,7 +24,6 @@ struct Extent {
   enum class Kind { Number, Symbol, Operation };
   Kind kind = Kind::Number;
   int64_t number = 0;
-  /// Index into Model::symbols.
   size_t symbol = 0;
   std::string op;
   std::vector<Extent> operands;
@@ -33,7 +32,7 @@ struct Extent {
 /// Symbol values, indexed like Model::symbols; nullopt if not yet known.
 using Symbols = std::vector<std::optional<int64_t>>;
 
-/// Returns the value of `extent`, or nothing if a symbol is unknown.
+/// Nothing if a symbol is unknown.
 std::optional<int64_t> evaluate(const Extent &extent, const Symbols &symbols);
 
 /// A graph input, a graph output, or a target or weight array of a loss.
@@ -45,7 +44,7 @@ struct ArrayInfo {
   std::optional<int64_t> batchAxis;
   std::optional<int64_t> timeAxis;
   BatchAxes batchAxes;
-  /// Graph inputs: whether `grad` computes the gradient of the loss with respect to this input.
+  /// Graph inputs: `grad` computes the gradient with respect to this input.
   bool gradient = false;
   /// Carried states of a stream: for an input, the output that holds the state after the last step;
   /// for an output, the input that holds the state before the first step, which is zero if the data
@@ -63,7 +62,6 @@ struct ArrayInfo {
 struct LossInfo {
   /// `cross-entropy`, `mse`, ...
   std::string kind;
-  /// The name of the graph output.
   std::string output;
   /// The weight of this loss in the sum of all losses.
   double factor = 1;
@@ -71,8 +69,7 @@ struct LossInfo {
   std::optional<ArrayInfo> target;
   /// The position weights if compiled functions take them, named `weight` or `weight.OUTPUT`.
   std::optional<ArrayInfo> weight;
-  /// Whether the data file provides the weights under that name. False if a graph input has the
-  /// same name.
+  /// The data file provides the weights under that name. False if a graph input has the same name.
   bool readsWeight = false;
 
   bool hasClasses() const { return target && target->classes; }
@@ -86,7 +83,7 @@ struct ParameterInfo {
   /// A running statistic: not trained, but each step computes its next value.
   bool statistic = false;
   bool changes() const { return trained || statistic; }
-  /// Whether elements that are zero in the ONNX file stay zero.
+  /// Elements that are zero in the ONNX file stay zero.
   bool pruned = false;
   /// Indices along the first axis whose elements are not trained.
   std::vector<int64_t> frozenRows = {};
@@ -103,7 +100,6 @@ struct StageInfo {
   std::vector<std::string> reads = {};
 };
 
-/// A compiled variant of the gradient computation.
 struct VariantInfo {
   std::string name;
   /// "sequential" or "scan"
@@ -121,7 +117,6 @@ struct TracedNode {
   /// The ONNX node and its operator; both empty for the loss.
   std::string name, op;
   bool isBackward = false;
-  /// Whether the operation runs in each step of a loop.
   bool isInLoop = false;
   /// Operations of the same loop share a group.
   int64_t group = 0;
@@ -141,7 +136,6 @@ struct Model {
   std::vector<float> classWeights;
   /// For each layout, whether the results for a sample depend on other samples of the batch.
   std::vector<bool> mixingLayouts;
-  /// The selected layout.
   size_t layout = 0;
   std::vector<ParameterInfo> parameters;
   std::vector<VariantInfo> variants;
@@ -159,7 +153,7 @@ struct Model {
   std::map<std::string, double> hyper;
   /// Floating-point operations of a training step per sample and time step.
   int64_t flopsPerPosition = 0;
-  /// The argument names of each compiled function.
+  /// Argument names by compiled function.
   std::map<std::string, std::vector<std::string>> functions;
   /// Functions that report when gradients are final (in programs for several ranks): the parameters
   /// with gradients, in order of first use.
@@ -167,7 +161,7 @@ struct Model {
   /// The nodes traced by `nans.step` and `nans.grad`, under the keys `step` and `grad`. Empty
   /// without `--check-nan`.
   std::map<std::string, std::vector<TracedNode>> tracedNodes;
-  /// Whether steps compute batch statistics over the samples of all ranks.
+  /// Steps compute batch statistics over the samples of all ranks.
   bool sharesStatistics = false;
   /// For each loop whose cotangents can be scanned over the time shards of ranks, the total size of
   /// its states.
@@ -175,24 +169,24 @@ struct Model {
   /// The number of pipeline ranks (0 if there is no pipeline) and the stages of a step.
   int64_t pipelineRanks = 0;
   std::vector<StageInfo> stages;
-  /// Whether the stages are interlocked modules, in the order of their losses.
+  /// The stages are interlocked modules, in the order of their losses.
   bool areModules = false;
-  /// Whether stages compute parameter gradients separately from cotangents.
+  /// Stages compute parameter gradients separately from cotangents.
   bool splitsBackward = false;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;
   std::string extentText(const Extent &extent) const;
-  /// Evaluates the extents of `shape`. Throws Error if a symbol is unknown.
+  /// Throws Error if a symbol is unknown.
   std::vector<int64_t> extents(const std::vector<Extent> &shape, const Symbols &symbols) const;
   /// The array passed as function argument `argument`, or null if its shape is that of a parameter
   /// or a scalar.
   const ArrayInfo *arrayOf(const std::string &argument) const;
   /// The constant size of the inputs' batch or time axis, if it is fixed.
   std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;
-  /// Whether the model is a stream, with carried states as inputs and outputs.
+  /// A stream has carried states as inputs and outputs.
   bool isStream() const;
-  /// Whether an input can be sliced into batches.
+  /// Returns true if an input can be sliced into batches.
   bool hasSamples() const;
   bool mixesSamples() const { return mixingLayouts[layout]; }
   /// The suffix of array and result names of a loss: `.OUTPUT` if there are several losses,
@@ -200,7 +194,7 @@ struct Model {
   std::string suffixOf(const LossInfo &loss) const;
   /// The only loss with class targets; null if there is none or more than one.
   const LossInfo *classLoss() const;
-  /// The loss types ("cross-entropy, mse") and the names of their outputs.
+  /// "cross-entropy, mse", and the names of their outputs.
   std::string lossText() const;
   std::string lossOutputs() const;
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }

@@ -93,7 +93,6 @@ void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, i
 void bppsa_rt_select_stream(int64_t stream);
 void bppsa_rt_record_event(int64_t event);
 void bppsa_rt_wait_event(int64_t event);
-/// The number of multiprocessors of the device. Each can hold at least one block.
 int64_t bppsa_rt_multiprocessors(void);
 
 /// The descriptor of a byte memref in the arena, for functions of device programs.

@@ -45,7 +45,6 @@ struct Options {
   VariantRequest variant;
   std::vector<std::string> batchAxes;
   std::optional<std::string> affinity;
-  /// Whether the embedding program provides validation data.
   bool validates = false;
   /// Programs for several ranks only.
   ExchangeOptions exchange;
@@ -56,23 +55,22 @@ struct Options {
   PipelineOptions pipeline;
   /// The file for the timeline of all ranks; empty for none.
   std::string trace;
-  /// Whether ranks divide the time steps instead of the samples.
+  /// Ranks divide the time steps instead of the samples.
   bool shardTime = false;
   ShardBackward shardBackward = ShardBackward::Auto;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
-  /// Whether to locate the node that creates the first NaN if the loss or a gradient is not finite.
+  /// Locate the node that creates the first NaN if the loss or a gradient is not finite.
   bool checkNaN = false;
 };
 
-/// Parses the command line of the program that contains `model`. Throws UsageError for malformed
-/// command lines and Error for values out of range.
+/// Throws UsageError for malformed command lines and Error for values out of range.
 Options parseOptions(int argc, char **argv, const Model &model);
 
 /// Options of `train`, named without leading hyphens. Flags have no value.
 using TrainingWords = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-/// Parses the options of an embedding program's training run. `validates` indicates that it
-/// provides validation data.
+/// Parses the options of an embedding program's training run. `validates`: it provides validation
+/// data.
 Options parseSettings(const TrainingWords &words, const Model &model, bool validates);
 
 /// Throws Error when a hyperparameter of `optimizer` is out of range.

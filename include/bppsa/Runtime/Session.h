@@ -18,7 +18,7 @@
 
 namespace bppsa::runtime {
 
-/// The symbols of ObjectInterface.h in a compiled program.
+/// The ObjectInterface.h symbols of a compiled program.
 struct ProgramInterface {
   const char *json;
   uint64_t jsonSize;
@@ -34,9 +34,8 @@ struct ProgramInterface {
 /// The program that this library is linked into.
 ProgramInterface linkedProgram();
 
-/// A loaded program.
 struct Program {
-  /// The JSON text that `model` was parsed from.
+  /// The JSON text of `model`.
   std::string description;
   Model model;
   FunctionTable functions;
@@ -45,7 +44,6 @@ struct Program {
   /// Identifies the model: a checksum of its description and its ONNX file.
   uint32_t checksum;
 
-  /// Throws Error if the program cannot be used.
   static Program load(const ProgramInterface &interface);
 };
 
@@ -59,7 +57,6 @@ public:
   /// adds to the views of parameters, batch and scalars. The batch may be refilled as long as its
   /// size stays the same.
   Call prepare(const std::string &function, Batch *batch, const ViewTable &extra = {});
-  /// Whether the device has enough memory for that call.
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
   /// Assigns learning rates by group: parameter `i` uses rates[groups[i]].
@@ -70,7 +67,6 @@ public:
   /// Runs the optimizer on the current gradients. With `takesStatistics`, also accepts the running
   /// statistics of the last step.
   void update(bool takesStatistics = true);
-  /// The sum of the squares of all gradients.
   double gradientSquares();
   /// Update trained parameter `number`, or return its sum of squared gradients. Require
   /// splitUpdates().
@@ -104,7 +100,7 @@ private:
   /// A contiguous range of the flat arrays with the same learning rate.
   struct UpdateRange {
     size_t group;
-    /// The index of its first parameter in the model.
+    /// The model index of its first parameter.
     size_t index;
     alignas(64) float hyper[program::kNumHyperSlots];
     Call call;
@@ -123,13 +119,11 @@ private:
   double squares = 0;
   /// Keyed by function, argument name and size.
   std::map<std::string, Buffer> unusedStates;
-  /// If the program's code is loaded lazily, these are prepared on first use, so that inference
-  /// does not load them.
+  /// Prepared on first use if code is loaded lazily, so that inference does not load them.
   std::optional<Call> callUpdate, callSquares;
   std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
 
-/// Sums of the losses of batches, for their means.
 struct LossSums {
   /// For each loss: the weighted sum of its values, and the sum of the weights.
   std::vector<double> losses, weights;
@@ -143,7 +137,6 @@ struct LossSums {
   double total(const Model &model) const;
 };
 
-/// Mean loss and accuracy over a data set.
 struct LossValue {
   /// Nothing if all positions have weight zero.
   std::optional<double> loss;
@@ -157,11 +150,9 @@ struct Evaluation {
   double loss = 0;
   std::optional<double> accuracy;
   int64_t samples = 0;
-  /// One entry per loss.
   std::vector<LossValue> losses;
 };
 
-/// Sums over the batches of an evaluation.
 class EvaluationSums {
 public:
   explicit EvaluationSums(const Model &model)

@@ -61,7 +61,7 @@ protected:
   }
 
 private:
-  /// A kernel of the program, whose handle is looked up at the first launch.
+  /// The handle is looked up at the first launch.
   struct Kernel {
     const char *name;
     Function function = nullptr;
@@ -92,14 +92,13 @@ private:
   std::optional<Staging> aheadStaging;
   Event aheadCopied = nullptr, aheadTaken = nullptr;
   std::optional<Graphs> graphs;
-  /// Whether launches are being collected, to be started together at the end of the call.
   bool collects = false;
   DeviceHeap heap;
   /// Released memory that the sub stream may still use, with the number of launches on that stream
   /// at the time of release.
   std::deque<std::pair<void *, uint64_t>> releasedLater;
   Event marks[kStepMarks] = {};
-  /// The last launches, for error messages, as a ring buffer.
+  /// Ring buffer of the last launches, for error messages.
   const char *recent[8] = {};
   size_t launches = 0;
 };

@@ -96,7 +96,7 @@ struct Driver {
   Result (*eventSynchronize)(Event event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
-  /// Whether the driver has the following functions (since CUDA 11.4).
+  /// The following functions exist since CUDA 11.4.
   bool hasGraphs() const { return graphLaunch != nullptr; }
   Result (*graphCreate)(Graph *graph, unsigned flags);
   Result (*graphAddKernelNode)(GraphNode *node, Graph graph, const GraphNode *before, size_t count,

@@ -13,8 +13,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-/// The maximum number of recorded sequences. A run needs a step and an evaluation for two batch
-/// sizes each.
+/// A run needs a step and an evaluation for two batch sizes each.
 static constexpr size_t kMaxRecorded = 16;
 
 //===----------------------------------------------------------------------===//
@@ -56,7 +55,7 @@ static bool isWanted() {
 Graphs::Graphs(const Driver &driver, Stream stream, int priority)
     : driver(driver), stream(stream), priority(priority), used(driver.hasGraphs() && isWanted()) {}
 
-/// Moves the sequence with the same kernels and sizes to the front. Returns null if there is none.
+/// Moves the sequence with the same kernels and sizes to the front. Null if there is none.
 Graphs::Recorded *Graphs::find(const std::vector<KernelLaunch> &sequence) {
   auto isSame = [&](const Recorded &recorded) {
     return std::equal(sequence.begin(), sequence.end(), recorded.sequence.begin(),
@@ -105,7 +104,6 @@ bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
   return driver.graphKernelNodeSetAttribute(node, kLaunchPriority, &attribute) == 0;
 }
 
-/// Builds a graph with an edge from each launch to the launches that depend on it.
 bool Graphs::build(Recorded &recorded) {
   if (driver.graphCreate(&recorded.graph, 0) != 0)
     return false;

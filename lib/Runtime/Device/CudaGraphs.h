@@ -20,7 +20,6 @@ struct KernelLaunch {
   KernelLaunch(Function function, const LaunchSize &size, void **arguments, int64_t count);
   /// The driver's parameters, which point into this object.
   KernelParameters parameters();
-  /// Whether the launches are the same except for their argument values.
   bool hasShapeOf(const KernelLaunch &other) const {
     return function == other.function && size.grid == other.size.grid &&
            size.block == other.size.block && before == other.before && isBeside == other.isBeside;
@@ -29,9 +28,9 @@ struct KernelLaunch {
   Function function;
   LaunchSize size;
   std::vector<uint64_t> arguments;
-  /// The indices of the launches in its sequence that it waits for, in ascending order.
+  /// Indices of launches in its sequence that it waits for, in ascending order.
   std::vector<size_t> before;
-  /// Whether it has the low priority of the sub stream.
+  /// Has the low priority of the sub stream.
   bool isBeside = false;
 
 private:
@@ -42,20 +41,20 @@ private:
 /// than separate launches.
 class Graphs {
 public:
-  /// For work on `stream` with priority `priority`. Disabled if the driver is older than CUDA 11.4
-  /// or if the environment variable BPPSA_CUDA_GRAPHS is 0.
+  /// Uses no graphs if the driver is older than CUDA 11.4 or if BPPSA_CUDA_GRAPHS in the
+  /// environment is 0.
   Graphs(const Driver &driver, Stream stream, int priority);
   Graphs(const Graphs &) = delete;
 
   bool areUsed() const { return used; }
-  /// Prepares a graph for `sequence`. Returns false if the sequence is new, is a single launch, or
-  /// is rejected by the driver, which disables graphs.
+  /// Returns false if the sequence is new, is a single launch, or is rejected by the driver, which
+  /// disables graphs.
   bool prepare(std::vector<KernelLaunch> &sequence);
-  /// Launches the prepared graph. Returns false if the driver rejects it, which disables graphs.
+  /// Launches the prepared graph. Returns false as prepare() does.
   bool launch();
 
 private:
-  /// A recorded sequence. Its graph is built when the sequence occurs for the second time.
+  /// The graph is built when the sequence occurs for the second time.
   struct Recorded {
     std::vector<KernelLaunch> sequence;
     Graph graph = nullptr;

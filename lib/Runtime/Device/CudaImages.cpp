@@ -15,7 +15,7 @@ namespace {
 /// Parsed from "sm_90" or "sm_90a".
 struct Architecture {
   int major = 0, minor = 0;
-  /// Whether the code uses features specific to this architecture.
+  /// The code uses features specific to this architecture.
   bool exact = false;
 };
 } // namespace
@@ -34,7 +34,7 @@ static Architecture parse(const char *arch) {
   return result;
 }
 
-/// Returns null if no cubin runs on this GPU.
+/// Null if no cubin runs on this GPU.
 static const bppsa_device_image *findCubin(const bppsa_device_image *images, int major, int minor) {
   const bppsa_device_image *best = nullptr;
   int bestMinor = -1;
@@ -60,7 +60,6 @@ static const bppsa_device_image *findPtx(const bppsa_device_image *images) {
   return nullptr;
 }
 
-/// Returns the first non-empty line of the driver's log.
 static std::string firstLine(const char *log) {
   std::string line = log + strspn(log, " \n\r\t");
   line = line.substr(0, line.find_first_of("\n\r"));

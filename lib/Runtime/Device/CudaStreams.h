@@ -41,7 +41,6 @@ public:
   void flush(Graphs &graphs, const std::function<void(KernelLaunch &, Stream)> &start,
              const std::function<void(const KernelLaunch &)> &note);
 
-  /// Creates an additional stream, e.g. for copies.
   Stream createStream(int priority) const;
   int leastPriority() const { return least; }
   int greatestPriority() const { return greatest; }
@@ -93,8 +92,8 @@ private:
   std::vector<size_t> waits[2];
 
   uint64_t given = 0, joinedLaunches = 0;
-  /// Whether the sub stream may run launches that the main stream has not waited for, and whether
-  /// the main stream runs a graph that the sub stream has not waited for.
+  /// The sub stream may run launches that the main stream has not waited for. The main stream runs
+  /// a graph that the sub stream has not waited for.
   bool subRuns = false, isSubBehind = false;
 };
 

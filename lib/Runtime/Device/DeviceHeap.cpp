@@ -13,7 +13,7 @@
 
 using namespace bppsa::runtime;
 
-/// The minimum size of blocks that are allocated directly from the source.
+/// Smaller blocks are cut from segments.
 static constexpr uint64_t kMinLarge = uint64_t(1) << 20;
 /// Sizes of large blocks are multiples of the GPU's page size.
 static constexpr uint64_t kLargeStep = uint64_t(2) << 20;
@@ -104,7 +104,7 @@ void DeviceHeap::release(void *block) {
 }
 
 //===----------------------------------------------------------------------===//
-// What would fit
+// Trial allocations
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -127,7 +127,6 @@ public:
 
 private:
   uint64_t free;
-  /// The sizes of all blocks that may be released.
   std::unordered_map<void *, uint64_t> large;
   uintptr_t next = uintptr_t(1) << 62;
 };

@@ -30,8 +30,8 @@ public:
   /// Returns null if there is no memory even after returning unused blocks to the source.
   void *allocate(uint64_t size);
   void release(void *block);
-  /// Whether allocate() would succeed for all of `sizes`, in this order, after releasing the blocks
-  /// `released`, if the source has `free` bytes.
+  /// Returns true if allocate() would succeed for all of `sizes`, in this order, after releasing
+  /// the blocks `released`, if the source has `free` bytes.
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
             uint64_t free) const;
   /// Bytes obtained from the source in unused large blocks, which can be returned to it.

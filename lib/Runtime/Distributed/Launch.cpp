@@ -16,7 +16,6 @@
 
 using namespace bppsa::runtime;
 
-/// Returns the integer value of an environment variable, or 0 if it has none.
 static int numberIn(const char *variable) {
   const char *value = getenv(variable);
   return value ? atoi(value) : 0;

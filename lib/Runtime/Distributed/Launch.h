@@ -15,7 +15,7 @@ namespace bppsa::runtime {
 /// The place of this process among the processes of mpirun.
 struct Launch {
   int rank = 0, count = 1;
-  /// The number of processes on this machine.
+  /// On this machine.
   int localCount = 1;
 };
 
@@ -26,13 +26,10 @@ Launch readLaunch();
 /// On ranks other than 0, silences stdout and error messages, which are the same on all ranks.
 void leaveWordToFirst(const Launch &launch);
 
-/// The default thread count of this process.
 int threadsOf(const Launch &launch);
 
-/// Whether all ranks run the command; otherwise only rank 0 does.
 bool isForAllRanks(const Options &options);
 
-/// Returns the ranks that run the command.
 std::unique_ptr<Ranks> joinRanks(const Launch &launch, const Options &options);
 
 } // namespace bppsa::runtime

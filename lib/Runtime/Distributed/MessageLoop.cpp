@@ -23,7 +23,6 @@
 
 using namespace bppsa::runtime;
 
-/// The loop that the current thread belongs to.
 static thread_local const MessageLoop *currentLoop = nullptr;
 
 /// Requests a short scheduling slice, so that the message thread runs soon after waking up even if
@@ -60,7 +59,7 @@ Throttle Throttle::parse(const std::string &text) {
 }
 
 //===----------------------------------------------------------------------===//
-// What other threads call
+// Called by other threads
 //===----------------------------------------------------------------------===//
 
 MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle throttle,
@@ -261,7 +260,7 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
   }
 }
 
-/// Whether all work is done, here and on other ranks.
+/// All work is done, here and on other ranks.
 bool MessageLoop::isOver() {
   {
     std::lock_guard lock(mutex);
@@ -302,7 +301,6 @@ bool MessageLoop::takeOver() {
   return !taken.empty();
 }
 
-/// Passes the message to the transport.
 void MessageLoop::hand(const Message &message, std::function<void()> done) {
   ++open;
   ++sending;
@@ -316,7 +314,7 @@ void MessageLoop::hand(const Message &message, std::function<void()> done) {
                   });
 }
 
-/// Passes the message to the transport and records it in the trace.
+/// Like hand(), recorded in the trace.
 void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
   hand(posted.message, [this, posted, start = now(), done = std::move(done)] {
     note(posted, start, now());
@@ -324,7 +322,6 @@ void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
   });
 }
 
-/// Starts sending the next queued message, if one may be sent.
 bool MessageLoop::send() {
   if (throttle.isLimited())
     return sendThrottled();

@@ -25,7 +25,6 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// The functions and objects of the library that are used.
 struct MpiLibrary {
   MpiLibrary();
 
@@ -73,7 +72,6 @@ private:
   /// The scan operation: composes `count` maps of `inout` with those of `in`, which are applied
   /// first.
   static void compose(void *in, void *inout, int *count, MPI_Datatype *type);
-  /// Returns the datatype of maps with state size `size`.
   MPI_Datatype typeOfMaps(int64_t size);
 
   MpiLibrary library;
@@ -94,7 +92,6 @@ private:
   MPI_Request *add(Pending request);
   void removeEnded();
 
-  /// Unfinished requests.
   std::vector<MPI_Request> requests;
   std::vector<Pending> pending;
   std::vector<int> ended;

@@ -13,12 +13,10 @@
 
 namespace bppsa::runtime {
 
-/// Adds the options for scheduling microbatches over pipeline stages.
 void addPipelineOptions(CLI::App &command, Options &options);
 
 void addTraceOption(CLI::App &command, Options &options, const char *help);
 
-/// Adds the options for training with several ranks.
 void addRankOptions(CLI::App &command, Options &options);
 
 } // namespace bppsa::runtime

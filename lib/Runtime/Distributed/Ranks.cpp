@@ -47,7 +47,6 @@ struct Beginning {
 
 } // namespace
 
-/// A gathering in progress.
 struct Ranks::Gathering {
   Gathering(int rank, int count, const char *what)
       : rank(rank), what(what), beginnings(count), all(count), toReceive(count, true),
@@ -59,7 +58,6 @@ struct Ranks::Gathering {
     return std::count(toReceive.begin(), toReceive.end(), true) == 0 &&
            std::count(toSend.begin(), toSend.end(), true) == 0;
   }
-  /// Describes the unfinished messages.
   std::string describeMissing() const {
     std::string from = list(toReceive);
     return from.empty() ? text("rank ", list(toSend), " to receive '", what, "'")
@@ -78,8 +76,7 @@ struct Ranks::Gathering {
   const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
-  /// The ranks whose value has not fully arrived, and the ranks that have not received this rank's
-  /// value.
+  /// Ranks whose value has not fully arrived, and ranks that have not received this rank's value.
   std::vector<bool> toReceive, toSend;
   /// When it started, and when the last message completed.
   double begin = now(), end = 0;
@@ -103,7 +100,6 @@ std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const cha
   return gathering;
 }
 
-/// Receives the value of another rank.
 void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
   auto ended = [this, gathering, other] {
     messages->update([&] {
@@ -124,7 +120,6 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
   });
 }
 
-/// Sends this rank's value to another rank.
 void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
   std::function<void()> ended = [this, gathering, other] {
     messages->update([&] {

@@ -28,7 +28,7 @@ public:
   /// A stage, its operation, and the samples of the microbatch.
   using Part = std::tuple<int, schedule::OpKind, int64_t>;
 
-  /// Messages of one channel are received in the order in which they are sent.
+  /// Messages of one channel arrive in order.
   void send(int stage, int64_t channel, const void *data, uint64_t bytes);
   /// Returns the seconds spent waiting.
   double receive(int stage, int64_t channel, void *data, uint64_t bytes);
@@ -63,7 +63,6 @@ private:
   };
   struct Trial {
     std::vector<Sent> sent;
-    /// Messages received, by channel.
     std::map<int64_t, int64_t> received;
   };
 
@@ -76,10 +75,9 @@ private:
   /// first time.
   std::map<Part, std::vector<Receipt>> receipts;
   std::vector<Receipt> *learned = nullptr;
-  /// The stage of the running part.
   int current = 0;
   std::optional<Trial> trial;
-  /// Keyed by channel.
+  /// By channel.
   std::map<int64_t, std::deque<std::shared_ptr<Arrival>>> expected;
   /// Messages between stages of this rank, by channel.
   std::map<int64_t, std::deque<std::shared_ptr<void>>> kept;

@@ -17,7 +17,6 @@
 
 namespace bppsa::runtime {
 
-/// Messages of a pipeline stage.
 class StagePort {
 public:
   virtual ~StagePort() = default;
@@ -25,9 +24,7 @@ public:
   /// Part `phase` of the stage begins: 0 forward, 1 backward, 2 parameter gradients if they are
   /// computed apart.
   virtual void beginPhase(int64_t phase) noexcept = 0;
-  /// Takes a copy of `bytes` bytes for `stage`.
   virtual void send(int stage, int64_t channel, const void *data, uint64_t bytes) noexcept = 0;
-  /// Waits for the message of `stage` on `channel`.
   virtual void receive(int stage, int64_t channel, void *data, uint64_t bytes) noexcept = 0;
 };
 
@@ -35,7 +32,7 @@ public:
 struct ShardState {
   void *data;
   uint64_t bytes;
-  /// Whether the loop runs from the last step to the first.
+  /// The loop runs from the last step to the first.
   bool isReverse;
   int64_t channel;
 };
@@ -46,11 +43,11 @@ struct ShardMap {
   const float *matrix, *own;
   float *into;
   int64_t samples, size;
-  /// Whether the loop runs from the last step to the first.
+  /// The loop runs from the last step to the first.
   bool isReverse;
 };
 
-/// Messages of a time shard. "Before" and "after" follow the direction of the loop.
+/// "Before" and "after" follow the direction of the loop.
 class ShardPort {
 public:
   virtual ~ShardPort() = default;
@@ -88,14 +85,13 @@ public:
   virtual double lossWeight() const noexcept { return 1; }
 };
 
-/// The ports of a thread; null where nothing listens.
+/// Null if nothing listens.
 struct StepPorts {
   StagePort *stage = nullptr;
   ShardPort *shard = nullptr;
   StepListener *listener = nullptr;
 };
 
-/// The ports of this thread.
 StepPorts &currentPorts();
 
 /// Adds `ports` to those of this thread for its lifetime.

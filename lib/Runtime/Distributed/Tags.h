@@ -11,7 +11,6 @@
 
 namespace bppsa::runtime::tags {
 
-/// A rank ends.
 constexpr int kFarewell = 0;
 /// Values gathered from all ranks: the first part, and the rest if it does not fit.
 constexpr int kGather = 1, kGatherRest = 2;

@@ -61,7 +61,6 @@ void bppsa::runtime::requireType(const ArrayArgument &argument, const ArrayInfo 
          numpyName(info.dtype));
 }
 
-/// Whether the array holds position weights, as opposed to targets.
 static bool isWeight(const Model &model, const ArrayInfo &info) {
   for (const LossInfo &loss : model.losses)
     if (loss.weight && loss.weight->name == info.name)

@@ -32,7 +32,7 @@ static size_t countSlots(const Model &model) {
   return model.inputs.size() + 2 * model.losses.size();
 }
 
-/// Whether a caller may provide the array of a slot, and whether it may be omitted.
+/// isTaken(): callers may provide the array. isOptional(): they may omit it.
 static bool isTaken(const Model &model, size_t slot) {
   if (!infoOf(model, slot))
     return false;
@@ -45,7 +45,6 @@ static bool isOptional(const Model &model, size_t slot) {
   return (slot - model.inputs.size()) % 2 == 1;
 }
 
-/// Returns the names of the arrays that a call accepts.
 static std::vector<std::string> namesOf(const Model &model, LossArrays use) {
   std::vector<std::string> names;
   size_t end = use == LossArrays::Needed ? countSlots(model) : model.inputs.size();
@@ -226,8 +225,7 @@ void EmbeddedCall::take(size_t slot, const ArrayArgument &argument) {
   requireValues(model, *infoOf(model, slot), array.data.data(), array.shape, batch.symbols);
 }
 
-/// Sets the weights of positions with ignored targets, and of positions beyond the length of their
-/// sample, to zero.
+/// Zeroes the weights of positions with ignored targets or beyond the length of their sample.
 void EmbeddedCall::maskLoss(size_t number) {
   const LossInfo &info = model.losses[number];
   Batch::Loss &loss = batch.losses[number];

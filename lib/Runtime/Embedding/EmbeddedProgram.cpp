@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// The maximum number of prepared calls per function, one per combination of sizes.
+/// Per function, one for each combination of sizes.
 static constexpr size_t kMaxCalls = 32;
 
 EmbeddedProgram::EmbeddedProgram(Program loaded)
@@ -203,7 +203,6 @@ void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArgument
   runOutputs(call, outputs);
 }
 
-/// Runs a call with a loss and returns the loss.
 double EmbeddedProgram::runLoss(EmbeddedCall &call) {
   const Batch &batch = call.arrays();
   if (!batch.losses.empty() &&
@@ -243,7 +242,7 @@ std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) co
   return found - infos.begin();
 }
 
-/// Returns the loss of a gradient call. Throws DivergedError if a gradient is not finite.
+/// Throws DivergedError if a gradient is not finite.
 double EmbeddedProgram::runGradient(EmbeddedCall &call) {
   double loss = runLoss(call);
   session->parameters.maskGradients();
@@ -316,7 +315,6 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// Updates the parameters with the current gradients.
 void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
   if (rate)
     requireHyper("lr", "lr", *rate);

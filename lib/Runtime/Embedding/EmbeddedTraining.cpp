@@ -13,7 +13,7 @@
 
 using namespace bppsa::runtime;
 
-/// Minimum seconds between callbacks during an epoch.
+/// Seconds between callbacks during an epoch.
 static constexpr double kInterval = 0.05;
 
 /// The batches of a loader, computed by `function`.
@@ -49,7 +49,6 @@ private:
 };
 
 namespace {
-/// Forwards events to the caller's callback.
 class CallerObserver final : public TrainingObserver {
 public:
   CallerObserver(const Trainer &trainer, const TrainingCallback &callback, int64_t &steps)
@@ -118,8 +117,8 @@ private:
   bool isStopped = false;
 };
 
-/// Marks the program as training. On destruction, removes the weight average and the learning-rate
-/// groups of the run from the session.
+/// Marks the program as training. Finally removes the run's weight average and learning-rate groups
+/// from the session.
 class TrainingMark {
 public:
   TrainingMark(bool &flag, Session &session) : flag(flag), session(session) {
@@ -140,7 +139,6 @@ private:
 };
 } // namespace
 
-/// Uses the settings of the program's own calls.
 TrainSettings EmbeddedProgram::trainingDefaults() const {
   TrainSettings settings;
   settings.hyper = hyper;

@@ -63,7 +63,6 @@ void EmbeddedProgram::requireProducts() const {
                             loss.kind));
 }
 
-/// Returns the index of the variant in the name of `function`.
 uint32_t EmbeddedProgram::numberOf(const std::string &function) const {
   std::string variant = function.substr(function.find('.') + 1);
   const std::vector<VariantInfo> &all = model().variants;

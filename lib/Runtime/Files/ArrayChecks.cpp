@@ -126,7 +126,7 @@ void bppsa::runtime::requireConvertible(DType found, DType wanted) {
          "; convert it with .astype(numpy.", numpyName(wanted), ")");
 }
 
-/// Converts float16 to float32, which is exact.
+/// Converts float16 to float32.
 static void widen(const std::byte *source, std::byte *result, int64_t count) {
   const auto *from = reinterpret_cast<const uint16_t *>(source);
   auto *to = reinterpret_cast<float *>(result);

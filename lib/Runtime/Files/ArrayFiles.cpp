@@ -50,7 +50,7 @@ ArrayFile::ArrayFile(const std::string &path) : path(path) {
   changed = changeTime(info);
 }
 
-/// Returns the array without copying if it is usable, otherwise a contiguous copy.
+/// Copies only if the array is not usable in place.
 static Array readArgument(const ArrayArgument &argument) {
   uint64_t bytes = elementCount(argument.shape) * elementSize(argument.dtype);
   if (argument.isUsable(argument.dtype))

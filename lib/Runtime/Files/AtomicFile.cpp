@@ -33,7 +33,6 @@ static std::string temporaryName(const std::string &path) {
               ".tmp");
 }
 
-/// Throws Error if `path` cannot or must not be replaced by a file.
 static void requireReplaceable(const std::string &path, const char *prefix) {
   struct stat info;
   if (path.empty() || path.back() == '/')
@@ -60,7 +59,6 @@ static std::string resolve(const std::string &path) {
   return result;
 }
 
-/// Returns the target of a symbolic link, or `path` itself.
 static std::string followLinks(const std::string &path) {
   std::string target = resolve(path);
   return target.empty() ? path : target;

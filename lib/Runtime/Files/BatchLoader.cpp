@@ -57,7 +57,7 @@ void BatchLoader::startThread(int64_t largest) {
   }
 }
 
-/// Waits for a free slot. Returns false if the loader is being destroyed.
+/// Returns false if the loader is being destroyed.
 bool BatchLoader::waitForSlot() {
   std::unique_lock lock(mutex);
   wasTaken.wait(lock,
@@ -74,7 +74,6 @@ void BatchLoader::readAhead(int64_t position) {
     data.readAhead(ahead[blocksRead]);
 }
 
-/// Fills the slots in turn until the samples end or the loader is destroyed.
 void BatchLoader::fillSlots() {
   ahead = data.samplesToReadAhead(order, begin);
   for (int64_t size; (size = sizeAt(at)) > 0; at += size) {
@@ -106,7 +105,7 @@ void BatchLoader::work() {
   wasFilled.notify_one();
 }
 
-/// Waits for a filled batch. Returns false if the thread has ended without one.
+/// Returns false if the thread has ended without another batch.
 bool BatchLoader::waitForBatch() {
   std::unique_lock lock(mutex);
   wasFilled.wait(lock, [&] { return filled > taken || hasEnded; });

@@ -17,9 +17,9 @@
 
 namespace bppsa::runtime {
 
-/// Fills consecutive batches. If the samples are not in memory and the program may use several
-/// threads, a background thread reads and checks them in advance. The data set must then not be
-/// used otherwise until the last batch has been loaded.
+/// Fills consecutive batches. If the samples are not in memory and several threads may be used, a
+/// background thread reads and checks them in advance. The data set must then not be used otherwise
+/// until the last batch has been loaded.
 class BatchLoader {
 public:
   /// Loads consecutive batches from `order`, starting at index `first`. The batch at index n has
@@ -53,10 +53,9 @@ private:
   std::vector<Batch> slots;
   std::mutex mutex;
   std::condition_variable wasFilled, wasTaken;
-  /// The number of batches filled by the thread and taken by next().
+  /// By the thread, and by next().
   int64_t filled = 0, taken = 0;
   bool stopping = false;
-  /// Whether the thread has ended, and the error that ended it.
   bool hasEnded = false;
   std::exception_ptr error;
   std::thread thread;

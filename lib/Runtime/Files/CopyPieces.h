@@ -13,7 +13,7 @@
 
 namespace bppsa::runtime {
 
-/// Copies `rows` pieces of a fixed size, so that memcpy is inlined.
+/// Copies pieces of a fixed size, so that memcpy is inlined.
 template <size_t bytes>
 void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
               int64_t fromStep) {

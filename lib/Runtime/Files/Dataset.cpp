@@ -139,7 +139,6 @@ static Symbols bindHeaders(const std::map<std::string, NpyHeader> &headers, cons
   return symbols;
 }
 
-/// Returns the model's array called `name`, or null.
 static const ArrayInfo *findArray(const Model &model, const std::string &name) {
   for (const ArrayInfo &input : model.inputs)
     if (input.name == name)
@@ -166,7 +165,7 @@ static void requireAlike(const NpyHeader &found, const NpyHeader &first,
          axis ? text(" but for axis ", *axis, ", that of the samples") : std::string());
 }
 
-/// Returns the number of samples. Throws Error if the arrays of a file disagree.
+/// Throws Error if the arrays of a file disagree.
 static int64_t samplesOf(const ArrayFile &file, const Model &model) {
   std::string first;
   int64_t count = 1;

@@ -13,8 +13,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Parses the Python dictionary of a .npy header, such as {'descr': '<f4', 'fortran_order': False,
-/// 'shape': (3, 4), }.
+/// Parses a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderParser {
 public:
   explicit HeaderParser(const std::string &header) : rest(header) {}

@@ -31,7 +31,6 @@ int64_t bppsa::runtime::elementCount(const std::vector<int64_t> &shape) {
 
 int64_t Array::elements() const { return elementCount(shape); }
 
-/// Transposes an array from Fortran order to C order.
 static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, size_t itemSize) {
   Buffer result(source.size());
   size_t rank = shape.size();
@@ -93,7 +92,7 @@ private:
 };
 } // namespace
 
-/// Reads the .npy header. `checksum` receives the CRC-32 of its bytes.
+/// `checksum` receives the CRC-32 of the header's bytes.
 static NpyHeader readHeader(Entry &entry, uint32_t &checksum) {
   checksum = 0;
   auto read = [&](void *to, uInt size) {
@@ -165,7 +164,6 @@ static std::string checkEnds(FILE *file, uint64_t size) {
   return "is damaged or no .npz file; an archive as numpy.savez writes it is needed";
 }
 
-/// Opens the archive. Throws Error if it cannot be one.
 static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0)
@@ -184,7 +182,7 @@ static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   return zip;
 }
 
-/// Returns the name of the current entry and checks that its size is plausible.
+/// Also checks that the size of the current entry is plausible.
 static std::string entryName(unzFile zip, uint64_t fileSize, unz_file_info64 &info) {
   std::string name(65536, '\0');
   if (unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0, nullptr, 0) !=

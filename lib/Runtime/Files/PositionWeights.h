@@ -14,18 +14,16 @@ namespace bppsa::runtime {
 /// Returns the input with the lengths of the sequences that a loss is computed on, or null.
 const ArrayInfo *findLengths(const Model &model, const LossInfo &loss);
 
-/// Whether position weights are derived from ignored targets or sample lengths.
+/// Returns true if position weights are derived from ignored targets or sample lengths.
 bool derivesWeights(const Model &model, const LossInfo &loss);
 
-/// Sets the target and the weight of positions with an ignored target to 0.
+/// Zeroes the target and weight of positions with an ignored target.
 void ignoreTargets(const Model &model, const LossInfo &loss, std::byte *target, float *weights,
                    int64_t positions);
 
-/// Element `i` of an int32 or int64 array.
+/// For int32 and int64 arrays.
 int64_t elementAt(const std::byte *data, DType dtype, int64_t i);
 
-/// Computes the loss weights of a filled `batch`. `isWeighted` returns whether the positions of a
-/// loss are weighted.
 void weighLosses(const Model &model, Batch &batch, const std::function<bool(size_t)> &isWeighted);
 
 } // namespace bppsa::runtime

@@ -31,7 +31,7 @@ std::vector<int64_t> Dataset::sharedShape(const ArrayInfo &info, std::vector<int
     return shape;
   int64_t &steps = shape[*info.timeAxis];
   StepWindow window = share.of(steps);
-  // Whether all arrays have the same number of steps is checked later.
+  // Mismatching numbers of steps are detected later.
   if (ownSteps.all == 0)
     ownSteps = window;
   steps = window.count;

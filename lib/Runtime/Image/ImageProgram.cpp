@@ -23,7 +23,7 @@ template <typename T> static void read(std::ifstream &file, T *to, uint64_t coun
   file.read(reinterpret_cast<char *>(to), static_cast<std::streamsize>(count * sizeof(T)));
 }
 
-/// Returns the address of a function of the run time or of the C library.
+/// Searches the run time and the C library.
 static const void *findFunction(const char *name) {
   static const auto symbols = bppsa::capi::getRuntimeSymbols();
   for (auto [known, address] : symbols)

@@ -63,7 +63,6 @@ DenormalsFlushed::~DenormalsFlushed() {
 #endif
 }
 
-/// Throws Error if the process may not use one of the CPUs.
 static void requireCpus(const std::vector<int> &cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -161,7 +160,7 @@ static const int forkHandlers =
 // Entry points of compiled code
 //===----------------------------------------------------------------------===//
 
-/// Runs the region and returns true if the pool was free. Sets `error` if a share failed.
+/// Returns false if the pool is in use. Sets `error` if a share failed.
 static bool runInPool(const Region &region, std::exception_ptr &error) {
   std::unique_lock<std::mutex> lock(shared().mutex, std::try_to_lock);
   if (!lock)

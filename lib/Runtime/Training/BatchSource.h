@@ -23,7 +23,7 @@ public:
   /// Orders the samples of the epoch and advances to the next batch. Skips batches of a stream that
   /// precede a checkpoint.
   void beginEpoch();
-  /// Whether the epoch has another update. Takes the update's first batch from a stream.
+  /// Returns true if the epoch has another update. Takes the update's first batch from a stream.
   bool findUpdate();
 
   /// Fills `batch` with this rank's share of the batch whose first sample has index `first` in the
@@ -32,7 +32,7 @@ public:
   /// The size of that batch on this rank and on all ranks.
   int64_t ownSize = 0, allSize = 0;
 
-  /// Takes the next batch of the stream. Returns false at the end of the epoch.
+  /// Returns false at the end of the epoch.
   bool takeGiven();
   /// The current batch of the stream, and the number of samples of the update so far.
   const Batch *given = nullptr;
@@ -50,7 +50,7 @@ private:
   /// The sizes of non-empty ranges, keyed by their start.
   std::map<int64_t, int64_t> sizes;
   std::unique_ptr<BatchLoader> loader;
-  /// Whether the stream has ended the epoch. Another call of next() would start the next epoch.
+  /// The stream has ended the epoch. Another call of next() would start the next epoch.
   bool hasStreamEnded = false;
 };
 

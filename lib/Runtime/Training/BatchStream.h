@@ -14,7 +14,7 @@
 
 namespace bppsa::runtime {
 
-/// Thrown if there are no more batches and the run must end.
+/// Thrown to end the run when there are no more batches.
 struct StreamEnded {};
 
 /// A sequence of batches of arbitrary sizes, divided into epochs.
@@ -22,15 +22,12 @@ class BatchStream {
 public:
   virtual ~BatchStream() = default;
 
-  /// The number of batches per epoch, if known in advance.
   virtual std::optional<int64_t> perEpoch() const = 0;
   /// Returns the next batch, valid until the next call, or null at the end of an epoch; the
   /// following call starts the next epoch. Throws Error if the model does not accept the batch, and
   /// StreamEnded.
   virtual const Batch *next() = 0;
-  /// Runs the stream's function on the current batch.
   virtual void compute() = 0;
-  /// The variant of this function.
   virtual std::string variant() const = 0;
 };
 

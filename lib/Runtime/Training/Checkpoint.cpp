@@ -181,7 +181,7 @@ static json parseMeta(const Array &array, const Program &program) {
 }
 
 namespace {
-/// An array of the file and its destination, a parameter or an optimizer state.
+/// An array of the file and its destination in the session.
 struct StoredValues {
   std::string name;
   float *to;
@@ -189,7 +189,7 @@ struct StoredValues {
 };
 } // namespace
 
-/// Returns the arrays that the session needs, without reading them. Throws Error if one is missing.
+/// Finds the arrays that the session needs, without reading them.
 static std::vector<StoredValues> findValues(const NpzReader &archive, Session &session) {
   Parameters &parameters = session.parameters;
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;

@@ -30,7 +30,7 @@ struct TrainSettings {
   bool checkNaN = false;
   /// Batches per update.
   int64_t accumulate = 1;
-  /// The share of the samples used for validation.
+  /// As a share of the samples.
   std::optional<double> valSplit;
   /// The number of epochs without improvement after which training stops.
   std::optional<int64_t> patience;
@@ -42,13 +42,12 @@ struct TrainSettings {
   std::string variant;
 };
 
-/// One of several losses in a completed epoch. Values that were not computed are empty.
+/// Values that were not computed are empty.
 struct LossRecord {
   std::string output;
   std::optional<double> loss, valLoss, valAccuracy;
 };
 
-/// A completed epoch.
 struct EpochRecord {
   int64_t epoch = 0;
   double loss = 0;
@@ -57,7 +56,7 @@ struct EpochRecord {
   std::vector<LossRecord> losses;
   /// Total time, and the part of it spent waiting for samples.
   double seconds = 0, loadSeconds = 0;
-  /// The learning rate of the last step.
+  /// Of the last step.
   double rate = 0;
   std::string variant;
 };
@@ -69,7 +68,7 @@ struct TrainState {
   int64_t epoch = 0, batch = 0, step = 0;
   /// Optimizer updates before the run.
   int64_t earlier = 0;
-  /// Losses of the current epoch.
+  /// Of the current epoch.
   LossSums losses;
   /// Time spent in the current epoch, and the part of it spent waiting for samples.
   double seconds = 0, loadSeconds = 0;

@@ -13,9 +13,9 @@
 
 namespace bppsa::runtime {
 
-/// Returns {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr",
-/// "variant"}, and with several losses "losses", a list of {"loss_on", "loss", "val_loss",
-/// "val_accuracy"}. Values that were not computed are null.
+/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}, and
+/// with several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}. Values
+/// that were not computed are null.
 nlohmann::ordered_json toJson(const EpochRecord &record);
 EpochRecord recordOf(const nlohmann::json &object);
 

@@ -14,7 +14,6 @@ using namespace bppsa::runtime;
 
 static constexpr int64_t kPadding = 16;
 
-/// Reads element `i` of a parameter from the ONNX file.
 static float readElement(const unsigned char *onnx, const ParameterInfo &info, int64_t i) {
   float value;
   memcpy(&value, onnx + info.offset + i * info.stride, sizeof value);

@@ -114,8 +114,7 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   }
 }
 
-/// Formats one value per loss, " (a 0.1234, b 0.2345)". Returns an empty string if there is only
-/// one loss.
+/// " (a 0.1234, b 0.2345)" for several losses, otherwise empty.
 static std::string eachLoss(const EpochRecord &record, const char *format,
                             std::optional<double> LossRecord::*number) {
   std::string numbers;

@@ -28,7 +28,6 @@ public:
   void note(const std::string &line) override;
   /// Prints to stderr even if quiet.
   void warn(const std::string &line) override;
-  /// Whether a signal was received.
   bool isInterrupted() override;
 
   /// "1:02:03", "0:07"

@@ -19,7 +19,7 @@ static constexpr int64_t kSearchedSteps = 140, kStepsPerLine = 7;
 /// The decay of the smoothed loss, and the multiple of the lowest loss that ends the search.
 static constexpr double kSmoothing = 0.9, kDivergence = 4;
 
-/// Formats `value` right-aligned in `width` characters.
+/// Right-aligned in `width` characters.
 static std::string number(double value, int digits, int width = 0) {
   char line[64];
   snprintf(line, sizeof line, "%*.*g", width, digits, value);

@@ -37,7 +37,7 @@ void RunFiles::writeState() {
   run.ranks.setRemedy(describeKept());
 }
 
-/// Writes a file that training can continue without. A failure is reported by the exit status.
+/// Writes a file that training can continue without. The exit status reports failures.
 void RunFiles::attempt(bool &failed, const std::function<void()> &write) {
   try {
     write();

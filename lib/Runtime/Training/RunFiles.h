@@ -20,18 +20,16 @@ public:
 
   void saveCheckpoint();
   void addToLog();
-  /// Saves the model to the file of --save-best.
+  /// Writes the file of --save-best.
   void saveBest();
-  /// Saves the model. Throws Error if the file cannot be written.
+  /// Throws Error if the file cannot be written.
   void saveModel(const std::string &path);
   /// Writes a checkpoint of an interrupted run and prints how to resume it.
   void saveInterrupted();
   /// Writes the file of --trace. Collective over all ranks.
   void writeTraces();
 
-  /// Describes the checkpoint that remains after a failure.
   std::string describeKept() const;
-  /// Whether the last attempt to write some file failed.
   bool hasLost() const { return checkpointFailed || logFailed || bestFailed; }
 
 private:

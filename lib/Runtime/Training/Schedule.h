@@ -21,10 +21,8 @@ namespace bppsa::runtime {
 ///   warmup:N         times (s + 1) / N in the first N steps; may precede any other part
 class Schedule {
 public:
-  /// Throws Error if the text is malformed.
   explicit Schedule(const std::string &text);
 
-  /// Whether the rates depend on the number of batches per epoch.
   bool dependsOnLength() const { return kind == Kind::Step || kind == Kind::Cosine; }
 
   /// Returns the rate at step `step` (from 0) of `total`, with `perEpoch` steps per epoch.

@@ -33,7 +33,6 @@ Array Segments::cut(const Array &array, std::optional<int64_t> axis, int64_t siz
   return part;
 }
 
-/// Copies the steps of `part`, starting at `first`.
 static void copySteps(const Array &array, Array &part, int64_t axis, int64_t first) {
   int64_t outer = 1, inner = elementSize(array.dtype);
   for (size_t i = 0; i < array.shape.size(); ++i)

@@ -31,7 +31,7 @@ public:
   void restart(const Batch &batch);
   /// The weight of segment `number`, which must be filled, in mean loss `loss` of its batch.
   double weightOf(const Batch &batch, int64_t number, size_t loss);
-  /// Fills segment `number` with its steps and the states before it.
+  /// Fills a segment with its steps and the states before it.
   Batch &fill(const Batch &batch, int64_t number);
   /// Runs `function`, a variant of the step, on segment `number`, which must be filled. Its final
   /// states become the initial states of the next segment.

@@ -208,7 +208,6 @@ void Trainer::takeAverage() {
     training.session.parameters.exchangeAverage();
 }
 
-/// Returns options for a rank that writes no files.
 static Options withoutOutputs(Options options) {
   options.save = options.saveBest = options.checkpoint = options.log = "";
   options.quiet = true;

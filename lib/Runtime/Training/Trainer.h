@@ -13,10 +13,9 @@
 
 namespace bppsa::runtime {
 
-/// Whether a run completed or its observer ended it.
 enum class RunEnd { Done, Interrupted };
 
-/// Trains and validates epoch by epoch. Throws Error and DivergedError. With one rank, the
+/// Trains and validates epoch by epoch. Throws Error and DivergedError; with one rank, the
 /// parameters are then those after the last complete step.
 class Trainer {
 public:

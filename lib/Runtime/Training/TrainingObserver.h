@@ -26,7 +26,6 @@ public:
   virtual void batchDone(const TrainState &state, double loss, int64_t samples) = 0;
   /// Called after each epoch. Returns true to end the run.
   virtual bool epochDone(const EpochRecord &record) = 0;
-  /// Receive information and warnings.
   virtual void note(const std::string &line) = 0;
   virtual void warn(const std::string &line) = 0;
   /// Called before each batch. Returns true to end the run immediately.

@@ -56,24 +56,22 @@ public:
   TrainSettings settings;
   TrainState state;
   Schedule schedule{"constant"};
-  /// Overrides the rate of the schedule.
   std::optional<double> searchedRate;
   /// The factor of a plateau schedule in this epoch.
   double plateauScale = 1;
   /// batchesPerEpoch is 0 if only the stream knows it.
   int64_t epochs, batchesPerEpoch = 1;
   TrainingObserver *observer = nullptr;
-  /// Whether the observer of another rank ends the run.
+  /// The observer of another rank ends the run.
   bool isInterrupted = false;
 
   // Work distribution over ranks.
-  /// Whether each rank computes some stages for all batches.
+  /// Each rank computes some stages for all batches.
   bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
-  /// Whether each rank computes some time steps of all samples.
+  /// Each rank computes some time steps of all samples.
   bool sharesTime() const { return options.shardTime && !ranks.isAlone(); }
-  /// Whether ranks without samples also run the step, because all ranks exchange batch statistics.
+  /// Ranks without samples also run the step, because all ranks exchange batch statistics.
   bool stepsTogether() const { return model.sharesStatistics && !ranks.isAlone(); }
-  /// The samples of a batch of `size` that this rank computes.
   Share ownShare(int64_t size) const;
 
   // Sizes in samples. `first` is the index of a sample within the epoch.
@@ -85,20 +83,19 @@ public:
   std::vector<int64_t> stepSizes() const;
   int64_t capacity() const { return std::max<int64_t>(stepSizes().front(), 1); }
   int64_t countMicrobatches() const;
-  /// The number of segments per sequence, or 1.
+  /// One per segment.
   int64_t updatesPerBatch() const;
 
   const Dataset &validationData() const;
   bool validates() const { return !validated.empty() || data.validationStream; }
 
-  // The next step.
   /// "epoch 1, batch 2 (step 3)"
   std::string stepName() const;
   /// The learning rate at `step` for the base rate `base`, or for --lr.
   float rateAt(int64_t step, double base) const;
   float rateAt(int64_t step) const;
   void setHyper();
-  /// Counts an update. Returns the function that averages its parameters for --ema.
+  /// Counts an update. Returns the function that averages parameters for --ema.
   AfterUpdate startAveraging();
   void drawSeed(int64_t number);
   void requireFiniteLoss() const;

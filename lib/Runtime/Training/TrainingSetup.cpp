@@ -76,7 +76,7 @@ void TrainingRun::resume() {
   requireSame();
 }
 
-/// Throws Error if options or data differ from those of the resumed run.
+/// Throws Error if options or data differ from the resumed run.
 void TrainingRun::requireSame() const {
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {

@@ -33,7 +33,6 @@ public:
   /// competing variants, whose results are overwritten. Returns a message if the check selects
   /// another variant for the following steps; otherwise an empty string.
   std::string start(int64_t size);
-  /// Whether start() on `size` samples would run a check.
   bool isCheckDue(int64_t size) const {
     return size == sizes.front() && checking.isDue(seconds, count);
   }

@@ -26,7 +26,6 @@ public:
   /// A paused step runs to its end without completing its update.
   ~CarriedUpdate() override { waiting = nullptr; }
 
-  /// The microbatch of the next step.
   Microbatch &next() { return steps[turn]->data; }
   /// Runs the step on the next microbatch until it pauses, and before that the deferred part of the
   /// previous step. Stores the losses in the session.
@@ -59,7 +58,7 @@ private:
   /// Used alternately.
   std::array<std::unique_ptr<Step>, 2> steps;
   size_t turn = 0;
-  /// The number of the last step, from 1, for the trace.
+  /// For the trace, from 1.
   int64_t number = 0;
   /// The step of the last update, and the paused step; null if there is none.
   Step *source = nullptr, *waiting = nullptr;

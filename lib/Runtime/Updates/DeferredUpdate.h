@@ -21,7 +21,6 @@ namespace bppsa::runtime {
 /// Called after updating a range of the flat arrays.
 using AfterUpdate = std::function<void(int64_t start, int64_t size)>;
 
-/// How gradients update parameters.
 struct UpdateRule {
   /// The name of the step in errors.
   std::string where;
@@ -48,7 +47,7 @@ protected:
     /// The index in the model, and the range in the flat arrays.
     size_t index;
     FlatRange range;
-    /// Whether the gradient is final or has been contributed, and whether the update is pending.
+    /// The gradient is final or has been contributed; the update is pending.
     bool isReady = false, isPending = false;
   };
 
@@ -56,9 +55,7 @@ protected:
   virtual void complete(size_t number) = 0;
   /// Waits for the gradient, stores it in the session and clears isPending.
   virtual void collect(size_t number) = 0;
-  /// Throws DivergedError naming a gradient.
   [[noreturn]] virtual void refuse() = 0;
-  /// Collects a gradient and updates its parameter.
   void apply(size_t number);
 
   /// Runs `action` within a compiled step, which cannot be unwound. rethrow() throws its error
@@ -75,7 +72,6 @@ protected:
   void rethrow();
 
   Session &session;
-  /// The trained parameters.
   std::vector<Parameter> parameters;
   UpdateRule rule;
 

@@ -11,7 +11,6 @@
 
 namespace bppsa::runtime {
 
-/// The samples of a batch that this rank computes.
 struct StepShare {
   /// Their weight in the loss.
   double weight = 0;
@@ -39,7 +38,6 @@ public:
   void giveRest(double weight);
   /// Starts an update with the sums.
   void update(UpdateRule rule);
-  /// Discards the sums.
   void discard();
   void settle() override;
 
@@ -58,7 +56,7 @@ private:
 
   Ranks &ranks;
   const bool areWeighted;
-  /// Whether steps announce gradients and the exchange uses that.
+  /// Steps announce gradients and the exchange uses that.
   const bool isTold;
   /// Parameter indices in the order in which a step first needs them.
   const std::vector<size_t> order;

@@ -27,7 +27,6 @@ PausedStep::~PausedStep() {
   thread.join();
 }
 
-/// Passes the turn to the other side and waits to get it back.
 void PausedStep::takeTurns(bool toStep) {
   injectChaos();
   std::unique_lock lock(mutex);

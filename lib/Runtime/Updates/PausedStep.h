@@ -16,7 +16,7 @@
 namespace bppsa::runtime {
 
 /// A coroutine for a compiled step. The step runs on a separate thread that takes turns with its
-/// caller: at any time, exactly one of the two runs. Pausing thus keeps the stack of the step.
+/// caller: exactly one of the two runs at any time. Pausing thus keeps the stack of the step.
 class PausedStep {
 public:
   PausedStep();
@@ -30,7 +30,6 @@ public:
   void resume();
   /// Returns to the caller. Must be called by the step.
   void pause();
-  /// Whether the step has paused and not ended.
   bool isPaused() const { return running; }
 
 private:

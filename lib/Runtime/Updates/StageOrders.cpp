@@ -45,7 +45,7 @@ static std::vector<schedule::StageCost> countsOf(const Model &model) {
   return costs;
 }
 
-/// Whether the schedule separates parameter gradients (W) from cotangents (B).
+/// Returns true if the schedule separates parameter gradients (W) from cotangents (B).
 static bool isSplit(schedule::ScheduleKind kind) {
   return kind.name != Name::GPipe && kind.name != Name::OneForwardOneBackward;
 }
@@ -62,7 +62,6 @@ static schedule::ScheduleKind usualKind(const Model &model) {
   return modulo;
 }
 
-/// Returns the compiler options that `kind` requires.
 static std::string remedyFor(schedule::ScheduleKind kind, const Model &model) {
   std::string placement, ranks = text("--pipeline=", model.pipelineRanks);
   if (kind.name == Name::V || kind.name == Name::VHalf || kind.name == Name::VMin)
@@ -131,7 +130,6 @@ schedule::ScheduledPipeline StageOrders::choose(const schedule::Pipeline &pipeli
   return std::move(ranking.front());
 }
 
-/// Serializes the orders, device by device.
 static std::string pack(const schedule::DeviceOrders &orders) {
   std::string bytes;
   auto add = [&](int32_t number) {

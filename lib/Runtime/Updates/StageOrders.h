@@ -32,7 +32,7 @@ public:
   /// schedule::countLeadingForward().
   size_t ahead(int64_t count) { return find(count).ahead; }
 
-  /// Whether orders depend on operation times that have not been measured yet.
+  /// Returns true if orders depend on operation times that have not been measured yet.
   bool wantsTimes() const;
   /// Recomputes orders from measured stage times in seconds.
   void setTimes(const std::vector<schedule::StageCost> &times);

@@ -13,7 +13,6 @@
 
 namespace bppsa::runtime {
 
-/// The name of the function of `stage`.
 std::string stageFunction(const std::string &variant, size_t stage);
 
 /// The parameters that the stages of this rank update. All ranks must make the same calls.
@@ -27,10 +26,9 @@ public:
   std::vector<FlatRange> rangesOf(size_t stage) const;
   /// Calls `visit` with the model index of each parameter of this rank.
   void forEach(const std::function<void(size_t index)> &visit) const;
-  /// Accepts the running statistics computed by `stage`.
   void acceptStatistics(size_t stage);
 
-  /// The sum of squared gradients of this rank.
+  /// Of this rank.
   double sumSquares();
   /// Updates the parameters of this rank and sends tied parameters to the ranks that read them.
   void update(const AfterUpdate &average);
@@ -42,7 +40,7 @@ public:
 
 private:
   struct Owned {
-    /// The index among trained parameters, and the index in the model.
+    /// Among trained parameters, and in the model.
     size_t number, index;
   };
   /// A parameter updated by a stage on rank `from` and also read by a stage on rank `to`.
@@ -70,7 +68,7 @@ private:
   std::vector<std::vector<size_t>> statistics;
   std::set<Shared> shared;
   std::string kept;
-  /// Whether this rank has the current values of other ranks.
+  /// This rank has the current values of other ranks.
   bool isSettled = true;
 };
 

@@ -72,7 +72,7 @@ void StageUpdate::clip() {
   wasClipped = run.session.hyper[program::kScaleSlot] != 1;
 }
 
-/// Whether the outcome has arrived, or is likely to arrive sooner than parameters can be copied.
+/// The outcome has arrived, or is likely to arrive sooner than parameters can be copied.
 bool StageUpdate::isOutcomeNear() const {
   return run.ranks.secondsOf(*told) || outcomeSeconds < keepSeconds;
 }
@@ -116,7 +116,6 @@ void StageUpdate::refuseOwn() {
   refuseGradients(run.session, toldStep);
 }
 
-/// Ends the run on all ranks, naming the first non-finite gradient.
 void StageUpdate::refuse() {
   std::string found;
   try {

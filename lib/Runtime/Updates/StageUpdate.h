@@ -28,7 +28,6 @@ public:
   /// Waits for the outcome of the last update. Returns false if the update was rolled back and
   /// repeated.
   bool validate();
-  /// Whether the last update may still be rolled back.
   bool isProvisional() const { return isKept; }
 
 private:
@@ -52,9 +51,8 @@ private:
   std::shared_ptr<Ranks::Gathering> told;
   std::string toldStep;
   double toldWeight = 0;
-  /// The sum of squared gradients of this rank, and of all ranks.
+  /// Of this rank, and of all ranks.
   double ownSquares = 0, squares = 0;
-  /// Whether the last gradients were clipped.
   bool wasClipped = false;
   AfterUpdate average;
   bool isKept = false;

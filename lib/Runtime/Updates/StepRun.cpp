@@ -30,8 +30,7 @@ StepRun::~StepRun() {
   orExit([this] { drop(); });
 }
 
-/// Returns the call for the current batch size. Its results are bound to the microbatch if that has
-/// gradient memory.
+/// Binds results to the microbatch if that has gradient memory.
 Call &StepRun::find() {
   auto found = calls.find(microbatch.batch.samples);
   if (found != calls.end())

@@ -53,17 +53,16 @@ public:
   /// Completes a paused step, as an error may end the run in the meantime.
   ~StepRun() override;
 
-  /// Runs the first part.
   void start();
-  /// Runs the next part, or all remaining parts, after which the results are available.
+  /// Runs the next part, or all remaining parts, after which results are available.
   void resume(bool toEnd);
   bool isPaused() const { return thread && thread->isPaused(); }
   /// Runs the remaining parts without messages, receiving zeros. The results are meaningless.
   void drop();
 
-  /// Total seconds spent waiting for other stages.
+  /// In seconds.
   double waited() const { return secondsWaited; }
-  /// The bytes sent to each stage for the last microbatch.
+  /// By receiving stage, for the last microbatch.
   const std::map<int, uint64_t> &sentBytes() const { return sent; }
 
   void beginPhase(int64_t phase) noexcept override;
@@ -84,7 +83,7 @@ private:
   double secondsWaited = 0;
   bool isDropped = false;
   std::map<int, uint64_t> sent;
-  /// For joined steps: the number of the step and the running part, for the trace.
+  /// Joined steps: the number of the step and the running part, for the trace.
   int64_t number = 0;
   std::optional<TraceScope> part;
   std::optional<PausedStep> thread;

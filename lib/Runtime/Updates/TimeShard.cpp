@@ -50,8 +50,7 @@ std::vector<double> TimeShard::runForward(const Batch &batch) {
   return weights;
 }
 
-/// Returns the shard's call of `function` and its arrays. Cotangents that nothing depends on stay
-/// zero.
+/// Cotangents that nothing depends on stay zero.
 TimeShard::Backward &TimeShard::prepare(const std::string &function) {
   Backward &backward = backwards[share];
   if (backward.function == function)

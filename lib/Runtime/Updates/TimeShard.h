@@ -27,7 +27,7 @@ public:
   std::vector<double> runForward(const Batch &batch);
   /// Receives the cotangents of the final states, for `function`.
   void receiveCotangents(const std::string &function);
-  /// Runs `function`, which computes the loss of the shard and its part of the gradients.
+  /// Computes the loss of the shard and its part of the gradients.
   void runBackward() { backwards.at(share).call(); }
   /// Sends the cotangents of the initial states to the previous rank.
   void sendCotangents();
@@ -48,7 +48,7 @@ private:
   Segments &segments;
   Ranks &ranks;
   int64_t shares;
-  /// The shard of the last batch.
+  /// Of the last batch.
   Batch *share = nullptr;
   std::map<const Batch *, Backward> backwards;
 };

@@ -38,8 +38,8 @@ void UpdateExecutor::combine() {
   weights = losses.weights;
 }
 
-/// Sums over all ranks `own`, and the gradients times `scale`. Sets the session's losses to their
-/// means. Returns the sums of the losses.
+/// Sums `own`, and the gradients times `scale`, over all ranks. Sets the session's losses to their
+/// means.
 LossSums UpdateExecutor::gatherLosses(const LossSums &own, double scale) {
   exchange->giveRest(scale);
   std::vector<double> numbers = {run.observer->isInterrupted() ? 1.0 : 0.0};
@@ -156,7 +156,6 @@ void UpdateExecutor::addLosses(bool fromSums) {
       state.losses.add(i, *mean, weights[i]);
 }
 
-/// Sends the mean loss of the module and its weight to the other ranks.
 void UpdateExecutor::report(double loss, double weight) {
   reports.push_back(ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
   // Allow twice the latency that keeps all modules busy. A rate search needs the loss of each step.

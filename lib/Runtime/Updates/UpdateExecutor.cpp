@@ -78,7 +78,7 @@ UpdatePlan UpdateExecutor::makePlan() {
   return plan;
 }
 
-/// Adds the operations of this rank. Some may run before the last update is validated.
+/// Some operations may run before the last update is validated.
 void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   const std::vector<schedule::PipelineOp> &ops = orders->of(count);
   size_t ahead = stageUpdate->isProvisional() ? orders->ahead(count) : ops.size();
@@ -89,7 +89,7 @@ void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   }
 }
 
-/// Whether the next batch defers gradients to the batch after it.
+/// Returns true if the next batch defers gradients to the batch after it.
 bool UpdateExecutor::beginCarried() {
   if (!carried)
     return false;
@@ -130,7 +130,7 @@ void UpdateExecutor::perform(const Action &action) {
   }
 }
 
-/// Whether the last update is kept. If not, the actions before `end` must be repeated.
+/// Returns true if the last update is kept. If not, the actions before `end` must be repeated.
 bool UpdateExecutor::isTrialKept(const UpdatePlan &plan, size_t end) {
   if (!stageUpdate->isProvisional())
     return true;
@@ -157,7 +157,6 @@ void UpdateExecutor::expectMessages(const UpdatePlan &plan, size_t position) {
   }
 }
 
-/// Reports a changed pipeline schedule or variant.
 void UpdateExecutor::note(int64_t count) {
   if (times && times->endUpdate(count)) {
     orders->setTimes(times->gather());
@@ -215,7 +214,7 @@ void UpdateExecutor::addResults(int stage, const Microbatch &microbatch) {
     stages->acceptStatistics(stage);
   if (stageUpdate && static_cast<size_t>(stage) + 1 != model.stages.size())
     return;
-  // Without weight, the mean is undefined.
+  // The loss is undefined without weight.
   for (size_t i = 0; i < microbatch.weights.size(); ++i)
     losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
 }

@@ -25,18 +25,16 @@
 
 namespace bppsa::runtime {
 
-/// An action of an update. Two operations are not actions, because they happen inside a compiled
-/// step: messages of stages and time shards, which the step sends and receives through its ports,
-/// and updates that are deferred until the step needs the parameter (DeferredUpdate).
+/// An action of an update. Messages of stages and time shards, and updates that are deferred until
+/// a step needs the parameter (DeferredUpdate), are not actions, because they happen inside
+/// compiled steps.
 struct Action {
   enum class Kind {
-    /// Run a whole step on the microbatch.
     Step,
-    /// Run part `part` of a step that pauses.
+    /// Run a part of a step that pauses.
     Part,
     /// Wait for the outcome of the last update. If it is rolled back, repeat the preceding actions.
     Validate,
-    /// Combine the gradients and losses of all microbatches and ranks.
     Combine,
     /// Update the parameters, or defer updates until steps need them.
     Update
@@ -50,12 +48,10 @@ using UpdatePlan = std::vector<Action>;
 /// and executes them in one loop. All ranks must make the same calls.
 class UpdateExecutor {
 public:
-  /// Chooses the program variant and prepares its calls.
   UpdateExecutor(TrainingRun &run, BatchSource &source);
 
-  /// Restarts the samples.
   void beginEpoch() { filledAhead.reset(); }
-  /// Performs the update of the next batch, or the updates of its segments.
+  /// Updates once, or once per segment.
   void runBatch();
   /// Completes the last update on all ranks, before parameters are read.
   void settle();
@@ -126,9 +122,8 @@ private:
   void report(double loss, double weight);
   void takeReports(size_t most);
 
-  /// Whether the batch has an update for each segment of its sequences.
   bool isSegmented() const { return segments && !timeShard; }
-  /// Whether this rank has no time steps.
+  /// This rank has no time steps.
   bool isIdle() const { return timeShares && ranks.rank() >= timeShares; }
   /// The factor for gradients of samples with `weight` in sums.
   double scaleOf(double weight) const { return exchange ? exchange->scaleOf(weight) : weight; }
@@ -148,7 +143,6 @@ private:
   std::unique_ptr<Segments> segments;
   /// The index of the batch that `whole` was filled with in advance.
   std::optional<int64_t> filledAhead;
-  /// The interlocked module of this rank.
   std::unique_ptr<StepRun> module;
   /// Module losses that have been sent but not yet added.
   std::deque<std::shared_ptr<Ranks::Gathering>> reports;
@@ -175,7 +169,7 @@ private:
   size_t numExpected = 0;
 
   // State of the current update:
-  /// Whether its step defers gradients to the next one, and whether microbatches are summed.
+  /// Its step defers gradients to the next one; microbatches are summed.
   bool isCarried = false, isSummed = false;
   /// The weights of its samples in each loss.
   std::vector<double> weights;

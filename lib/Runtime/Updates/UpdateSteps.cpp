@@ -72,8 +72,8 @@ void UpdateExecutor::requireProportional() const {
            "together; leave --accumulate out");
 }
 
-/// Whether the step runs. Samples without weight have no loss, but time shards still pass on
-/// states, and ranks may exchange statistics.
+/// Returns true if the step runs. Samples without weight have no loss, but time shards still pass
+/// on states, and ranks may exchange statistics.
 bool UpdateExecutor::isCounted() {
   if (timeShares)
     return !isIdle();
@@ -135,7 +135,7 @@ void UpdateExecutor::runSegment(int64_t number) {
 // Steps that pause
 //===----------------------------------------------------------------------===//
 
-/// Whether the operation is the last one of the microbatch in its stage.
+/// The operation is the last one of the microbatch in its stage.
 static bool isLast(schedule::PipelineOp op) {
   return op.kind == OpKind::W || op.kind == OpKind::BW;
 }

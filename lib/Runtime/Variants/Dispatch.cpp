@@ -31,8 +31,8 @@ static constexpr int64_t kFewestSamplesInLanes = 4, kMaxSamplesOverUnits = 16;
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// Whether `mapping` matches `requested` for batches of `samples`, if the program has variants of
-/// several mappings.
+/// Returns true if `mapping` matches `requested` for batches of `samples`, in a program with
+/// variants of several mappings.
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
@@ -40,9 +40,9 @@ static bool fitsMapping(const std::string &mapping, const std::string &requested
                                      : samples < kMaxSamplesOverUnits;
 }
 
-/// Whether vectors of units may be faster for a batch with fewer groups of samples than threads.
-/// They are nearly as fast as vectors of samples, and distribute single samples over threads. They
-/// keep more residuals than a memory limit allows.
+/// Returns true if vectors of units may be faster for a batch with fewer groups of samples than
+/// threads. They are nearly as fast as vectors of samples and distribute single samples over
+/// threads, but keep more residuals than a memory limit allows.
 static bool mayFillThreads(const Model &model, const VariantRequest &request, int64_t samples,
                            cost::HostMachine machine) {
   return request.backward == "auto" && request.mapping == "auto" && model.memoryLimit == 0 &&

@@ -85,7 +85,7 @@ public:
   VariantCheck(size_t variants, size_t used, double othersCost)
       : times(variants), variants(variants), used(used), expected(othersCost) {}
 
-  /// Whether a round is due after `calls` calls that took `seconds`, so that the other variants
+  /// Returns true if a round is due after `calls` calls that took `seconds`. The other variants
   /// take at most kMeasuringShare of the run.
   bool isDue(double seconds, int64_t calls) const;
   /// Adds a round: the seconds of a call of each variant.

@@ -45,7 +45,7 @@ bool World::hasGathered(int number) const {
   return true;
 }
 
-/// Whether the training thread is not blocked.
+/// Returns true if the training thread is not blocked.
 bool World::canRun(int number) const {
   const Rank &rank = ranks[number];
   if (rank.nextOp == script->size())

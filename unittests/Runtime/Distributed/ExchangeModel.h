@@ -74,12 +74,11 @@ struct Faults {
 /// The configuration of a run. Each parameter has one slice and parameters are read in index order.
 struct RunShape {
   int ranks, slices, batches;
-  /// Whether steps start before the sums of the previous step have arrived (p3, dear).
+  /// Steps start before the sums of the previous step have arrived (p3, dear).
   bool overlaps = false;
-  /// Whether all sums are completed before any is sent (dear), and whether priorities follow the
-  /// read order (p3).
+  /// All sums are completed before any is sent (dear); priorities follow the read order (p3).
   bool holdsSums = false, isByUse = false;
-  /// Whether an epoch ends after each batch, or only after the last one.
+  /// An epoch ends after each batch, not only after the last one.
   bool endsEpochs = false;
   Faults faults = {};
 
@@ -136,8 +135,8 @@ public:
     int rank, channel = 0;
   };
   std::vector<Choice> choices() const;
-  /// Whether the choice commutes with all others that can precede it, so that no alternative needs
-  /// to be explored. Such transitions only enable further transitions.
+  /// Returns true if the choice commutes with all others that can precede it, so that no
+  /// alternative needs to be explored. Such transitions only enable further transitions.
   bool isIndependent(Choice choice) const;
   void take(Choice choice);
   bool isOver() const;

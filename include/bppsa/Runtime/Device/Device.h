@@ -18,10 +18,9 @@
 
 namespace bppsa::runtime {
 
-/// The grid and block dimensions of a launch.
 struct LaunchSize {
   std::array<int64_t, 3> grid, block;
-  /// Whether all blocks are resident at the same time, so that they can wait for each other.
+  /// All blocks must be resident at the same time, because they wait for each other.
   bool cooperative = false;
   /// "[2, 1, 1] blocks of [32, 1, 1] threads"
   std::string describe() const;
@@ -33,16 +32,14 @@ constexpr int kStepMarks = 4;
 
 /// A device with separate memory that runs a program's kernels. Copies, fills and launches execute
 /// asynchronously in call order, except for launches on the sub stream. All functions throw Error,
-/// including errors of work started by earlier calls. Must only be used by one host thread.
+/// including errors of work started earlier. For use by one host thread.
 class Device {
 public:
-  /// The alignment of device memory in bytes.
   static constexpr uint64_t alignment = 256;
 
   virtual ~Device() = default;
 
-  /// Allocates at least `size` bytes. Never returns null; throws Error if there is not enough
-  /// memory.
+  /// Allocates at least `size` bytes. Throws Error if there is not enough memory.
   void *allocate(uint64_t size);
   /// Frees memory, which kernels launched before may still use. Ignores null.
   void release(void *memory);
@@ -51,17 +48,15 @@ public:
   uint64_t peakBytes() const { return peak; }
   void resetPeakBytes() { peak = live; }
 
-  /// Resizes the arena to at least `size` bytes. The arena holds the temporaries of one compiled
+  /// Grows the arena to at least `size` bytes. The arena holds the temporaries of one compiled
   /// function; its contents are undefined between calls.
   void reserveArena(uint64_t size);
-  /// Frees the arena.
   void releaseArena();
-  /// Returns the slice of `size` bytes at `offset` of the arena.
   void *takeSlice(uint64_t offset, uint64_t size);
   void dropSlice(void *memory);
 
-  /// Whether there is enough memory for an arena of `arena` bytes followed by blocks of `sizes`, in
-  /// this order, after releasing the blocks `released`.
+  /// Returns true if there is enough memory for an arena of `arena` bytes followed by blocks of
+  /// `sizes`, in this order, after releasing the blocks `released`.
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
             uint64_t arena);
   /// In bytes.
@@ -101,7 +96,6 @@ public:
   virtual void selectStream(int64_t stream) = 0;
   virtual void recordEvent(int64_t event) = 0;
   virtual void waitEvent(int64_t event) = 0;
-  /// Waits for all work to complete.
   virtual void synchronize() = 0;
 
   /// Records the time when the device reaches this point of its work, if wantMarks() was called.
@@ -113,9 +107,7 @@ public:
   /// The device time between two marks in seconds. Requires synchronize().
   virtual double seconds(StepMark from, StepMark to) = 0;
 
-  /// The device name and its capabilities in one line.
   virtual std::string description() const = 0;
-  /// The number of multiprocessors.
   virtual int64_t multiprocessors() const = 0;
 
 protected:
@@ -140,11 +132,11 @@ private:
   bool slicesAreApart, marking = false;
   void *arena = nullptr;
   uint64_t arenaSize = 0;
-  /// Whether new memory is filled with NaN, to expose kernels that read uninitialized memory.
+  /// Fills new memory with NaN, to expose kernels that read uninitialized memory.
   bool poisons;
 };
 
-/// Whether the program has device kernels, and whether they are emulated.
+/// Return true if the program has device kernels, and if they are emulated.
 inline bool isDeviceProgram() { return bppsa_device_kernels[0].name != nullptr; }
 inline bool isEmulatedProgram() { return bppsa_device_kernels[0].emulated != nullptr; }
 
@@ -152,15 +144,14 @@ inline bool isEmulatedProgram() { return bppsa_device_kernels[0].emulated != nul
 /// there is none.
 Device *programDevice();
 
-/// The seed of the execution order of emulated threads. Must be set before the device is used.
+/// Seeds the execution order of emulated threads. Must be called before the device is used.
 void setEmulationSeed(uint64_t seed);
 uint64_t emulationSeed();
 
-/// Creates a GPU device that uses the CUDA driver.
 std::unique_ptr<Device> makeCudaDevice(const bppsa_device_kernel *kernels,
                                        const bppsa_device_image *images);
 
-/// Formats a byte count, e.g. "1.50 GiB".
+/// "1.50 GiB"
 std::string describeBytes(uint64_t bytes);
 
 } // namespace bppsa::runtime

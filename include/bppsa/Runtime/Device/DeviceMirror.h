@@ -12,8 +12,8 @@
 
 namespace bppsa::runtime {
 
-/// The device copy of a host array, tracking which of the two is current. In CPU programs there is
-/// no copy and the host array is always current.
+/// The device copy of a host array, tracking which of the two is current. CPU programs have no
+/// copy.
 class DeviceMirror {
 public:
   DeviceMirror() = default;
@@ -29,7 +29,6 @@ public:
   /// Adds a second device copy for copyAhead(). Must be called before the first use.
   void keepSpare() { hasSpare = true; }
   bool hasMemory() const { return device != nullptr; }
-  /// Appends its device memory blocks.
   void addBlocks(std::vector<void *> &blocks) const;
   /// The size of the array in bytes, and the number of device copies.
   uint64_t size() const { return capacity; }
@@ -48,11 +47,10 @@ public:
   void copyAhead();
   /// Updates the host array by the next Device::synchronize().
   void toHost();
-  /// Updates the host array immediately.
   void fetch();
 
 private:
-  /// Spare: the second device copy.
+  /// Spare is the second device copy.
   enum class Side { Neither, Host, Device, Spare };
 
   void *host = nullptr, *device = nullptr, *spare = nullptr;

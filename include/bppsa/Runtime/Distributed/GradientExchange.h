@@ -28,9 +28,8 @@ struct ExchangeOptions {
     DeAR
   };
   Kind kind = Kind::AllReduce;
-  /// Whether the next step starts only after all sums have arrived.
   bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
-  /// Elements per slice.
+  /// In elements.
   int64_t slice = 50000;
 };
 
@@ -48,7 +47,6 @@ public:
   /// `order` lists the parameter indices in the order in which the next step reads them.
   GradientExchange(Ranks &ranks, float *gradients, const std::vector<FlatRange> &parameters,
                    const std::vector<size_t> &order, ExchangeOptions options);
-  /// Waits for the messages of the last step.
   ~GradientExchange();
   GradientExchange(const GradientExchange &) = delete;
 
@@ -94,10 +92,9 @@ private:
   std::vector<Slice> slices;
   /// The first slice of each parameter, followed by the total number of slices.
   std::vector<size_t> firstSlices;
-  /// Indices of the slices owned by this rank.
   std::vector<size_t> ownedSlices;
   SliceProtocol protocol;
-  /// The contributions of this rank, in the flat layout.
+  /// This rank's contributions, in the flat layout.
   Buffer contribution;
   /// For owned slices: the contributions of each other rank, and the sums.
   std::vector<Buffer> contributions;

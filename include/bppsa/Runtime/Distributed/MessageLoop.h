@@ -25,12 +25,11 @@ namespace bppsa::runtime {
 
 /// Simulates a slower network for experiments.
 struct Throttle {
-  /// The send bandwidth of each rank.
+  /// Per rank.
   double bytesPerSecond = std::numeric_limits<double>::infinity();
   /// Seconds from the end of sending a message to its arrival.
   double latency = 0;
 
-  /// Whether the bandwidth is limited.
   bool isLimited() const;
   /// Parses GBIT/S,SECONDS. Throws UsageError if it is malformed.
   static Throttle parse(const std::string &text);
@@ -43,7 +42,6 @@ struct Message {
   uint64_t bytes;
   /// Among queued messages, the lowest value is sent first.
   int64_t priority;
-  /// Shown in the trace.
   std::string name;
   std::function<void()> sent = [] {};
 };
@@ -63,7 +61,6 @@ public:
   /// `stallTimeout` seconds ends all ranks; 0 disables the timeout.
   MessageLoop(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
               Trace &trace);
-  /// Returns when all messages of all ranks have completed.
   ~MessageLoop();
   MessageLoop(const MessageLoop &) = delete;
 
@@ -98,14 +95,12 @@ public:
   void wait(const char *what, const std::function<bool()> &condition,
             const std::function<std::string()> &missing);
 
-  /// Waits until all messages of this rank have completed.
   void drain();
 
-  /// The CPU time of the message thread in seconds.
   double processorSeconds();
 
-  /// Ends all ranks: rank 0 prints `message`, with the rank that failed, on stderr. Must not be
-  /// called on the message thread.
+  /// Ends all ranks after rank 0 has printed `message`, naming the failed rank. Must not be called
+  /// on the message thread.
   [[noreturn]] void fail(const std::string &message, int status);
   /// Sets the text that rank 0 appends to errors of other ranks.
   void setRemedy(const std::string &text);
@@ -151,13 +146,11 @@ private:
 
   std::mutex mutex;
   std::condition_variable changed, wasGiven;
-  /// Functions submitted by other threads.
   std::deque<std::function<void()>> given;
   int waiting = 0;
   bool started = false, stopping = false, isDone = false, hasPrinted = false;
   std::exception_ptr error;
   std::string remedy, position;
-  /// The number of completed messages.
   std::atomic<uint64_t> ended{0};
 
   // The following members belong to the message thread. `queue` holds the messages posted in turn,
@@ -170,7 +163,6 @@ private:
   /// Operations started in the transport, excluding standing receives, and farewells not yet
   /// received.
   int64_t open = 0, awaitedFarewells = 0;
-  /// Sends started in the transport.
   int sending = 0;
   /// Flags to set once no message is pending.
   std::vector<std::shared_ptr<bool>> drains;

@@ -20,7 +20,6 @@ namespace bppsa::runtime {
 /// and does not need MPI. All ranks must call collective functions in the same order.
 class Ranks {
 public:
-  /// A single process.
   explicit Ranks(bool isTraced) : events(isTraced) {}
   /// Connects to all ranks through `open`. From here on, errors of this process end the run.
   Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
@@ -37,7 +36,7 @@ public:
   std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
   std::vector<std::vector<double>> gather(const std::vector<double> &own,
                                           const char *what = "numbers");
-  /// Sums the values of all ranks in rank order.
+  /// Sums the values in rank order.
   std::vector<double> sum(const std::vector<double> &own, const char *what = "numbers");
   /// The two halves of gather(): startGather() sends this rank's value, finishGather() waits for
   /// the others.
@@ -48,7 +47,6 @@ public:
   /// Returns the seconds until the last message completed, or nothing if finishGather() would block
   /// now.
   std::optional<double> secondsOf(const Gathering &gathering);
-  /// Returns rank 0's value on all ranks.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 
   /// Sends `bytes` to rank `to`, which must receive the same size. Messages on one of the 1024
@@ -65,16 +63,13 @@ public:
   void scan(bool fromFirst, const std::vector<float> &own, float *offsets, int64_t samples,
             int64_t size, const char *what);
 
-  /// Requires several ranks.
   MessageLoop &loop() { return *messages; }
   Trace &trace() { return events; }
-  /// Sets the text that rank 0 appends to errors of other ranks, e.g. which files of the run
-  /// remain.
+  /// Sets text that rank 0 appends to errors of other ranks, such as the files that remain.
   void setRemedy(const std::string &text) {
     if (messages)
       messages->setRemedy(text);
   }
-  /// Sets the training position quoted in errors about stalled waits.
   void setPosition(const std::string &text) {
     if (messages)
       messages->setPosition(text);
@@ -96,8 +91,7 @@ struct Share {
   int64_t size() const { return end - begin; }
 };
 
-/// Returns the share of `rank` among `count` ranks of `size` samples. Shares differ by at most one
-/// sample, and rank 0 has the largest.
+/// Shares differ by at most one sample, and rank 0 has the largest.
 Share shareOf(int64_t size, int rank, int count);
 
 } // namespace bppsa::runtime

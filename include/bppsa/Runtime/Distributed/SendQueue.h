@@ -39,7 +39,6 @@ public:
   }
   void noteSent() { --inFlight; }
 
-  /// Calls `visit` for the waiting messages in the order in which they will be sent.
   template <typename Visit> void forEachWaiting(Visit visit) const {
     for (const auto &[key, message] : waiting)
       visit(message);

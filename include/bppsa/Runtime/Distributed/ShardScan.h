@@ -24,11 +24,11 @@ inline int64_t floatsOfMap(int64_t size) { return size * (size + 1); }
 /// which is applied first. Accumulates in double precision.
 void composeMaps(const float *first, float *second, int64_t samples, int64_t size);
 
-/// Whether a scan over `shares` shards needs fewer sequential passes over the links of a shard than
-/// passing cotangents from rank to rank. `sizes` lists the total state size S of each loop. A scan
-/// applies the links S + 2 times: to S columns and to the cotangents of the shard's own losses for
-/// the map, and to the result of the scan. Passing from rank to rank is a pipeline of
-/// `microbatches` times the number of loops.
+/// Returns true if a scan over `shares` shards needs fewer sequential passes over the links of a
+/// shard than passing cotangents from rank to rank. `sizes` lists the total state size S of each
+/// loop. A scan applies the links of a loop S + 2 times: to S columns and to the cotangents of the
+/// shard's own losses, which yields its map, and to the result of the scan. Passing from rank to
+/// rank is a pipeline of `microbatches` times the number of loops.
 bool isScanCheaper(const std::vector<int64_t> &sizes, int64_t shares, int64_t microbatches);
 
 } // namespace bppsa::runtime

@@ -26,9 +26,7 @@ public:
     enum class Kind {
       /// Post receives for the next step's contributions of all other ranks.
       ReceivePushes,
-      /// Add all contributions.
       AddUp,
-      /// Send the sum to all other ranks.
       SendSums
     };
     Kind kind;
@@ -40,13 +38,10 @@ public:
   /// With `holdsSums`, sends no sum of a step before all of its sums are complete (DeAR).
   SliceProtocol(size_t owned, int others, bool holdsSums);
 
-  /// Before the first step.
   Actions begin() const;
-  /// A contribution of another rank has arrived.
   Actions pushArrived(size_t slice);
-  /// The contribution of this rank is available.
   Actions ownGiven(size_t slice);
-  /// A sum has been sent to one of the other ranks.
+  /// One send of a sum has completed.
   Actions sumSent(size_t slice);
 
   /// A state vector. States with equal vectors have the same future actions.
@@ -56,7 +51,6 @@ private:
   struct Slice {
     /// Contributions to the current step that other ranks have yet to deliver.
     int missing;
-    /// Whether the contribution of this rank is available.
     bool isGiven = false;
     /// Unfinished sends of the last sum, or 1 if the sum is held back. The next sum reuses its
     /// memory.
@@ -69,7 +63,6 @@ private:
   int others;
   bool holdsSums;
   std::vector<Slice> slices;
-  /// Slices whose sums are held back.
   std::vector<size_t> held;
 };
 

@@ -31,7 +31,6 @@ struct TraceEvent {
 /// The events of this rank for the file of --trace. Thread-safe.
 class Trace {
 public:
-  /// If `isKept` is false, events are discarded.
   explicit Trace(bool isKept) : isKept(isKept) {}
 
   void add(TraceEvent event);
@@ -48,7 +47,6 @@ private:
   std::vector<std::pair<std::string, double>> numbers;
 };
 
-/// Records its lifetime as an event.
 class TraceScope {
 public:
   TraceScope(Trace &trace, TraceEvent::Lane lane, std::string name);
@@ -60,7 +58,6 @@ private:
   TraceEvent event;
 };
 
-/// Writes the events of all ranks, each formatted by toJson().
 void writeTrace(const std::string &path, const std::vector<std::string> &ranks);
 
 } // namespace bppsa::runtime

@@ -42,14 +42,13 @@ public:
                     std::function<void()> done) = 0;
   /// Makes progress and calls `done` for completed operations. Returns whether any completed.
   virtual bool poll() = 0;
-  /// Ends all ranks with this exit status.
   [[noreturn]] virtual void abort(int status) = 0;
 };
 
 } // namespace bppsa::runtime
 
 /// Returns a transport over MPI, owned by the caller. Throws Error if MPI is not installed. Only
-/// programs compiled with --distributed=mpi are linked with the library that defines it.
+/// defined in programs compiled with --distributed=mpi.
 extern "C" __attribute__((weak)) bppsa::runtime::Transport *bppsa_make_mpi_transport();
 
 namespace bppsa::runtime {

@@ -22,7 +22,8 @@ struct ArrayArgument {
   /// In elements; empty if the array is contiguous in C order.
   std::vector<int64_t> strides;
 
-  /// Whether compiled functions can use the memory directly as an array of type `wanted`.
+  /// Returns true if compiled functions can access the memory directly as an array of type
+  /// `wanted`.
   bool isUsable(DType wanted) const;
   /// Copy the elements to or from contiguous memory in C order, without type conversion.
   void read(std::byte *to) const;

@@ -18,7 +18,6 @@ namespace bppsa::runtime {
 /// loss. Null for arrays the caller omits.
 using BatchArguments = std::vector<const ArrayArgument *>;
 
-/// Whether a call needs the arrays of the losses.
 enum class LossArrays { Needed, Ignored };
 
 /// Assigns `arguments` to slots. Throws UsageError for unknown or duplicate names and Error for
@@ -36,7 +35,7 @@ public:
   EmbeddedCall(Session &session, const BatchArguments &arguments, LossArrays use,
                const ChooseFunction &choose);
 
-  /// Whether the call can be reused for arrays of these sizes.
+  /// Returns true if the call can be reused for arrays of these sizes.
   bool isFor(const BatchArguments &arguments) const;
   /// Sets the values of the arrays. Throws Error for values that the model does not accept.
   void fill(const BatchArguments &arguments);
@@ -49,13 +48,11 @@ public:
   const Array &result(const std::string &argument) const { return results.at(argument).array; }
   /// The `residuals` argument, which GPU programs write to and read from here.
   Array &residuals() { return results.at("residuals").array; }
-  /// Moves the result out of the call.
   Array takeResult(const std::string &argument);
-  /// Makes the next run write the result to `data`. Returns false in GPU programs, which do not
-  /// support this.
+  /// Makes the next run write the result to `data`. Returns false in GPU programs.
   bool redirect(const std::string &argument, void *data);
-  /// Makes the next run access an argument owned by the program, such as `param:w`, at `data`
-  /// instead. Returns false in GPU programs, which do not support this.
+  /// Makes the next run access an argument owned by the program, such as `param:w`, at `data`.
+  /// Returns false in GPU programs.
   bool lend(const std::string &argument, void *data);
 
 private:
@@ -71,19 +68,18 @@ private:
   const Model &model;
   std::string name;
   Batch batch;
-  /// Memory of the arrays that the caller does not provide or that are copied, by slot.
+  /// Memory of omitted or copied arrays, by slot.
   std::vector<Buffer> owned;
   /// The shapes of the arrays provided by the caller, by slot.
   std::vector<std::optional<std::vector<int64_t>>> given;
   struct Result {
     Array array;
-    /// Whether the next run writes the result to redirected memory.
     bool isRedirected = false;
   };
   std::map<std::string, Result> results;
   /// Argument names to argument indices.
   std::map<std::string, size_t> numbers;
-  /// The original addresses of arguments replaced by lend().
+  /// Original addresses of lent arguments.
   std::vector<std::pair<size_t, void *>> lent;
   Call call;
 };

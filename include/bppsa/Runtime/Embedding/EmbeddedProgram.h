@@ -18,8 +18,8 @@ namespace bppsa::runtime {
 
 struct TrainSettings;
 
-/// A compiled program that works on arrays of a caller. If a call throws Error or UsageError, it
-/// has changed neither parameters nor memory of the caller. Must not be used by several threads at
+/// A compiled program that works on arrays of a caller. Calls that throw Error or UsageError have
+/// changed neither parameters nor memory of the caller. Must not be used by several threads at
 /// once.
 class EmbeddedProgram {
 public:
@@ -28,12 +28,11 @@ public:
   const Model &model() const { return program.model; }
   /// The output of the command `info`.
   const std::string &description() const { return json; }
-  /// The names of all gradients: trained parameters, then float inputs.
+  /// Trained parameters, then float inputs.
   const std::vector<std::string> &gradientNames() const { return gradients; }
 
   /// Sets the thread count of calls; 0 for all cores.
   void setThreads(int count);
-  /// The thread count of calls; 0 for all cores.
   int threadCount() const { return threadLimit; }
   void setVariant(VariantRequest request);
   /// Selects the variant of `step` for arrays of these sizes by timing. `calls` is the expected
@@ -87,7 +86,7 @@ public:
 private:
   class CallerBatches;
   TrainSettings trainingDefaults() const;
-  /// The arrays of a call, separated into batch arrays and replacements for parameters.
+  /// The arrays of a call, and those that replace parameters.
   struct CallArguments {
     ArrayArguments arrays;
     std::vector<const ArrayArgument *> parameters;
@@ -96,10 +95,9 @@ private:
   EmbeddedCall &find(const std::string &function, const BatchArguments &batch, LossArrays use);
   EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
                         LossArrays use);
-  /// Throws if an output does not match the call.
   void requireOutputs(const EmbeddedCall &call, const ArrayArguments &outputs) const;
   void runOutputs(EmbeddedCall &call, const ArrayArguments &outputs);
-  /// Separates the replacements for parameters. Throws if one does not match its parameter.
+  /// Throws if a replacement does not match its parameter.
   CallArguments takeParameters(const ArrayArguments &arguments) const;
   static void lendParameters(EmbeddedCall &call, const CallArguments &arguments);
   /// Throws if a result is not a gradient or has the wrong shape.
@@ -130,11 +128,10 @@ private:
   std::map<std::string, double> hyper;
   double clipNorm = 0;
   uint64_t seed = 0;
-  /// The number of completed updates.
   int64_t steps = 0;
   bool isTraining = false;
   std::vector<double> lastLosses;
-  /// Prepared calls by function, most recently used first.
+  /// By function, most recently used first.
   std::map<std::string, std::deque<std::unique_ptr<EmbeddedCall>>> calls;
 };
 

@@ -33,7 +33,7 @@ struct alignas(64) ResidualHeader {
 /// Caller-owned memory for residuals. Its bytes may be moved between the forward and backward pass.
 class ResidualBlock {
 public:
-  /// Throws Error if `memory` is not a contiguous array of bytes.
+  /// Throws Error if `memory` is not a contiguous byte array.
   explicit ResidualBlock(const ArrayArgument &memory);
 
   /// Throws Error if there are fewer than `wanted` bytes after the header.

@@ -29,17 +29,15 @@ struct TrainingSource {
   bool isGiven() const { return !arrays.empty() || next; }
 };
 
-/// Progress of a training run.
 struct TrainingEvent {
-  /// The epoch (from 1), the completed batches of this epoch, and all steps so far.
+  /// The epoch (from 1), completed batches of the epoch, and all steps so far.
   int64_t epoch = 1, epochs = 1, batch = 0, step = 0;
   /// Nothing if only the loader knows.
   std::optional<int64_t> batches;
   /// The mean loss of the epoch so far, and the learning rate.
   double loss = 0, rate = 0;
-  /// At the end of an epoch, its log line.
+  /// The log line at the end of an epoch.
   std::string record;
-  /// A note or a warning.
   std::string message;
   bool isWarning = false;
 };

@@ -24,9 +24,7 @@ using Position = std::function<std::string(int64_t)>;
 
 /// The following functions throw Error, naming the first of `count` values that is invalid.
 
-/// Requires finite values.
 void requireFinite(const float *values, int64_t count, const Position &position);
-/// Requires values of at least 0.
 void requireNoNegative(const float *values, int64_t count, const Position &position);
 /// Requires int32 or int64 values in [0, `classes`), or equal to `ignored`.
 void requireClasses(const std::byte *values, DType dtype, int64_t count, int64_t classes,

@@ -17,7 +17,6 @@ namespace bppsa::runtime {
 struct ArrayFile {
   /// Empty for arrays in memory.
   std::string path;
-  /// Arrays in memory, by name.
   std::map<std::string, ArrayArgument> arguments;
   std::map<std::string, NpyHeader> headers;
   /// The file offsets of arrays that can be read in place (NpzReader::offset).
@@ -32,7 +31,6 @@ struct ArrayFile {
   explicit ArrayFile(const std::string &path);
   /// Throws UsageError for duplicate names. The arrays' memory must outlive this object.
   explicit ArrayFile(const ArrayArguments &arrays);
-  /// The prefix of error messages.
   std::string prefix() const;
   /// Reads array `name` in C order and verifies its checksum. Throws Error also if the file has
   /// changed since its headers were read.
@@ -51,7 +49,6 @@ public:
   ~ArrayPart();
   ArrayPart(const ArrayPart &) = delete;
 
-  /// Reads `size` bytes at byte offset `start` of the array.
   void read(uint64_t start, uint64_t size, std::byte *to);
 
 private:

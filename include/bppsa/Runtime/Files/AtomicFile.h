@@ -18,7 +18,6 @@ namespace bppsa::runtime {
 /// Symbolic links are followed.
 class AtomicFile {
 public:
-  /// Throws Error if `path` cannot be written.
   explicit AtomicFile(const std::string &path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
@@ -33,7 +32,6 @@ public:
 private:
   [[noreturn]] void failHere(const char *action);
 
-  /// The path as given, and the file that it resolves to.
   std::string path, target;
   std::string directory, temporary;
   FILE *file = nullptr;
@@ -43,10 +41,9 @@ private:
 /// check its outputs before it starts. `option` names the flag in the message.
 void requireWritable(const std::string &path, const std::string &option);
 
-/// Whether two non-empty paths refer to the same file, which need not exist.
+/// Returns true if two non-empty paths refer to the same file, even if it does not exist.
 bool isSameFile(const std::string &left, const std::string &right);
 
-/// Throws Error if `output` and `input` are the same file.
 void requireDistinct(const std::string &output, const std::string &input,
                      const std::string &option);
 

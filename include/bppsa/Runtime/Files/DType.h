@@ -15,9 +15,9 @@ namespace bppsa::runtime {
 enum class DType { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
 
 size_t elementSize(DType dtype);
-/// The NumPy name, e.g. "float32".
+/// "float32"
 const char *numpyName(DType dtype);
-/// The type string of a .npy header, e.g. "<f4".
+/// The type string of a .npy header: "<f4".
 const char *npyDescr(DType dtype);
 bool isInteger(DType dtype);
 

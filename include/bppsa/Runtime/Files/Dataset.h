@@ -16,10 +16,8 @@ namespace bppsa::runtime {
 
 /// The arrays of one batch. Their addresses do not change when the batch is refilled.
 struct Batch {
-  /// The arrays of one loss.
   struct Loss {
     Array target;
-    /// The weight of each target position.
     Array weight;
     /// The weight of this batch in a mean over batches: the sum of its position weights, scaled by
     /// class weights, or the number of samples if positions are not weighted.
@@ -37,14 +35,12 @@ struct Batch {
   Symbols symbols;
   int64_t samples = 0;
 
-  /// Array `index`, in the order of the mirrors.
   Array &array(size_t index);
   const Array &array(size_t index) const { return const_cast<Batch *>(this)->array(index); }
 
   std::vector<double> lossWeights() const;
   /// Throws Error if all positions of all losses have weight zero. `what` names the batch.
   void requireWeight(const std::string &what) const;
-  /// Throws the error of requireWeight().
   [[noreturn]] static void refuseWithoutWeight(const std::string &what);
 
   /// Enables copyAhead(). Must be called before the batch is an argument of calls.
@@ -88,11 +84,10 @@ struct ShuffleBlocks {
 /// The arrays of an .npz file, or the files of a directory concatenated along the batch axes,
 /// checked against the model.
 ///
-/// Floating-point arrays must be float32 or float16. Where the model takes integers, any NumPy
-/// integer type is accepted if all values fit. Initial states of streams default to zero and
-/// position weights to one. Positions beyond the length of their sample, or with the ignored
-/// target, get weight zero. If the model fixes its batch size, the number of samples must be a
-/// multiple of it.
+/// Floating-point arrays must be float32 or float16. Integer arrays may have any NumPy integer type
+/// if all values fit. Initial states of streams default to zero and position weights to one.
+/// Positions beyond the length of their sample, or with the ignored target, get weight zero. If the
+/// model fixes its batch size, the number of samples must be a multiple of it.
 ///
 /// Only the time steps of `share` are used, and only they are read if arrays can be read in place.
 /// A data set of more than `memory` bytes is not kept in memory: its blocks are read and checked
@@ -101,7 +96,7 @@ class Dataset {
 public:
   static constexpr int64_t defaultMemory = 256 << 20;
 
-  /// Throws Error, naming file and array, if the files do not match the model.
+  /// Throws Error, naming file and array, for files that do not match the model.
   Dataset(const std::string &path, const Model &model, TargetUse use,
           int64_t memory = defaultMemory, TimeShare share = {});
   /// Uses arrays of the embedding program, which must outlive the data set.
@@ -115,20 +110,16 @@ public:
   /// The name in messages: the quoted path, or `arrays`.
   std::string title() const;
   std::vector<std::string> paths() const;
-  /// Sets the bytes of blocks kept in memory.
   void setMemory(int64_t memory);
   ShuffleBlocks shuffleBlocks() const;
-  /// Whether all samples are in memory.
   bool isInMemory() const { return isHeld; }
   int64_t samples() const { return count; }
-  /// The indices of all samples.
   std::vector<int64_t> all() const;
   /// The number of time steps of the shard, if the model's inputs have a time axis.
   std::optional<int64_t> steps() const;
   /// The time steps of the shard within the sequences of the files.
   StepWindow window() const { return ownSteps; }
   uint32_t fingerprint() const { return checksum; }
-  /// The batch size, if the model fixes it.
   std::optional<int64_t> fixedBatch() const { return fixed; }
 
   /// Throws Error if the samples cannot be divided into batches of `size`, or if the arrays contain
@@ -136,7 +127,6 @@ public:
   void requireBatches(int64_t size) const { requireBatches(size, count); }
   /// The same check for a subset of `samples` samples.
   void requireBatches(int64_t size, int64_t samples) const;
-  /// Allocates batches of up to `largest` samples.
   Batch newBatch(int64_t largest) const;
   /// Fills `batch` with the samples `order[0..size)`.
   void gather(const int64_t *order, int64_t size, Batch &batch) const;
@@ -149,32 +139,26 @@ public:
   void readAhead(int64_t sample) const { findBlock(sample); }
   /// Sets the size of `batch` to `size` samples, leaving their values undefined.
   void resize(int64_t size, Batch &batch) const;
-  /// Returns the whole data set as one batch.
   Batch whole() const;
-  /// Whether the positions of loss `number` are weighted.
   bool isWeighted(size_t number) const;
-  /// Whether the positions of any loss are weighted.
   bool isWeighted() const;
   /// Computes the loss weights of `batch` from its arrays.
   void weigh(Batch &batch) const;
-  /// Batch::requireWeight() for a batch of this data set.
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
-  /// An array of the data set.
   struct Column {
     const ArrayInfo *info;
     /// The index of its array and mirror in a batch.
     size_t slot;
     DType dtype;
-    /// The array's shape with all samples of the data set.
+    /// The shape with all samples of the data set.
     std::vector<int64_t> shape;
     /// The product of the extents before the batch axis, and the bytes of the extents after it.
     /// Without a batch axis, `outer` is 1 and `inner` covers the whole array.
     int64_t outer = 1, inner = 1;
-    /// Whether the files contain the array.
     bool isStored = true;
-    /// The values, if there is no batch axis.
+    /// The values of arrays without batch axis.
     Buffer data;
 
     bool isSliced() const { return info->batchAxis.has_value(); }
@@ -192,7 +176,7 @@ private:
     /// runs, so that blocks read ahead are not evicted.
     int64_t used = 0;
   };
-  /// The range of a column's elements that follows from their use in the model.
+  /// The valid range of a column's elements.
   struct Bound {
     size_t column;
     int64_t least, most;
@@ -202,7 +186,6 @@ private:
   explicit Dataset(const Model &model) : model(&model) {}
   // Dataset.cpp
   void open();
-  /// Combines the headers of all files.
   std::map<std::string, NpyHeader> joinFiles();
   /// Adds a column, checking its header against `info`.
   void addColumn(const ArrayInfo &info, size_t slot, DType dtype,
@@ -215,7 +198,6 @@ private:
   void countSamples();
   /// The slot of the target of loss `number`. Its weights have the next slot.
   size_t slotOf(size_t number) const { return model->inputs.size() + 2 * number; }
-  /// The index of the loss that the column belongs to.
   size_t lossOf(const Column &column) const { return (column.slot - slotOf(0)) / 2; }
   bool isWeight(const Column &column) const {
     return column.slot >= slotOf(0) && column.slot == slotOf(lossOf(column)) + 1;
@@ -249,7 +231,7 @@ private:
   /// `start`.
   Position positions(const Column &column, const ArrayFile &file, int64_t start) const;
   // TimeShares.cpp
-  /// Whether the data set uses only some of the column's time steps.
+  /// The data set uses only some of the column's time steps.
   bool isShared(const Column &column) const {
     return ownSteps.count != ownSteps.all && column.info->timeAxis;
   }
@@ -292,7 +274,6 @@ private:
   std::string name;
   /// The inputs in model order, then, if they are read, the target and the weights of each loss.
   std::vector<Column> columns;
-  /// Whether targets and weights are read.
   bool hasTargets = true;
   std::vector<ArrayFile> files;
   std::optional<int64_t> fixed;
@@ -301,7 +282,6 @@ private:
   int64_t memory = defaultMemory;
   TimeShare share;
   StepWindow ownSteps;
-  /// Whether a single block holds all samples.
   bool isHeld = true;
   /// By block index. Mutable, because reading batches changes which blocks are cached but not the
   /// data set.

@@ -48,7 +48,6 @@ public:
   NpzReader &operator=(const NpzReader &) = delete;
 
   const std::map<std::string, NpyHeader> &headers() const { return found; }
-  /// The fingerprint of all arrays, see fingerprintOf().
   uint32_t fingerprint() const { return fingerprintOf(found, checksums); }
   /// The file offset of the elements of array `name`, if they are uncompressed and in C order.
   std::optional<uint64_t> offset(const std::string &name) const;

@@ -38,17 +38,15 @@ struct Region {
   void *captures = nullptr;
   int64_t count = 0;
   int32_t size = 1;
-  /// Whether errors in shares are passed to the calling thread (CompiledErrors.h).
+  /// Errors in shares are passed to the calling thread (CompiledErrors.h).
   bool catchesFailures = false;
 };
 
-/// Whether the calling thread is executing a share of a region.
 bool &inRegion();
 
 /// Runs the possibly empty share of thread `number`.
 void runShare(const Region &region, int32_t number);
 
-/// Timing history of a region.
 struct History {
   double seconds = 200e-6;
   /// Seconds per iteration and thread in the last run.
@@ -60,8 +58,8 @@ struct History {
   /// How long to wait for workers. If they share their cores with other programs, they may not be
   /// scheduled for milliseconds, and a short region finishes sooner without them.
   double patience() const;
-  /// Whether `count` iterations justify more than one thread: starting and joining workers takes
-  /// some microseconds.
+  /// Returns true if `count` iterations justify more than one thread: starting and joining workers
+  /// takes some microseconds.
   bool isLong(int64_t count) const;
   void update(bool came, double duration);
 };
@@ -79,7 +77,7 @@ public:
   /// in time. Returns the first error of a share if the region catches failures.
   std::exception_ptr run(const Region &next);
 
-  /// The number of threads, including the calling thread.
+  /// Includes the calling thread.
   const int size;
 
 private:

@@ -12,7 +12,6 @@
 
 namespace bppsa::runtime {
 
-/// The number of cores this process may use.
 int availableCores();
 
 /// Sets the maximum number of threads of a parallel region, including the calling thread, for all

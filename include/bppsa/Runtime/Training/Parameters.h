@@ -25,7 +25,6 @@ public:
   const float *read() const;
   /// Returns the current values for writing, before the next call of a compiled function.
   float *write();
-  /// A part of the array as an argument of compiled functions.
   View view(int64_t start, std::vector<int64_t> shape, Access access);
   int64_t size() const { return static_cast<int64_t>(memory.size() / sizeof(float)); }
 
@@ -70,7 +69,6 @@ public:
   void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
   /// Replaces the running statistics by those computed in the last step.
   void acceptStatistics();
-  /// The same for one parameter.
   void acceptStatistic(size_t index);
   size_t stateCount() const { return states.size(); }
 
@@ -82,13 +80,11 @@ public:
   /// decay) * (value - average). restartAverage() sets it to the current values.
   void addToAverage(double decay, int64_t start, int64_t size);
   void restartAverage(int64_t start, int64_t size);
-  /// Swaps the values and their average.
   void exchangeAverage();
   const float *average(size_t index) const { return averages.read() + starts[index]; }
   float *changeAverage(size_t index) { return averages.write() + starts[index]; }
 
 private:
-  /// The flat array that contains the parameter.
   SharedFloats &arrayOf(const ParameterInfo &info);
   const SharedFloats &arrayOf(const ParameterInfo &info) const;
   void findLiveBlocks();
@@ -104,7 +100,6 @@ private:
   /// at 0. Prepared calls refer to them.
   std::map<std::pair<int64_t, int64_t>, std::vector<int32_t>> blocksOfRanges;
   SharedFloats trained, statistics, frozen, gradients, averages;
-  /// The statistics computed in the last step.
   SharedFloats updated;
   std::vector<SharedFloats> states;
 };

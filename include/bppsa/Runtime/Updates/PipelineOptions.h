@@ -18,7 +18,7 @@ struct PipelineOptions {
   /// A name accepted by schedule::parseScheduleKind(), or `auto`. Empty selects the default of the
   /// program.
   std::string schedule;
-  /// Whether operation times are measured during the first updates, or derived from operation
+  /// Measure operation times during the first updates instead of deriving them from operation
   /// counts.
   bool areTimesMeasured = true;
   /// The maximum number of microbatches that a rank holds at once. Each counts by the share of the

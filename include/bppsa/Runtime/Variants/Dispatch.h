@@ -36,11 +36,10 @@ std::vector<const VariantInfo *> matchingVariants(const Model &model, const Vari
 /// mapping.
 std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
-/// Returns the symbol of the time axis, if the model has one.
 std::optional<size_t> timeSymbol(const Model &model);
 
-/// Whether no array of the model is empty at `steps` time steps. Models that drop steps have a
-/// minimum length.
+/// Returns true if no array of the model is empty at `steps` time steps. Models that drop steps
+/// have a minimum length.
 bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps);
 
 /// Returns the plan of a variant for the GPU cost model. Throws Error for unknown plans.
@@ -49,7 +48,6 @@ cost::Plan planOf(const VariantInfo &variant);
 /// Returns the constants of the GPU cost model: those of the requested file, or the built-in ones.
 cost::DeviceConstants chosenConstants(const Program &program, const VariantRequest &request);
 
-/// Predictions of a cost model for some variants.
 struct Prediction {
   /// The time of each variant's backward pass.
   std::vector<double> microseconds;
@@ -68,7 +66,6 @@ std::vector<const VariantInfo *>
 leaveOutHopeless(const Model &model, const std::vector<const VariantInfo *> &candidates,
                  int64_t steps, int64_t samples, cost::HostMachine machine);
 
-/// The result of choosing a variant.
 struct VariantChoice {
   const VariantInfo *variant;
   /// Other variants that may be faster, to be checked during a run, and the estimated cost of one
