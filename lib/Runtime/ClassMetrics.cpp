@@ -103,8 +103,8 @@ std::optional<double> ClassMetrics::f1(size_t index) const {
                                 : std::nullopt;
 }
 
-/// The share of pairs of a positive and a negative position in which the positive one has the
-/// higher score. Equal scores count half.
+/// The share of pairs of a positive and a negative position whose positive one has the higher
+/// score. Equal scores count half.
 std::optional<double> ClassMetrics::auc(size_t index) const {
   std::vector<Score> sorted = scores[index];
   std::sort(sorted.begin(), sorted.end(),

@@ -179,8 +179,7 @@ struct Model {
   std::string extentText(const Extent &extent) const;
   /// Throws Error if a symbol is unknown.
   std::vector<int64_t> extents(const std::vector<Extent> &shape, const Symbols &symbols) const;
-  /// The array passed as function argument `argument`, or null if its shape is that of a parameter
-  /// or a scalar.
+  /// Returns the array passed as function argument `argument`, or null for parameters and scalars.
   const ArrayInfo *arrayOf(const std::string &argument) const;
   /// The constant size of the inputs' batch or time axis, if it is fixed.
   std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;

@@ -113,7 +113,7 @@ bool Graphs::build(Recorded &recorded) {
   return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
 }
 
-/// Updates the arguments that differ from those of `sequence`.
+/// Updates only arguments that have changed.
 bool Graphs::update(Recorded &recorded, std::vector<KernelLaunch> &sequence) {
   for (size_t i = 0; i < sequence.size(); ++i) {
     if (sequence[i].arguments == recorded.sequence[i].arguments)

@@ -19,7 +19,7 @@ namespace bppsa::runtime::cuda {
 
 /// The main stream, which has the highest priority, and the sub stream, which has the lowest and is
 /// created at first use. Collects launches and events and starts them in order: either one by one,
-/// or as a graph on the main stream, in which each launch depends on the previous launch of its
+/// or as a graph on the main stream. In a graph, each launch depends on the previous launch of its
 /// stream and on the events that its stream waits for.
 class Streams {
 public:

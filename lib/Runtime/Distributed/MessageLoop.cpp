@@ -179,8 +179,7 @@ void MessageLoop::wait(const char *what, const std::function<bool()> &condition,
   TraceScope scope(trace, TraceEvent::Lane::Waiting, what);
   ++waiting;
   wasGiven.notify_one();
-  // Count ticks instead of measuring time, so that time in which the process was suspended does not
-  // count.
+  // Count ticks instead of measuring time, so that suspending the process does not count.
   constexpr int ticks = 100;
   auto tick = std::chrono::duration<double>(stallTimeout > 0 ? stallTimeout / ticks : 1);
   uint64_t before = ended;

@@ -69,7 +69,7 @@ public:
   }
 
 private:
-  /// The scan operation: composes `count` maps of `inout` with those of `in`, which are applied
+  /// The scan operation: composes `count` maps of `inout` with the maps of `in`, which are applied
   /// first.
   static void compose(void *in, void *inout, int *count, MPI_Datatype *type);
   MPI_Datatype typeOfMaps(int64_t size);

@@ -71,8 +71,7 @@ private:
 
   Ranks &ranks;
   const Model &model;
-  /// The receives from other ranks, for each part that has run, and those of a part running for the
-  /// first time.
+  /// The receives of each part that has run, and of the part running for the first time.
   std::map<Part, std::vector<Receipt>> receipts;
   std::vector<Receipt> *learned = nullptr;
   int current = 0;

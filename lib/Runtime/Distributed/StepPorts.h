@@ -94,7 +94,7 @@ struct StepPorts {
 
 StepPorts &currentPorts();
 
-/// Adds `ports` to those of this thread for its lifetime.
+/// Adds ports to this thread during its lifetime.
 class StepPortsUse {
 public:
   explicit StepPortsUse(StepPorts ports);

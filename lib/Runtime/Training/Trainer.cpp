@@ -90,7 +90,7 @@ bool Trainer::finishEpoch() {
 // Validation
 //===----------------------------------------------------------------------===//
 
-/// Replaces the running statistics by those of rank 0.
+/// Broadcasts the running statistics of rank 0.
 void Trainer::takeStatistics() {
   if (training.ranks.isAlone())
     return;

@@ -158,8 +158,7 @@ void ExchangedUpdate::collect(size_t number) {
   session.parameters.maskGradients(parameter.index);
 }
 
-/// Names the first non-finite gradient in the order of first use, regardless of which was collected
-/// first.
+/// Names the first non-finite gradient in model order, regardless of which was needed first.
 void ExchangedUpdate::refuse() {
   for (size_t number : order)
     if (parameters[number].isPending)

@@ -33,8 +33,8 @@ public:
   void run(const StepShare &share, bool gives, const std::function<void()> &step);
   /// The factor for gradients of samples with `weight` in sums over ranks.
   double scaleOf(double weight) const { return areWeighted ? 1 : weight; }
-  /// Contributes the remaining gradients, multiplied by `weight`. Afterwards, the session's
-  /// gradients are no longer those of this rank.
+  /// Contributes the remaining gradients, multiplied by `weight`. Sums may then overwrite the
+  /// session's gradients.
   void giveRest(double weight);
   /// Starts an update with the sums.
   void update(UpdateRule rule);
@@ -58,7 +58,7 @@ private:
   const bool areWeighted;
   /// Steps announce gradients and the exchange uses that.
   const bool isTold;
-  /// Parameter indices in the order in which a step first needs them.
+  /// Parameter indices in the order of first use by a step.
   const std::vector<size_t> order;
   GradientExchange exchange;
   StepShare share;

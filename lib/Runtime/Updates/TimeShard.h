@@ -56,7 +56,7 @@ private:
 /// Transfers states inside the steps of models that are not streams, called by compiled code.
 class ShardMessages : public ShardPort {
 public:
-  /// The first `shares` ranks have time steps; this rank has those of `window`.
+  /// The first `shares` ranks have time steps; `window` are the steps of this rank.
   ShardMessages(Ranks &ranks, int64_t shares, StepWindow window)
       : ranks(ranks), shares(shares), window(window) {}
 

@@ -162,7 +162,7 @@ void UpdateExecutor::report(double loss, double weight) {
   takeReports(run.searchedRate ? 0 : 2 * ranks.count());
 }
 
-/// Adds reported losses to those of the epoch until at most `most` steps are outstanding.
+/// Adds reported losses to the epoch until at most `most` steps are outstanding.
 void UpdateExecutor::takeReports(size_t most) {
   while (reports.size() > most) {
     std::vector<std::vector<double>> all = ranks.finishGather(*reports.front());

@@ -165,7 +165,7 @@ private:
   /// All microbatch slots, the free ones, and those used by the update.
   std::vector<std::unique_ptr<Slot>> slots;
   std::vector<Slot *> freeSlots, used;
-  /// The index of the next action whose messages have not been expected yet.
+  /// The index of the next action to expect messages for.
   size_t numExpected = 0;
 
   // State of the current update:
@@ -180,7 +180,7 @@ private:
   LossSums losses;
   /// The weight of the microbatches filled by this rank, and of the samples of all ranks.
   double updateWeight = 0, divisor = 1;
-  /// A message about a variant that a check has chosen.
+  /// A message about a newly chosen variant.
   std::string change;
 };
 

@@ -71,7 +71,6 @@ std::string UpdateExecutor::stepKind() const {
   return text(scansShards ? "scan_" : "", isLate ? "late_shard" : "shard");
 }
 
-/// Returns the variant chosen by rank 0.
 std::string UpdateExecutor::chooseForAll() {
   if (!ranks.isFirst())
     return ranks.broadcast("");

@@ -60,8 +60,8 @@ bool UpdateExecutor::take(int64_t number) {
   return true;
 }
 
-/// Throws Error unless the loss weights of this batch are proportional to those of the update's
-/// first batch.
+/// Throws Error unless the loss weights of this batch are proportional to the first batch of the
+/// update.
 void UpdateExecutor::requireProportional() const {
   const std::vector<double> &next = whole.weights;
   for (size_t i = 1; i < weights.size(); ++i)
@@ -177,7 +177,7 @@ void UpdateExecutor::runStagePart(schedule::PipelineOp op, Slot &slot) {
     times->noteBytes(op.stage, to, bytes);
 }
 
-/// Returns the trace name: the part, the microbatch and, if a rank has several stages, the stage.
+/// The part, the microbatch and, if a rank has several stages, the stage.
 std::string UpdateExecutor::traceName(schedule::PipelineOp op) const {
   const char *part = op.kind == OpKind::F ? "F " : op.kind == OpKind::W ? "W " : "B ";
   bool isOnly = static_cast<int64_t>(model.stages.size()) == model.pipelineRanks;

@@ -19,13 +19,12 @@ using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
 using nlohmann::ordered_json;
 
-/// Returns the size of an axis: the value of the flag, the size fixed by the model, or the default.
+/// Uses the flag, else the size fixed by the model, else the default.
 static int64_t sizeOf(const Model &model, std::optional<int64_t> flag,
                       std::optional<int64_t> ArrayInfo::*axis, int64_t fallback) {
   return flag ? *flag : model.fixedSize(axis).value_or(fallback);
 }
 
-/// Adds the cost model's prediction of the timed backward pass.
 static void addPrediction(ordered_json &object, const Program &program, const Options &options,
                           const VariantInfo &variant, int64_t steps, int64_t samples) {
   if (program.model.deviceChains.empty())

@@ -67,7 +67,6 @@ struct Demand {
   }
 };
 
-/// Extrapolates the temporaries of a step from measurements at small sizes.
 class Extrapolation {
 public:
   Extrapolation(const Program &program, int64_t steps, int64_t samples)
@@ -117,7 +116,6 @@ private:
 };
 } // namespace
 
-/// Returns the smallest arena of all variants.
 static double arenaBytes(const Program &program, const Symbols &symbols) {
   double smallest = std::numeric_limits<double>::infinity();
   for (const VariantInfo &variant : program.model.variants)

@@ -25,8 +25,8 @@ namespace cost = bppsa::cost;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// Default limits for the length of sequences and the size of batches, and the maximum number of
-/// positions in a batch.
+/// Default limits for sequence length and batch size, and the maximum number of positions in a
+/// batch.
 static constexpr int64_t kLongestSequence = 16384, kLargestBatch = 256, kMaxPositions = 1 << 20;
 /// Passes predicted to take longer, in microseconds, are not measured.
 static constexpr double kLongestPass = 2e5;
@@ -86,7 +86,7 @@ static std::string readText(const std::string &path) {
   return content;
 }
 
-/// Returns why `program` cannot be calibrated, or an empty string.
+/// Empty if `program` can be calibrated.
 static std::string reasonAgainst(const Program &program) {
   if (!isDeviceProgram())
     return "this program runs on the CPU, where --backward=auto measures the variants itself";
@@ -145,7 +145,7 @@ static std::vector<int64_t> growingSizes(int64_t least, int64_t most) {
   return sizes;
 }
 
-/// Returns the sizes of an axis to measure: the fixed size, or sizes up to `most`.
+/// The fixed size, or sizes up to `most`.
 static std::vector<int64_t> sizesOf(const Model &model, std::optional<int64_t> ArrayInfo::*axis,
                                     int64_t least, int64_t most) {
   if (std::optional<int64_t> fixed = model.fixedSize(axis))
@@ -195,8 +195,8 @@ static std::vector<Point> measureGrid(const Program &program, const Options &opt
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Returns the worst ratio, over all sizes, of the measured time of the variant chosen by
-/// `predicted` to the best measured time. Points must be grouped by size.
+/// Returns the worst ratio, over all sizes, of the measured times of the variant chosen by
+/// `predicted` and of the best variant. Points must be grouped by size.
 static double worstChoice(const std::vector<Point> &points, const std::vector<double> &predicted) {
   double worst = 1;
   for (size_t begin = 0, end = 0; begin < points.size(); begin = end) {

@@ -15,7 +15,7 @@ namespace bppsa::runtime {
 /// if the file is invalid or was measured with another program or device.
 cost::DeviceConstants readCalibration(const std::string &path, const Program &program);
 
-/// Runs `bench --calibrate`: times the variants for lengths and batch sizes up to those of the
+/// Runs `bench --calibrate`: times the variants for lengths and batch sizes up to the limits in the
 /// options, and fits the constants of the cost model. Prints them as JSON with all measured and
 /// predicted times, and writes them to the file of the options.
 void calibrateCommand(const Program &program, const Options &options);

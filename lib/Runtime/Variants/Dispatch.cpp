@@ -219,12 +219,12 @@ bppsa::runtime::leaveOutHopeless(const Model &model,
   return hopeful;
 }
 
-/// Returns the floats per vector register of an instruction set; the maximum if it is unknown.
+/// Floats per vector register. Assumes the maximum for unknown instruction sets.
 static int64_t lanesOf(const std::string &isa) {
   return isa == "x86-64-v2" ? 4 : isa == "x86-64-v3" ? 8 : 16;
 }
 
-/// Returns the lengths to measure, which grow by factors of four up to the full length.
+/// Lengths grow by factors of four up to the full length.
 static std::vector<int64_t> measuringLengths(const Model &model, const Symbols &symbols,
                                              std::optional<size_t> symbol, int64_t steps) {
   std::vector<int64_t> lengths;
@@ -237,7 +237,6 @@ static std::vector<int64_t> measuringLengths(const Model &model, const Symbols &
 }
 
 namespace {
-/// Calls variants on synthetic batches.
 class SyntheticCaller : public VariantCaller {
 public:
   SyntheticCaller(Session &session, std::string function, const Batch &like,
@@ -293,8 +292,7 @@ std::optional<double> SyntheticCaller::prepare(int64_t steps) {
   return now() - start;
 }
 
-/// Returns the cost of a call of a variant from the compiler's operation counts, or the number of
-/// steps if there are none.
+/// Uses the compiler's operation counts, or the number of steps if there are none.
 static double countCost(const Model &model, const VariantInfo &variant, int64_t steps,
                         int64_t samples, cost::HostMachine machine,
                         const cost::DeviceConstants &constants) {
@@ -305,7 +303,6 @@ static double countCost(const Model &model, const VariantInfo &variant, int64_t 
   return static_cast<double>(steps);
 }
 
-/// Returns the choice `chosen`, with the other candidates and their costs according to `count`.
 static VariantChoice keepOthers(const std::vector<const VariantInfo *> &candidates,
                                 const VariantInfo &chosen,
                                 const std::function<double(const VariantInfo &)> &count) {

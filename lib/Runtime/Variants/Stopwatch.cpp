@@ -20,7 +20,6 @@ static double medianMicroseconds(std::vector<double> seconds) {
 }
 
 namespace {
-/// Measures the time and the memory of one training step.
 class Stopwatch {
 public:
   void start();

@@ -17,8 +17,8 @@ struct StepTimes {
   uint64_t bytes = 0;
 };
 
-/// Times `repeat` runs of `step`, a prepared step of a session with an optimizer, and of the
-/// optimizer, after warm-up runs. Does not change the parameters.
+/// Times `repeat` runs of a prepared training step and of the optimizer, after warm-up runs. Does
+/// not change the parameters.
 StepTimes timeSteps(Session &session, Call &step, int64_t repeat);
 
 } // namespace bppsa::runtime

@@ -20,7 +20,7 @@ static constexpr double kClearly = 0.97;
 /// the run. The first call is a warm-up.
 static constexpr int kProbeCalls = 3;
 /// The minimum number of calls for which timing pays off. If the model fixes its length, probe
-/// calls are as expensive as those of the run.
+/// calls are as expensive as calls of the run.
 static constexpr int64_t kFewestCalls = 100,
                          kFewestCallsOfFixed = 2 * kProbeCalls / kMeasuringShare;
 
@@ -60,7 +60,6 @@ public:
   size_t run();
 
 private:
-  /// Times of the variants at one length.
   struct Measurement {
     int64_t length;
     std::vector<double> seconds;
@@ -146,7 +145,6 @@ bool Chooser::measure(int64_t length) {
   return true;
 }
 
-/// Returns the cost of each variant at the length of the run.
 std::vector<double> Chooser::predictRun() const {
   const Measurement &longer = measured.back();
   int64_t whole = task.lengths.back();

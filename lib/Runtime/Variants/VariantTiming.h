@@ -53,14 +53,13 @@ public:
   /// Prepares calls at `steps` time steps. Returns the seconds it took, or nothing if there is not
   /// enough memory.
   virtual std::optional<double> prepare(int64_t steps) = 0;
-  /// Calls a variant. Returns the seconds it took.
+  /// Returns the seconds it took.
   virtual double call(size_t variant) = 0;
 };
 
-/// A choice before a run.
 struct TimingTask {
   size_t variants = 0, preferred = 0;
-  /// Time steps to measure at, in increasing order. The last are those of the run.
+  /// Time steps to measure at, in increasing order, ending with the length of the run.
   std::vector<int64_t> lengths;
   /// The number of calls in the run.
   int64_t calls = 0;
@@ -78,7 +77,6 @@ size_t chooseByTiming(const TimingTask &task, VariantCaller &caller);
 /// until each has been timed in kTimingRounds rounds.
 class VariantCheck {
 public:
-  /// Nothing to check.
   VariantCheck() = default;
   /// `othersCost` is the estimated cost of calling all other variants once, relative to a call of
   /// the one in use.
@@ -91,7 +89,7 @@ public:
   /// Adds a round: the seconds of a call of each variant.
   void add(const std::vector<double> &seconds);
   bool isOver() const { return rounds == kTimingRounds || variants < 2; }
-  /// The variant to use from now on, and the ratio of its time to that of the variant in use.
+  /// The variant to use from now on, and its time relative to the variant in use.
   size_t choice() const;
   double ratio() const { return times.best(choice()) / times.best(used); }
 

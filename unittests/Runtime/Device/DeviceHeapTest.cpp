@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 static constexpr uint64_t mebi = uint64_t(1) << 20;
 
 namespace {
-/// Addresses that the host cannot access, like those of a device.
+/// Addresses that the host cannot access, like device memory.
 struct FakeMemory {
   uint64_t free;
   std::map<void *, uint64_t> blocks;

@@ -76,7 +76,7 @@ private:
 Gpu &gpu();
 /// Appends a line to FAKE_CUDA_LOG.
 void log(const std::string &line);
-/// Returns the error that FAKE_CUDA_FAIL sets for `entry`, or that of a failed kernel.
+/// Returns the error that FAKE_CUDA_FAIL sets for `entry`, or the error of a failed kernel.
 Result begin(const char *entry);
 /// Queues `operation` on behalf of `entry`.
 Result enqueue(const char *entry, Stream *stream, Operation operation);

@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 using Kind = ExchangeOptions::Kind;
 
 namespace {
-/// Parameters with gaps between them, and the order in which steps read them.
+/// Parameters with gaps between them, and their read order.
 const std::vector<FlatRange> parameters = {{0, 7}, {16, 1}, {32, 40}, {80, 0}, {80, 19}};
 const std::vector<size_t> order = {2, 4, 0, 3, 1};
 constexpr int64_t flatSize = 112;

@@ -18,13 +18,12 @@ struct ExchangeOptions {
   enum class Kind {
     /// Whole parameters, after the step.
     Barrier,
-    /// Whole parameters, in the order in which their gradients become final.
+    /// Whole parameters, as their gradients become final.
     AllReduce,
-    /// Slices, prioritized by the order in which the next step reads the parameters (P3, MLSys
-    /// 2019).
+    /// Slices, prioritized by the read order of the next step (P3, MLSys 2019).
     P3,
-    /// Slices. All sums are computed before any is sent back, in the order in which the next step
-    /// reads the parameters (DeAR).
+    /// Slices. All sums are computed before any is sent back, in the read order of the next step
+    /// (DeAR).
     DeAR
   };
   Kind kind = Kind::AllReduce;
@@ -43,8 +42,8 @@ struct FlatRange {
 /// explains why ranks cannot deadlock.
 class GradientExchange {
 public:
-  /// `gradients` is the flat gradient array, in which each parameter occupies the given range.
-  /// `order` lists the parameter indices in the order in which the next step reads them.
+  /// `gradients` is the flat gradient array, with the ranges `parameters`. `order` lists the
+  /// parameter indices in the read order of the next step.
   GradientExchange(Ranks &ranks, float *gradients, const std::vector<FlatRange> &parameters,
                    const std::vector<size_t> &order, ExchangeOptions options);
   ~GradientExchange();

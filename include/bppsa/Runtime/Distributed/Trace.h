@@ -36,8 +36,8 @@ public:
   void add(TraceEvent event);
   /// Records a named duration, shown as a counter.
   void addSeconds(std::string name, double seconds);
-  /// Formats the events as comma-separated entries of the Chrome trace format. Times are those of
-  /// the system clock.
+  /// Formats the events as comma-separated entries of the Chrome trace format, with times of the
+  /// system clock.
   std::string toJson(int rank) const;
 
 private:

@@ -69,8 +69,8 @@ public:
   /// The number of bytes of `residuals` that forward() has written.
   uint64_t usedResidualBytes(const ArrayArgument &residuals) const;
   /// Computes the gradients of the sum of outputs times cotangents, which are named like the
-  /// outputs; missing cotangents are zero. `arguments` must equal those of the forward pass. Writes
-  /// the gradients listed in `results`, without checking that they are finite.
+  /// outputs; missing cotangents are zero. `arguments` must be the same as in the forward pass.
+  /// Writes the gradients listed in `results`, without checking that they are finite.
   void backward(const ArrayArguments &arguments, const ArrayArgument &residuals,
                 const ArrayArguments &cotangents, const ArrayArguments &results);
   /// Each loss of the last call that computed losses.

@@ -51,8 +51,8 @@ struct History {
   double seconds = 200e-6;
   /// Seconds per iteration and thread in the last run.
   double secondsAnIteration = 1;
-  /// The number of consecutive runs in which too few workers arrived in time, and the number of
-  /// further runs that do not call the workers.
+  /// The number of consecutive runs with too few workers in time, and the number of further runs
+  /// that do not call the workers.
   int failures = 0, alone = 0;
 
   /// How long to wait for workers. If they share their cores with other programs, they may not be

@@ -45,7 +45,7 @@ bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_
 /// Returns the plan of a variant for the GPU cost model. Throws Error for unknown plans.
 cost::Plan planOf(const VariantInfo &variant);
 
-/// Returns the constants of the GPU cost model: those of the requested file, or the built-in ones.
+/// Returns the constants of the GPU cost model from the requested file, or the built-in ones.
 cost::DeviceConstants chosenConstants(const Program &program, const VariantRequest &request);
 
 struct Prediction {
