@@ -1,4 +1,4 @@
-//===- Call.cpp - Calls of compiled functions -----------------------------------===//
+//===- Call.cpp - Calls of compiled functions -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Chaos.cpp - Random sleeps for tests ----------------------------------===//
+//===- Chaos.cpp - Random sleeps for tests --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Chaos.h - Random sleeps for tests ------------------------------*- C++ -*-===//
+//===- Chaos.h - Random sleeps for tests ------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Commands.cpp - eval, infer, grad and info --------------------------------===//
+//===- Commands.cpp - The commands eval, infer, grad and info -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CompiledErrors.cpp - errors below compiled code --------------------===//
+//===- CompiledErrors.cpp - Errors raised below compiled code -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Error.cpp - Errors of the trainer ----------------------------------------===//
+//===- Error.cpp - Errors of the trainer ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Interrupt.cpp - Signals that end training --------------------------------===//
+//===- Interrupt.cpp - Signals that end training --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

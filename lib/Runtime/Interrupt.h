@@ -1,4 +1,4 @@
-//===- Interrupt.h - Signals that end training ----------------------------------===//
+//===- Interrupt.h - Signals that end training ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

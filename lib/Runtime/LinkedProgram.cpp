@@ -1,4 +1,4 @@
-//===- LinkedProgram.cpp - the program this library is linked into --------===//
+//===- LinkedProgram.cpp - The program this library is linked into --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Main.cpp - Entry point of every compiled trainer -------------------------===//
+//===- Main.cpp - Entry point of every compiled trainer -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- MemoryNeed.cpp - Whether a call fits into the device's memory ------------===//
+//===- MemoryNeed.cpp - Whether a call fits into the device's memory ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

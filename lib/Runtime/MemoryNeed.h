@@ -1,4 +1,4 @@
-//===- MemoryNeed.h - Whether a call fits into the device's memory --------------===//
+//===- MemoryNeed.h - Whether a call fits into the device's memory --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Model.cpp - Description of a compiled model ------------------------------===//
+//===- Model.cpp - Description of a compiled model ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Options.cpp - The command line -------------------------------------------===//
+//===- Options.cpp - The command line -------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

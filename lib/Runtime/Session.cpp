@@ -1,4 +1,4 @@
-//===- Session.cpp - Compiled functions on batches ------------------------------===//
+//===- Session.cpp - Compiled functions on batches ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

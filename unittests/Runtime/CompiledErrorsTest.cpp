@@ -1,4 +1,4 @@
-//===- CompiledErrorsTest.cpp - errors below compiled code ----------------===//
+//===- CompiledErrorsTest.cpp - Errors below compiled code ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- MemoryTest.cpp - the allocator of compiled code --------------------===//
+//===- MemoryTest.cpp - The allocator of compiled code --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ModelTest.cpp - description of a compiled model --------------------===//
+//===- ModelTest.cpp - Description of a compiled model --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

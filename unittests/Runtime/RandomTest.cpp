@@ -1,4 +1,4 @@
-//===- RandomTest.cpp - random numbers and the order of samples -----------===//
+//===- RandomTest.cpp - Random numbers and the order of samples -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

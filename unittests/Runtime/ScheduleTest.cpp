@@ -1,4 +1,4 @@
-//===- ScheduleTest.cpp - learning-rate schedules -------------------------===//
+//===- ScheduleTest.cpp - Learning-rate schedules -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Call.h - Calls of compiled functions -------------------------------------===//
+//===- Call.h - Calls of compiled functions -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CompiledErrors.h - errors below compiled code ------------*- C++ -*-===//
+//===- CompiledErrors.h - Errors raised below compiled code -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

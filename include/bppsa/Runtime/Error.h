@@ -1,4 +1,4 @@
-//===- Error.h - Errors of the trainer ------------------------------------------===//
+//===- Error.h - Errors of the trainer ------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

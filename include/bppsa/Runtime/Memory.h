@@ -1,4 +1,4 @@
-//===- Memory.h - Aligned memory and the allocator of compiled code -------------===//
+//===- Memory.h - Aligned memory and the allocator of compiled code -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Model.h - Description of a compiled model --------------------------------===//
+//===- Model.h - Description of a compiled model --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

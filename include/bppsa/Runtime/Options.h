@@ -1,4 +1,4 @@
-//===- Options.h - The command line ---------------------------------------------===//
+//===- Options.h - The command line ---------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

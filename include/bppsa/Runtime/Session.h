@@ -1,4 +1,4 @@
-//===- Session.h - Compiled functions on batches --------------------------------===//
+//===- Session.h - Compiled functions on batches --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CudaDevice.cpp - a GPU used through the CUDA driver ----------------===//
+//===- CudaDevice.cpp - A GPU used through the CUDA driver ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CudaDriver.cpp - the CUDA driver, loaded at run time ---------------===//
+//===- CudaDriver.cpp - The CUDA driver, loaded at run time ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

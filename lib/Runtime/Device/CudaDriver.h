@@ -1,4 +1,4 @@
-//===- CudaDriver.h - the CUDA driver, loaded at run time -----------------===//
+//===- CudaDriver.h - The CUDA driver, loaded at run time -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CudaGraphs.cpp - kernel launches as CUDA graphs --------------------===//
+//===- CudaGraphs.cpp - Kernel launches as CUDA graphs --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

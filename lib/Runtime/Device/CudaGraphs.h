@@ -1,4 +1,4 @@
-//===- CudaGraphs.h - kernel launches as CUDA graphs ----------------------===//
+//===- CudaGraphs.h - Kernel launches as CUDA graphs ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CudaImages.cpp - selection of a kernel image -----------------------===//
+//===- CudaImages.cpp - Selection of a kernel image -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CudaStaging.cpp - copies through page-locked memory ----------------===//
+//===- CudaStaging.cpp - Copies through page-locked memory ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

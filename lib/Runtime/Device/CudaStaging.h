@@ -1,4 +1,4 @@
-//===- CudaStaging.h - copies through page-locked memory ------------------===//
+//===- CudaStaging.h - Copies through page-locked memory ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

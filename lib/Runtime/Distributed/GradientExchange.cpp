@@ -1,4 +1,4 @@
-//===- GradientExchange.cpp - Sums of gradients over ranks ------------------------===//
+//===- GradientExchange.cpp - Sums of gradients over ranks ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

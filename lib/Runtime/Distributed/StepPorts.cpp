@@ -1,4 +1,4 @@
-//===- StepPorts.cpp - Callbacks of compiled steps ------------------------------===//
+//===- StepPorts.cpp - Callbacks of compiled steps ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- StepPorts.h - Callbacks of compiled steps --------------------------------===//
+//===- StepPorts.h - Callbacks of compiled steps --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ArrayArgument.cpp - arrays of a caller -----------------------------===//
+//===- ArrayArgument.cpp - Arrays of a caller -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- EmbeddedCall.cpp - a compiled function on caller arrays ------------===//
+//===- EmbeddedCall.cpp - A compiled function on caller arrays ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

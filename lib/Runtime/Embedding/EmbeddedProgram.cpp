@@ -1,4 +1,4 @@
-//===- EmbeddedProgram.cpp - a program in another process -----------------===//
+//===- EmbeddedProgram.cpp - A program in another process -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

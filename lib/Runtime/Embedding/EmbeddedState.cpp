@@ -1,4 +1,4 @@
-//===- EmbeddedState.cpp - parameters, states and their files -------------===//
+//===- EmbeddedState.cpp - Parameters, states and their files -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- EmbeddedTraining.cpp - training in another process -----------------===//
+//===- EmbeddedTraining.cpp - Training in another process -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

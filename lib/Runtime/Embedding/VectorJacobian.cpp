@@ -1,4 +1,4 @@
-//===- VectorJacobian.cpp - separate forward and backward passes ----------===//
+//===- VectorJacobian.cpp - Separate forward and backward passes ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ArrayChecks.cpp - checks of the values in arrays -------------------===//
+//===- ArrayChecks.cpp - Checks of the values in arrays -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- DType.cpp - Element types of arrays --------------------------------------===//
+//===- DType.cpp - Element types of arrays --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Dataset.cpp - Samples and batches ----------------------------------------===//
+//===- Dataset.cpp - Samples and batches ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

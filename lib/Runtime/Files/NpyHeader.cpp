@@ -1,4 +1,4 @@
-//===- NpyHeader.cpp - headers of .npy arrays -----------------------------===//
+//===- NpyHeader.cpp - Headers of .npy arrays -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

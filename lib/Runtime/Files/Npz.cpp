@@ -1,4 +1,4 @@
-//===- Npz.cpp - NumPy archives -------------------------------------------------===//
+//===- Npz.cpp - NumPy archives -------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- OnnxFile.cpp - Saving a trained ONNX model -------------------------------===//
+//===- OnnxFile.cpp - Saving a trained ONNX model -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- OnnxFile.h - Saving a trained ONNX model ---------------------------------===//
+//===- OnnxFile.h - Saving a trained ONNX model ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

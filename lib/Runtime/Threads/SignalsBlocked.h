@@ -1,4 +1,4 @@
-//===- SignalsBlocked.h - threads that take no signals ------------------------===//
+//===- SignalsBlocked.h - Threads that take no signals --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ThreadPool.cpp - the threads of parallel regions -------------------===//
+//===- ThreadPool.cpp - The threads of parallel regions -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Threads.cpp - Thread pool behind compiled parallel loops -----------------===//
+//===- Threads.cpp - Thread pool behind compiled parallel loops -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

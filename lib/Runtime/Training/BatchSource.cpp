@@ -1,4 +1,4 @@
-//===- BatchSource.cpp - The batches of a training run --------------------------===//
+//===- BatchSource.cpp - The batches of a training run --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

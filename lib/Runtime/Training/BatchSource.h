@@ -1,4 +1,4 @@
-//===- BatchSource.h - The batches of a training run ----------------------------===//
+//===- BatchSource.h - The batches of a training run ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Metrics.cpp - Training metrics as JSON lines -----------------------------===//
+//===- Metrics.cpp - Training metrics as JSON lines -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

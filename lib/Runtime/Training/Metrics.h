@@ -1,4 +1,4 @@
-//===- Metrics.h - Training metrics as JSON lines -------------------------------===//
+//===- Metrics.h - Training metrics as JSON lines -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

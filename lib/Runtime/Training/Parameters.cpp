@@ -1,4 +1,4 @@
-//===- Parameters.cpp - Parameters, gradients and optimizer states --------------===//
+//===- Parameters.cpp - Parameters, gradients and optimizer states --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Random.cpp - Random numbers ----------------------------------------------===//
+//===- Random.cpp - Random numbers ----------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - Learning-rate schedules -----------------------------------===//
+//===- Schedule.cpp - Learning-rate schedules -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Schedule.h - Learning-rate schedules -------------------------------------===//
+//===- Schedule.h - Learning-rate schedules -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

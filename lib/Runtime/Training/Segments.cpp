@@ -1,4 +1,4 @@
-//===- Segments.cpp - Truncated backpropagation through time --------------------===//
+//===- Segments.cpp - Truncated backpropagation through time --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

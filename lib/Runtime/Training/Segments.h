@@ -1,4 +1,4 @@
-//===- Segments.h - Truncated backpropagation through time ----------------------===//
+//===- Segments.h - Truncated backpropagation through time ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

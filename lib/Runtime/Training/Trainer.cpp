@@ -1,4 +1,4 @@
-//===- Trainer.cpp - The epochs of a training run -------------------------------===//
+//===- Trainer.cpp - The epochs of a training run -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

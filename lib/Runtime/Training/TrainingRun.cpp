@@ -1,4 +1,4 @@
-//===- TrainingRun.cpp - Settings, data and state of a training run -------------===//
+//===- TrainingRun.cpp - Settings, data and state of a training run -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- TrainingRun.h - Settings, data and state of a training run ---------------===//
+//===- TrainingRun.h - Settings, data and state of a training run ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- TrainingSteps.cpp - Compiled steps of a training run ---------------------===//
+//===- TrainingSteps.cpp - Compiled steps of a training run ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- TrainingSteps.h - Compiled steps of a training run -----------------------===//
+//===- TrainingSteps.h - Compiled steps of a training run -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

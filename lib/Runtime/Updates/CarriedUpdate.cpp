@@ -1,4 +1,4 @@
-//===- CarriedUpdate.cpp - Gradients computed during the next step --------------===//
+//===- CarriedUpdate.cpp - Gradients computed during the next step --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CarriedUpdate.h - Gradients computed during the next step ----------------===//
+//===- CarriedUpdate.h - Gradients computed during the next step ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

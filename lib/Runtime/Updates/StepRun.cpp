@@ -1,4 +1,4 @@
-//===- StepRun.cpp - A compiled step on a microbatch ----------------------------===//
+//===- StepRun.cpp - A compiled step on a microbatch ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- StepRun.h - A compiled step on a microbatch ------------------------------===//
+//===- StepRun.h - A compiled step on a microbatch ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

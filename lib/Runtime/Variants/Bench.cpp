@@ -1,4 +1,4 @@
-//===- Bench.cpp - Timing of training steps -------------------------------------===//
+//===- Bench.cpp - Timing of training steps -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

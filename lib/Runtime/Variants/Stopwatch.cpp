@@ -1,4 +1,4 @@
-//===- Stopwatch.cpp - Times of training steps ----------------------------------===//
+//===- Stopwatch.cpp - Times of training steps ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

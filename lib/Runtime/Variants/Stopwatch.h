@@ -1,4 +1,4 @@
-//===- Stopwatch.h - Times of training steps ------------------------------------===//
+//===- Stopwatch.h - Times of training steps ------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

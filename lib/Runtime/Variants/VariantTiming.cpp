@@ -1,4 +1,4 @@
-//===- VariantTiming.cpp - variant selection by timing --------------------===//
+//===- VariantTiming.cpp - Variant selection by timing --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

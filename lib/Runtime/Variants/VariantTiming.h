@@ -1,4 +1,4 @@
-//===- VariantTiming.h - variant selection by timing ----------------------===//
+//===- VariantTiming.h - Variant selection by timing ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

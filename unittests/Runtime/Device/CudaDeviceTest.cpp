@@ -1,4 +1,4 @@
-//===- CudaDeviceTest.cpp - the CUDA device on the fake driver ------------===//
+//===- CudaDeviceTest.cpp - The CUDA device on the fake driver ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- GradientExchangeTest.cpp - sums of gradients over ranks ------------===//
+//===- GradientExchangeTest.cpp - Sums of gradients over ranks ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- MessageLoopTest.cpp - the messages of a rank -----------------------===//
+//===- MessageLoopTest.cpp - The messages of a rank -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- GradientExchange.h - Sums of gradients over ranks --------------------------===//
+//===- GradientExchange.h - Sums of gradients over ranks ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Transport.h - Messages between processes ---------------------------------===//
+//===- Transport.h - Messages between processes ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ArrayArgument.h - arrays of a caller -----------------------*- C++ -*-===//
+//===- ArrayArgument.h - Arrays of a caller ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

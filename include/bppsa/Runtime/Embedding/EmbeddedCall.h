@@ -1,4 +1,4 @@
-//===- EmbeddedCall.h - a compiled function on caller arrays ----*- C++ -*-===//
+//===- EmbeddedCall.h - A compiled function on caller arrays ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- EmbeddedProgram.h - a program in another process ---------*- C++ -*-===//
+//===- EmbeddedProgram.h - A program in another process ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

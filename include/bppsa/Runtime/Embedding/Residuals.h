@@ -1,4 +1,4 @@
-//===- Residuals.h - caller-owned residual memory ---------------*- C++ -*-===//
+//===- Residuals.h - Caller-owned residual memory ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- TrainingSource.h - training data of a caller -------------*- C++ -*-===//
+//===- TrainingSource.h - Training data of a caller -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

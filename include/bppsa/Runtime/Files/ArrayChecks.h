@@ -1,4 +1,4 @@
-//===- ArrayChecks.h - checks of the values in arrays ---------------------===//
+//===- ArrayChecks.h - Checks of the values in arrays ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

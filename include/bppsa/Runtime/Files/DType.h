@@ -1,4 +1,4 @@
-//===- DType.h - Element types of arrays ----------------------------------------===//
+//===- DType.h - Element types of arrays ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Dataset.h - Samples and batches ------------------------------------------===//
+//===- Dataset.h - Samples and batches ------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

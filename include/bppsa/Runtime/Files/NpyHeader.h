@@ -1,4 +1,4 @@
-//===- NpyHeader.h - headers of .npy arrays -------------------------------===//
+//===- NpyHeader.h - Headers of .npy arrays -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

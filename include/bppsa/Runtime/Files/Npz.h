@@ -1,4 +1,4 @@
-//===- Npz.h - NumPy archives ---------------------------------------------------===//
+//===- Npz.h - NumPy archives ---------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

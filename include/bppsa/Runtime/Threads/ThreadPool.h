@@ -1,4 +1,4 @@
-//===- ThreadPool.h - the threads of parallel regions ---------------------===//
+//===- ThreadPool.h - The threads of parallel regions ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

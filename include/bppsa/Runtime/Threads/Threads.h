@@ -1,4 +1,4 @@
-//===- Threads.h - Thread pool behind compiled parallel loops -------------------===//
+//===- Threads.h - Thread pool behind compiled parallel loops -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

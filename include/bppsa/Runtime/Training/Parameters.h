@@ -1,4 +1,4 @@
-//===- Parameters.h - Parameters, gradients and optimizer states ----------------===//
+//===- Parameters.h - Parameters, gradients and optimizer states ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

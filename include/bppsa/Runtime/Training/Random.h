@@ -1,4 +1,4 @@
-//===- Random.h - Random numbers ------------------------------------------------===//
+//===- Random.h - Random numbers ------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
