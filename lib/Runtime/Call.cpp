@@ -74,7 +74,6 @@ bppsa_function FunctionTable::find(const std::string &name) const {
   return function;
 }
 
-/// Evaluates `formula`; returns 0 if it is null.
 static uint64_t bytesOf(int64_t (*formula)(const int64_t *), const Symbols &symbols) {
   if (!formula)
     return 0;

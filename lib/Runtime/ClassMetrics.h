@@ -45,13 +45,13 @@ private:
   size_t number;
   bool isBinary, isLogits;
   size_t classes = 2;
-  /// The outputs of a batch of `samples` samples, in model order.
+  /// For batches of `samples` samples, in model order.
   std::vector<Array> outputs;
   int64_t samples = 0;
   Call call;
-  /// Sums of weights, indexed by true class and predicted class.
+  /// By true and predicted class.
   std::vector<std::vector<double>> confusion;
-  /// Indexed by class.
+  /// By class.
   std::vector<std::vector<Score>> scores;
 };
 

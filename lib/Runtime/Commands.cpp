@@ -103,7 +103,6 @@ struct OutputArray {
     part.data = Buffer(part.elements() * elementSize(info->dtype));
   }
 
-  /// Copies `part` to the samples starting at `first`.
   void store(int64_t first) {
     if (!info->batchAxis) {
       whole = std::move(part);

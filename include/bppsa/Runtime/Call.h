@@ -35,7 +35,7 @@ struct View {
   DeviceMirror *mirror = nullptr;
 };
 
-/// Views by the argument names in Model::functions: "input:x", "param:w", "loss", ...
+/// Keyed by argument name, as in Model::functions: "input:x", "param:w", "loss", ...
 using ViewTable = std::map<std::string, View>;
 
 /// A compiled function with its argument descriptors, ready for repeated calls. In a device
@@ -66,7 +66,6 @@ public:
 
 private:
   friend class FunctionTable;
-  /// A copy between host and device for one argument.
   struct Transfer {
     DeviceMirror *mirror;
     Access access;
@@ -101,7 +100,7 @@ private:
 using FunctionLoader =
     std::function<bool(const std::string &name, bppsa_function &function, std::string &error)>;
 
-/// The functions of a program, bound to the kernels of one instruction set.
+/// The functions of a program with the kernels of one instruction set.
 class FunctionTable {
 public:
   /// Selects the best instruction set supported by both the program and this processor, or the one
@@ -124,7 +123,6 @@ public:
   uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
-  /// Throws Error if the function does not exist or its code cannot be loaded.
   bppsa_function find(const std::string &name) const;
 
   std::string chosen;

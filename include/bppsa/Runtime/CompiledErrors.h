@@ -22,8 +22,8 @@ namespace bppsa::runtime {
 /// destruction.
 std::exception_ptr catchFailure(void (*body)(void *context), void *context) noexcept;
 
-/// While this object exists, calls of compiled functions (Call.h) on this thread throw these
-/// errors.
+/// While this object exists, calls of compiled functions (Call.h) on this thread throw the errors
+/// of their callees.
 class FailuresThrown {
 public:
   FailuresThrown();

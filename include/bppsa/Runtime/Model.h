@@ -40,7 +40,7 @@ struct ArrayInfo {
   std::string name;
   DType dtype = DType::F32;
   std::vector<Extent> shape;
-  /// The batch axis in the selected layout.
+  /// In the selected layout.
   std::optional<int64_t> batchAxis;
   std::optional<int64_t> timeAxis;
   BatchAxes batchAxes;
@@ -63,7 +63,7 @@ struct LossInfo {
   /// `cross-entropy`, `mse`, ...
   std::string kind;
   std::string output;
-  /// The weight of this loss in the sum of all losses.
+  /// In the sum of all losses.
   double factor = 1;
   /// Named `target`, or `target.OUTPUT` if there are several losses.
   std::optional<ArrayInfo> target;
@@ -125,7 +125,7 @@ struct TracedNode {
 struct Model {
   std::string version, source, target, optimizer;
   std::vector<std::string> symbols;
-  /// The minimum value of each symbol, indexed like `symbols`.
+  /// By symbol.
   std::vector<int64_t> minSizes;
   std::vector<ArrayInfo> inputs, outputs;
   /// Never empty.
@@ -199,7 +199,7 @@ struct Model {
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 
-/// Parses the description embedded in the program. `onnxSize` bounds the parameters' offsets.
+/// `onnxSize` bounds the parameters' offsets.
 Model parseModel(const std::string &json, uint64_t onnxSize);
 
 /// Selects the first layout that satisfies every "NAME:AXIS" of --batch-axis for inputs, outputs

@@ -75,7 +75,6 @@ public:
   /// Sets `hyper` for step `step` (counted from 1) from the learning rate `rate` and from `values`,
   /// keyed by hyperparameter name; missing values are 0. Resets the gradient scale to 1.
   void setHyper(const std::map<std::string, double> &values, double rate, int64_t step);
-  /// Scales gradients with sum of squares `squares` to a norm of at most `limit`.
   void clipGradients(double squares, double limit);
 
   const Program &program;
@@ -129,7 +128,6 @@ struct LossSums {
   std::vector<double> losses, weights;
 
   void add(size_t number, double loss, double weight);
-  /// Adds a sum of weighted losses whose weights add up to `weight`.
   void addSum(size_t number, double sum, double weight);
   /// The mean of loss `number`, or nothing if its total weight is zero.
   std::optional<double> mean(size_t number) const;
@@ -181,9 +179,8 @@ std::optional<Evaluation> evaluate(
     Ranks &ranks, const std::function<bool()> &stop,
     const std::function<void(Batch &)> &visit = [](Batch &) {});
 
-/// Throws Error naming the first non-finite gradient element, if any.
+/// Names the first element that is not finite in an Error.
 void requireFiniteGradients(Session &session);
-/// The same check for `gradient`, the float32 gradient of `name`.
 void requireFiniteGradient(const std::string &name, const float *gradient,
                            const std::vector<int64_t> &shape);
 

@@ -296,7 +296,6 @@ void CudaDevice::start(KernelLaunch &launch, Stream stream) {
             "launching ", quote(nameOf(launch)), " with ", launch.size.describe());
 }
 
-/// Starts the collected launches, before any other work is queued.
 void CudaDevice::flush() {
   if (streams->hasCollected())
     streams->flush(

@@ -12,7 +12,6 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-/// Throws NoDeviceError.
 template <typename... Words> [[noreturn]] static void refuse(const Words &...reason) {
   throw NoDeviceError(text("no GPU can be used: ", reason...,
                            "; this program needs one: compile with --emulate, or --target=cpu"));

@@ -66,7 +66,7 @@ static std::string firstLine(const char *log) {
   return line.empty() ? "" : ": " + line;
 }
 
-/// Loads the image into `module`. Returns an error message, or an empty string.
+/// Returns an error message, or an empty string.
 static std::string load(const Driver &driver, const bppsa_device_image &image, Module &module) {
   char log[4096] = "";
   int options[] = {kJitErrorLog, kJitErrorLogSize};

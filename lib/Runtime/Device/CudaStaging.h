@@ -38,7 +38,7 @@ private:
     const char *from;
     uint64_t bytes;
   };
-  /// Reserves up to `wanted` bytes in the current half and sets `wanted` to the reserved size.
+  /// Sets `wanted` to the reserved size.
   char *reserve(uint64_t &wanted);
 
   const Driver &driver;

@@ -66,7 +66,6 @@ private:
   struct Recorded {
     Event event = nullptr;
     uint64_t given = 0;
-    /// The last collected launch before it, if any.
     std::optional<size_t> last;
   };
 

@@ -19,7 +19,7 @@ namespace bppsa::runtime {
 /// requires that all work on them executes in order. Never accesses the memory.
 class DeviceHeap {
 public:
-  /// Allocates large blocks aligned to Device::alignment, or returns null, and frees them.
+  /// Allocates blocks aligned to Device::alignment, or returns null.
   struct Source {
     std::function<void *(uint64_t)> allocate;
     std::function<void(void *)> release;

@@ -12,7 +12,6 @@
 
 namespace bppsa::runtime {
 
-/// The place of this process among the processes of mpirun.
 struct Launch {
   int rank = 0, count = 1;
   /// On this machine.

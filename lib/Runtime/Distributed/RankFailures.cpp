@@ -14,7 +14,6 @@
 
 using namespace bppsa::runtime;
 
-/// How long a failing rank waits for rank 0 to report its error.
 static constexpr auto kPatience = std::chrono::seconds(5);
 
 void MessageLoop::listen() {

@@ -53,7 +53,7 @@ bool StageMail::expect(Part part) {
   return true;
 }
 
-/// Starts a receive. `arrived` is called through MessageLoop::update().
+/// `arrived` is called through MessageLoop::update().
 void StageMail::start(const Receipt &receipt, void *data, std::function<void()> arrived) {
   MessageLoop &loop = ranks.loop();
   loop.receive(model.stages[receipt.stage].rank, tags::stage(receipt.channel), data, receipt.bytes,

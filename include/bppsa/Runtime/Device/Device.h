@@ -39,7 +39,7 @@ public:
 
   virtual ~Device() = default;
 
-  /// Allocates at least `size` bytes. Throws Error if there is not enough memory.
+  /// Throws Error if there is not enough memory.
   void *allocate(uint64_t size);
   /// Frees memory, which kernels launched before may still use. Ignores null.
   void release(void *memory);
@@ -74,8 +74,7 @@ public:
   /// Like copyToDevice(), but the copy does not wait for previous launches. `to` must only be
   /// written by copyAhead() and only be read by takeAhead().
   virtual void copyAhead(void *to, const void *from, uint64_t bytes) = 0;
-  /// Copies the data of copyAhead() from `from` to `to` on the device, in order with all other
-  /// work.
+  /// Copies data of copyAhead() on the device, in order with all other work.
   virtual void takeAhead(void *to, const void *from, uint64_t bytes) = 0;
   /// Must be called before the first copyAhead() to newly allocated memory, which previously queued
   /// work may still use.
@@ -118,7 +117,7 @@ protected:
   virtual void note(StepMark which) = 0;
   /// With separate slices: `slice` represents `size` bytes at `offset` of the arena.
   virtual void noteSlice(void *slice, uint64_t offset, uint64_t size) {}
-  /// Returns null if there is no memory.
+  /// Null if there is no memory.
   virtual void *obtain(uint64_t size) = 0;
   virtual void giveBack(void *memory) = 0;
   virtual bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) = 0;

@@ -30,17 +30,15 @@ public:
   void keepSpare() { hasSpare = true; }
   bool hasMemory() const { return device != nullptr; }
   void addBlocks(std::vector<void *> &blocks) const;
-  /// The size of the array in bytes, and the number of device copies.
+  /// In bytes, and as a number of device copies.
   uint64_t size() const { return capacity; }
   int copies() const { return hasSpare ? 2 : 1; }
 
   /// The host has modified the array. Only the first `used` bytes are meaningful.
   void hostChanged(uint64_t used);
   void hostChanged() { hostChanged(capacity); }
-  /// A launched kernel writes the device copy.
   void deviceChanged() { newer = Side::Device; }
 
-  /// Updates the device copy for the following launches.
   void toDevice();
   /// Starts copying the host data without waiting for launched work, which still sees the previous
   /// data. The next toDevice() makes the new data visible. The host array may be overwritten.

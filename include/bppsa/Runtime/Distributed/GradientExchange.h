@@ -58,10 +58,10 @@ public:
 private:
   struct Slice {
     int64_t start, size;
-    /// The position of the parameter in the read order of the next step.
+    /// In the read order of the next step.
     int64_t use;
     int owner;
-    /// For owned slices: the index among the owned slices, and the offset in their buffers.
+    /// Owned slices: the index among them, and the offset in their buffers.
     size_t ownedNumber = 0;
     int64_t ownedStart = 0;
 
@@ -95,7 +95,7 @@ private:
   SliceProtocol protocol;
   /// This rank's contributions, in the flat layout.
   Buffer contribution;
-  /// For owned slices: the contributions of each other rank, and the sums.
+  /// Owned slices: the contributions of each other rank, and the sums.
   std::vector<Buffer> contributions;
   Buffer sums;
 };

@@ -67,7 +67,7 @@ public:
   int rank() const { return ownRank; }
   int count() const { return ranks; }
 
-  /// Sends a message immediately, regardless of other messages in flight.
+  /// Sends a message immediately.
   void post(Message message);
   /// Queues a message that became ready at time `ready`. Only messages that satisfy the condition
   /// of SendQueue may be sent this way.
@@ -76,7 +76,6 @@ public:
   /// Receives a message that may never be sent. drain() does not wait for it; cancel() ends it.
   void receiveStanding(int from, int tag, void *data, uint64_t bytes,
                        std::function<void()> arrived);
-  /// Ends a standing receive whose message is never sent.
   void cancel(int from, int tag);
   /// Forward to the functions of Transport. prepareScans() is collective and requires that no rank
   /// has messages in flight.
@@ -158,7 +157,6 @@ private:
   SendQueue<Posted> queue;
   /// If throttled, the messages in flight and their arrival times.
   std::deque<std::pair<double, Message>> delayed;
-  /// When the throttled network becomes free.
   double sendsFrom = 0;
   /// Operations started in the transport, excluding standing receives, and farewells not yet
   /// received.

@@ -54,7 +54,7 @@ public:
   void send(int to, std::string bytes, const char *what, int64_t channel = 0);
   void receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel = 0);
 
-  /// Prepares scan() for the first `members` ranks. Collective over all ranks.
+  /// Collective over all ranks.
   void prepareScans(int members);
   /// Computes the exclusive scan of the affine maps `own` (`composeMaps`), from the last member to
   /// the first, or from the first to the last if `fromFirst`. Writes the result of applying the

@@ -23,7 +23,7 @@ public:
   /// Two, so that the next message is ready as soon as one has been sent.
   static constexpr int kMaxInFlight = 2;
 
-  /// The lowest priority value is sent first. Messages of equal priority keep their order.
+  /// Lowest priority value first, then in posting order.
   void post(int64_t priority, Message message) {
     waiting.emplace(std::pair(priority, posted++), std::move(message));
   }
@@ -62,7 +62,6 @@ private:
     return taken;
   }
 
-  /// Keyed by priority and posting order.
   Waiting waiting;
   int64_t posted = 0;
   int inFlight = 0;

@@ -30,8 +30,7 @@ public:
   /// Ends the most recent receive with these arguments without calling its `done`. No matching
   /// message may be in flight.
   virtual void cancel(int from, int tag) = 0;
-  /// Prepares scan() for the first `members` ranks. Collective: returns when all ranks have called
-  /// it.
+  /// Collective: returns when all ranks have called it.
   virtual void prepareScans(int members) = 0;
   /// Starts an exclusive scan over these ranks of the affine maps in `own` (`composeMaps`), from
   /// the last rank to the first, or from the first to the last if `fromFirst`. `before` receives

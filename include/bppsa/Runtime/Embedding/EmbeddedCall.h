@@ -28,10 +28,9 @@ BatchArguments matchArguments(const Model &model, const ArrayArguments &argument
 /// place if compiled functions can use them; others are copied.
 class EmbeddedCall {
 public:
-  /// Returns the function for a batch: "infer", "step.scan", ...
+  /// "infer", "step.scan", ...
   using ChooseFunction = std::function<std::string(Batch &)>;
 
-  /// Throws Error if the arrays do not match the model or each other.
   EmbeddedCall(Session &session, const BatchArguments &arguments, LossArrays use,
                const ChooseFunction &choose);
 
@@ -44,7 +43,7 @@ public:
 
   const std::string &function() const { return name; }
   const Batch &arrays() const { return batch; }
-  /// The result of this argument name, such as `output:y` or `input_grad:x`.
+  /// Keyed by argument name, such as `output:y` or `input_grad:x`.
   const Array &result(const std::string &argument) const { return results.at(argument).array; }
   /// The `residuals` argument, which GPU programs write to and read from here.
   Array &residuals() { return results.at("residuals").array; }
@@ -77,7 +76,6 @@ private:
     bool isRedirected = false;
   };
   std::map<std::string, Result> results;
-  /// Argument names to argument indices.
   std::map<std::string, size_t> numbers;
   /// Original addresses of lent arguments.
   std::vector<std::pair<size_t, void *>> lent;

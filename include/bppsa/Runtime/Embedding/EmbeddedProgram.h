@@ -38,7 +38,7 @@ public:
   /// Selects the variant of `step` for arrays of these sizes by timing. `calls` is the expected
   /// number of calls.
   void tune(const ArrayArguments &arguments, int64_t calls);
-  /// Sets a hyperparameter of the optimizer, or `clip_norm`.
+  /// Also accepts `clip_norm`.
   void setHyper(const std::string &name, double value);
   void setSeed(uint64_t value) { seed = value; }
 
@@ -63,7 +63,6 @@ public:
   /// The residual size in bytes of a forward pass on arrays of these shapes. Does not read the
   /// arrays.
   uint64_t residualBytes(const ArrayArguments &arguments);
-  /// Computes outputs like infer() and writes the residuals for backward().
   void forward(const ArrayArguments &arguments, const ArrayArguments &outputs,
                const ArrayArgument &residuals);
   /// The number of bytes of `residuals` that forward() has written.
@@ -73,7 +72,7 @@ public:
   /// Writes the gradients listed in `results`, without checking that they are finite.
   void backward(const ArrayArguments &arguments, const ArrayArgument &residuals,
                 const ArrayArguments &cotangents, const ArrayArguments &results);
-  /// Each loss of the last call that computed losses.
+  /// From the last call that computed losses.
   const std::vector<double> &losses() const { return lastLosses; }
 
   /// The values of a parameter, which may be changed until the next call.

@@ -22,7 +22,7 @@ struct alignas(64) ResidualHeader {
   uint64_t state;
   /// The checksum of the program's model, and the index of the variant.
   uint32_t program, variant;
-  /// A hash of the values of all symbols.
+  /// Of the values of all symbols.
   uint64_t sizes;
   /// The size of the residuals after the header.
   uint64_t bytes;
@@ -36,7 +36,6 @@ public:
   /// Throws Error if `memory` is not a contiguous byte array.
   explicit ResidualBlock(const ArrayArgument &memory);
 
-  /// Throws Error if there are fewer than `wanted` bytes after the header.
   void requireSize(uint64_t wanted) const;
   /// Returns the header of a completed forward pass. Throws if the block holds none or is too small
   /// for its residuals.

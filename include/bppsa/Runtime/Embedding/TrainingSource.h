@@ -23,7 +23,7 @@ struct TrainingSource {
   /// Replaces the arrays by the next batch, whose memory stays valid until the next call, or ends
   /// the epoch or the run. The call after the end of an epoch starts the next one.
   std::function<BatchState(ArrayArguments &)> next;
-  /// The number of batches per epoch of the loader, if known.
+  /// Per epoch of the loader, if known.
   std::optional<int64_t> batches;
 
   bool isGiven() const { return !arrays.empty() || next; }

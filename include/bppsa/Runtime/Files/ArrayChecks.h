@@ -19,7 +19,7 @@ namespace bppsa::runtime {
 std::string position(int64_t flat, const std::vector<int64_t> &shape,
                      const std::vector<int64_t> &begin = {});
 
-/// Formats the position of element `i`, like position().
+/// Formats the position of element `i`.
 using Position = std::function<std::string(int64_t)>;
 
 /// The following functions throw Error, naming the first of `count` values that is invalid.
@@ -32,7 +32,6 @@ void requireClasses(const std::byte *values, DType dtype, int64_t count, int64_t
 /// Requires int32 or int64 values in [least, most]. `meaning` describes how the model uses them.
 void requireBetween(const std::byte *values, DType dtype, int64_t count, int64_t least,
                     int64_t most, const char *meaning, const Position &position);
-/// Requires that convert() supports these types.
 void requireConvertible(DType found, DType wanted);
 /// Converts `count` integers to int32 or int64, or float16 to float32. Throws Error if a value does
 /// not fit.

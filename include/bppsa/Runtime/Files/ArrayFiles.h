@@ -22,12 +22,11 @@ struct ArrayFile {
   /// The file offsets of arrays that can be read in place (NpzReader::offset).
   std::map<std::string, uint64_t> offsets;
   uint32_t fingerprint = 0;
-  /// The index of its first sample in the data set, and the number of its samples.
+  /// The index of its first sample in the data set, and its number of samples.
   int64_t first = 0, count = 0;
   /// Used to detect changes of the file: size in bytes and modification time in nanoseconds.
   int64_t size = 0, changed = 0;
 
-  /// Reads the headers. Throws Error like NpzReader.
   explicit ArrayFile(const std::string &path);
   /// Throws UsageError for duplicate names. The arrays' memory must outlive this object.
   explicit ArrayFile(const ArrayArguments &arrays);
@@ -54,7 +53,6 @@ public:
 private:
   const ArrayFile &file;
   uint64_t offset;
-  /// The array, if it is in memory.
   const std::byte *memory = nullptr;
   int descriptor = -1;
 };

@@ -48,7 +48,6 @@ struct Batch {
   /// In device programs, starts copying the contents of the batch to the device. Calls started
   /// before still see the previous contents. The batch may then be refilled.
   void copyAhead();
-  /// Adds "input:NAME" for each input, and the targets and weights by name.
   void addTo(const Model &model, ViewTable &views);
 };
 
@@ -63,14 +62,12 @@ struct TimeShare {
   int number = 0, shares = 1;
 
   StepWindow of(int64_t steps) const;
-  /// The number of shards that have steps.
   static int64_t filled(int64_t steps, int shares);
 };
 
 enum class TargetUse {
-  /// The target arrays of the losses are required.
   Needed,
-  /// Target arrays are optional and ignored.
+  /// Targets are optional and ignored.
   Ignored
 };
 
@@ -107,7 +104,6 @@ public:
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
                            const Symbols &others);
 
-  /// The name in messages: the quoted path, or `arrays`.
   std::string title() const;
   std::vector<std::string> paths() const;
   void setMemory(int64_t memory);
@@ -125,12 +121,10 @@ public:
   /// Throws Error if the samples cannot be divided into batches of `size`, or if the arrays contain
   /// indices out of range.
   void requireBatches(int64_t size) const { requireBatches(size, count); }
-  /// The same check for a subset of `samples` samples.
   void requireBatches(int64_t size, int64_t samples) const;
   Batch newBatch(int64_t largest) const;
   /// Fills `batch` with the samples `order[0..size)`.
   void gather(const int64_t *order, int64_t size, Batch &batch) const;
-  /// Copies the contents of `from`, another batch of this data set, to `to`.
   void copy(const Batch &from, Batch &to) const;
   /// Returns one sample of each block that `order` needs from index `first` on, in order of first
   /// use.
@@ -142,14 +136,13 @@ public:
   Batch whole() const;
   bool isWeighted(size_t number) const;
   bool isWeighted() const;
-  /// Computes the loss weights of `batch` from its arrays.
   void weigh(Batch &batch) const;
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
   struct Column {
     const ArrayInfo *info;
-    /// The index of its array and mirror in a batch.
+    /// In a batch.
     size_t slot;
     DType dtype;
     /// The shape with all samples of the data set.
@@ -187,11 +180,9 @@ private:
   // Dataset.cpp
   void open();
   std::map<std::string, NpyHeader> joinFiles();
-  /// Adds a column, checking its header against `info`.
   void addColumn(const ArrayInfo &info, size_t slot, DType dtype,
                  const std::vector<int64_t> &shape);
   void addColumns(const std::map<std::string, NpyHeader> &headers);
-  /// Returns `shape` restricted to the time steps of the shard.
   std::vector<int64_t> sharedShape(const ArrayInfo &info, std::vector<int64_t> shape);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
@@ -222,13 +213,10 @@ private:
   /// layout of blocks. Throws Error for invalid values.
   void takeSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                    const std::byte *from, std::byte *to) const;
-  /// The same, reading the samples from the file.
   void readSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                    std::byte *to) const;
   void checkValues(const Column &column, const std::byte *values, int64_t elements,
                    const Position &position) const;
-  /// Returns a formatter for element positions in the array of `file`, for samples starting at
-  /// `start`.
   Position positions(const Column &column, const ArrayFile &file, int64_t start) const;
   // TimeShares.cpp
   /// The data set uses only some of the column's time steps.
@@ -241,7 +229,6 @@ private:
   /// starting at `start`, of the column's array in `file`, in order. `size` is the element size.
   void forEachPiece(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
                     int64_t size, const std::function<void(int64_t, int64_t)> &visit) const;
-  /// Reads all samples of the column's array in `file`, restricted to the time steps of the shard.
   Array readWhole(const Column &column, const ArrayFile &file) const;
   // SampleBlocks.cpp
   Buffer loadShared(const Column &column) const;

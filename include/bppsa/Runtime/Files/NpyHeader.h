@@ -21,7 +21,7 @@ struct NpyHeader {
   std::vector<int64_t> shape;
 };
 
-/// Parses the dictionary of a .npy header. Throws Error if it is damaged.
+/// Throws Error if the header is damaged.
 NpyHeader parseNpyHeader(const std::string &text);
 
 /// Returns the complete header of a .npy file of version 1, up to the first element.

@@ -21,7 +21,7 @@
 
 namespace bppsa::runtime {
 
-/// A contiguous array in C order.
+/// In C order.
 struct Array {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -32,7 +32,7 @@ struct Array {
   template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
 };
 
-/// Returns a fingerprint of the arrays' names, types, shapes and element checksums (CRC-32).
+/// Depends on the arrays' names, types, shapes and element checksums (CRC-32).
 uint32_t fingerprintOf(const std::map<std::string, NpyHeader> &headers,
                        const std::map<std::string, uint32_t> &checksums);
 
@@ -62,13 +62,13 @@ private:
   std::string path;
   void *archive = nullptr;
   std::map<std::string, NpyHeader> found;
-  /// For each entry, its offset in the archive's directory and its index.
+  /// The offset in the archive's directory, and the index.
   std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
   std::map<std::string, uint64_t> offsets;
   std::map<std::string, uint32_t> checksums;
 };
 
-/// Returns the product of the extents. Throws Error on overflow.
+/// Throws Error on overflow.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
 /// Writes an uncompressed .npz file atomically (AtomicFile).

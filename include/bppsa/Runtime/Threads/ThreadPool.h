@@ -32,7 +32,7 @@ private:
   std::atomic<int> sleepers{0};
 };
 
-/// A parallel loop: its body, iteration count and number of threads.
+/// A parallel loop.
 struct Region {
   void (*body)(int64_t first, int64_t last, void *captures) = nullptr;
   void *captures = nullptr;
@@ -68,7 +68,6 @@ struct History {
 /// of a region depends on how many workers arrive in time.
 class ThreadPool {
 public:
-  /// `cpus` is used as in setAffinity().
   explicit ThreadPool(int size, const std::vector<int> &cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;

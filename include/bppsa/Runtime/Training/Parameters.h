@@ -21,7 +21,6 @@ class SharedFloats {
 public:
   explicit SharedFloats(int64_t count = 0);
 
-  /// Returns the current values for reading.
   const float *read() const;
   /// Returns the current values for writing, before the next call of a compiled function.
   float *write();
@@ -48,7 +47,6 @@ public:
   /// Adds the arguments of an update of `size` elements of the flat arrays, starting at `start`.
   void addRange(ViewTable &views, int64_t start, int64_t size);
 
-  /// The offset of parameter `index` in its flat array.
   int64_t start(size_t index) const { return starts[index]; }
   const float *values(size_t index) const;
   const float *gradient(size_t index) const { return gradients.read() + starts[index]; }
@@ -62,7 +60,6 @@ public:
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
   /// Zeroes the gradients of frozen rows, of all parameters or of one.
   void maskGradients(std::optional<size_t> index = std::nullopt);
-  /// Zeroes the gradients of pruned elements of parameter `index`.
   void maskPrunedGradients(size_t index);
   /// Save and restore the values of frozen rows.
   std::vector<float> frozenRows(std::optional<size_t> index = std::nullopt) const;

@@ -32,8 +32,7 @@ struct VariantRequest {
 std::vector<const VariantInfo *> matchingVariants(const Model &model, const VariantRequest &request,
                                                   int64_t samples, cost::HostMachine machine = {});
 
-/// Returns the function that computes the graph outputs for batches of `samples` with the requested
-/// mapping.
+/// The function that computes graph outputs.
 std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
 std::optional<size_t> timeSymbol(const Model &model);
@@ -42,21 +41,20 @@ std::optional<size_t> timeSymbol(const Model &model);
 /// have a minimum length.
 bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps);
 
-/// Returns the plan of a variant for the GPU cost model. Throws Error for unknown plans.
+/// Throws Error for plans unknown to the cost model.
 cost::Plan planOf(const VariantInfo &variant);
 
 /// Returns the constants of the GPU cost model from the requested file, or the built-in ones.
 cost::DeviceConstants chosenConstants(const Program &program, const VariantRequest &request);
 
 struct Prediction {
-  /// The time of each variant's backward pass.
+  /// Of the backward passes.
   std::vector<double> microseconds;
   /// The fastest variant (the first one in a tie), and the ratio of the next best time to its time.
   const VariantInfo *best = nullptr;
   double lead = 1;
 };
 
-/// Predicts backward passes of a GPU program at `steps` time steps and `samples` samples.
 Prediction predictVariants(const Model &model, const std::vector<const VariantInfo *> &candidates,
                            int64_t steps, int64_t samples, const cost::DeviceConstants &constants);
 
