@@ -1,4 +1,4 @@
-//===- EmulatedDevice.cpp - device kernels on the CPU ---------------------------===//
+//===- EmulatedDevice.cpp - a device emulated on the CPU ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,12 +20,13 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Does everything within the call, but for what calls of functions with two streams launch, which
-/// is done at their end. Slices of the arena that would share memory on a GPU do not here; kernels
-/// on different streams that use such slices without waiting for each other are refused.
+/// Executes every operation synchronously, except launches of functions with two streams, which run
+/// at the end of the call. Slices of the arena that would share memory on a GPU are separate here.
+/// Kernels on different streams that use such slices without synchronization are rejected.
 class EmulatedDevice : public Device {
 public:
-  /// Out-of-bounds accesses are found at the ends of blocks, so slices are blocks.
+  /// Out-of-bounds accesses are detected at the boundaries of allocations, so every slice is a
+  /// separate allocation.
   explicit EmulatedDevice(const bppsa_device_kernel *kernels)
       : Device(/*slicesAreApart=*/true), kernels(kernels) {
     emulator.setSeed(emulationSeed());
@@ -74,8 +75,8 @@ private:
       memcpy(to, from, bytes);
   }
 
-  /// A slice of the arena, and how much work the main stream and the sub stream were given when
-  /// they last used it.
+  /// A slice of the arena, and the amount of work queued on each stream when it last used the
+  /// slice.
   struct Slice {
     uint64_t offset, size;
     uint64_t used[2] = {};
@@ -92,10 +93,10 @@ private:
   const bppsa_device_kernel *kernels;
   Emulator emulator;
   emulator::EmulatedStreams streams;
-  /// Whether the call that runs now has two streams.
+  /// Whether the current call uses two streams.
   bool hasStreams = false;
   std::map<char *, Slice> slices;
-  /// Memory that is released while launches that may use it are kept.
+  /// Memory released while queued launches may still use it.
   std::vector<void *> released;
   double times[kStepMarks] = {};
 };
@@ -106,7 +107,7 @@ static Dimensions dimensionsOf(const std::array<int64_t, 3> &extents) {
           static_cast<uint32_t>(extents[2])};
 }
 
-/// The bounds of every GPU that the compiler makes code for.
+/// Returns whether a launch is within the limits of every supported GPU.
 static bool fitsGpu(const LaunchSize &size) {
   static constexpr std::array<int64_t, 3> grid = {INT32_MAX, 65535, 65535};
   static constexpr std::array<int64_t, 3> block = {1024, 1024, 64};
@@ -177,8 +178,7 @@ void EmulatedDevice::giveBack(void *memory) {
   emulator.release(memory);
 }
 
-/// Notes that the selected stream is given a launch of `kernel` with `address`, where that is one
-/// in a slice.
+/// If `address` is in a slice, records its use by a launch of `kernel` on the selected stream.
 void EmulatedDevice::useSlice(const char *kernel, const void *address) {
   const auto *byte = static_cast<const char *>(address);
   auto next = slices.upper_bound(const_cast<char *>(byte));

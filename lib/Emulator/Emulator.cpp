@@ -1,4 +1,4 @@
-//===- Emulator.cpp - GPU kernels on the CPU ------------------------------------===//
+//===- Emulator.cpp - runs GPU kernels on the CPU -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,7 +31,7 @@ void Emulator::setSeed(uint64_t seed) { state->seed = seed; }
 void Emulator::setThreads(int threads) { state->threads = std::max(threads, 1); }
 
 namespace {
-/// GPUs keep denormal numbers, which the CPU's own kernels do not.
+/// Preserves subnormals, as GPUs do. CPU kernels flush them.
 class KeepDenormals {
 public:
   KeepDenormals() : before(_mm_getcsr()) { _mm_setcsr(before & ~0x8040u); }
@@ -47,7 +47,7 @@ static StackPool &stacks() {
   return pool;
 }
 
-/// Goes on with blocks that wait for others, in the order of their positions, until all are done.
+/// Resumes waiting blocks in the order of their positions until all are done.
 static void finishWaiting(Launch &launch, std::vector<std::unique_ptr<Block>> blocks) {
   for (uint64_t phase = 0; !blocks.empty(); ++phase) {
     launch.awaitPhase(phase);
@@ -83,7 +83,7 @@ static void runBlocks(Launch &launch) {
   finishWaiting(launch, std::move(waiting));
 }
 
-/// What each thread does, whatever its share is: blocks are taken from a queue.
+/// Body of each pool thread. The arguments are ignored because blocks are taken from a queue.
 static void runShareOfBlocks(int64_t, int64_t, void *captures) {
   auto &launch = *static_cast<Launch *>(captures);
   try {

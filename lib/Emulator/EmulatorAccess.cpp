@@ -1,4 +1,4 @@
-//===- EmulatorAccess.cpp - checks of what emulated kernels access --------------===//
+//===- EmulatorAccess.cpp - checks of memory accesses of kernels ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -51,7 +51,7 @@ void Block::access(Thread &thread, const void *address, uint64_t bytes, uint32_t
   }
   if ((flags & BPPSA_EMU_WRITE) && !last.range->writable)
     failThread(thread, "write to a constant", site);
-  // Their order decides what atomic operations return, and how sums are rounded.
+  // The order of atomic operations determines their results and the rounding of sums.
   if (flags & BPPSA_EMU_ATOMIC)
     launch.awaitTurn(position);
 }

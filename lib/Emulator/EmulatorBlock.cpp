@@ -1,4 +1,4 @@
-//===- EmulatorBlock.cpp - the threads of a block as fibers ---------------------===//
+//===- EmulatorBlock.cpp - runs the threads of a block as fibers ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,7 @@ Thread &bppsa::runtime::emulator::currentThread() { return *runningThread; }
 void bppsa::runtime::emulator::failThread(const Thread &thread, const std::string &what,
                                           const char *site) {
   Block &block = *thread.block;
-  // The first block in order that fails is the one to report, however many fail.
+  // If several blocks fail, the one at the lowest position is reported.
   block.launch.awaitTurn(block.position);
   endProgram(block.launch.name,
              text(", block ", describe(block.at), ", thread ", describe(thread.at)),
@@ -60,7 +60,7 @@ void Block::start(uint64_t blockPosition) {
   at = launch.blockAt(position);
   shared.reset();
   done = 0;
-  // Which threads of the system run which blocks must not matter.
+  // Seeded by position so that the assignment of blocks to system threads does not matter.
   random = Random(Random(launch.seed + position).next());
   for (Thread &thread : threads) {
     thread.stackPointer = prepareStack(thread.stack, runThread);
@@ -135,7 +135,7 @@ bool Block::run() {
   return false;
 }
 
-/// Lets threads go on that have waited for a value to change, which it has.
+/// Wakes threads whose polled value has changed.
 bool Block::wakePolling() {
   bool woken = false;
   for (Thread &thread : threads) {
@@ -168,7 +168,7 @@ void Block::suspend() {
   launch.suspend(position, {thread.at, thread.site, moved});
 }
 
-/// Every warp in turn, until all of its threads wait for the block or are done.
+/// Runs each warp in turn until all its threads are done or wait at block level.
 void Block::runInOrder() {
   for (uint32_t warp = 0; warp < warpCount(); ++warp) {
     do
@@ -179,7 +179,8 @@ void Block::runInOrder() {
   }
 }
 
-/// Any warp, its threads in any order up to where they wait next, then any other warp.
+/// Runs warps in random order. In each turn, the threads of the warp run in random order until they
+/// wait.
 void Block::runShuffled() {
   std::vector<uint32_t> runnable;
   for (uint32_t warp = 0; warp < warpCount(); ++warp)
@@ -209,7 +210,7 @@ bool Block::allAt(Thread::State state) const {
   });
 }
 
-/// False: a thread waits for other blocks, and perhaps all others for it.
+/// Returns false if a thread polls a value that another block must change.
 bool Block::passBarrier() {
   if (std::any_of(threads.begin(), threads.end(),
                   [](const Thread &thread) { return thread.state == Thread::Polling; }))
@@ -222,7 +223,7 @@ bool Block::passBarrier() {
   return true;
 }
 
-/// No thread can run, and they do not all wait at one barrier.
+/// Reports threads that do not all wait at the same barrier.
 void Block::failBarrier() {
   const Thread *first = &threads[0];
   while (first->state == Thread::Done)

@@ -1,4 +1,4 @@
-//===- EmulatorBlock.h - the threads of a block as fibers ------------*- C++ -*-===//
+//===- EmulatorBlock.h - runs the threads of a block as fibers --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,19 +21,19 @@ namespace bppsa::runtime::emulator {
 
 class Block;
 
-/// An operation that the lanes in `mask` do together.
+/// An operation that the lanes in `mask` perform together.
 struct WarpOperation {
   enum Kind : uint8_t { Shuffle, Vote, Barrier, Mma };
-  /// Modes of an mma.
+  /// Values of `mode` for an mma.
   enum Factors : uint32_t { TF32, BF16 };
   Kind kind;
-  /// Of a shuffle or a vote, see EmulatorInterface.h; or the factors of an mma.
+  /// Mode of a shuffle or vote (see EmulatorInterface.h), or the Factors of an mma.
   uint32_t mode = 0;
   uint32_t mask = ~0u;
   uint32_t value = 0;
-  /// Of a shuffle.
+  /// Used by shuffles.
   uint32_t lane = 0, clamp = 0;
-  /// Of an mma.
+  /// Used by mma.
   const uint32_t *a = nullptr, *b = nullptr;
   const float *c = nullptr;
   float *d = nullptr;
@@ -42,7 +42,7 @@ struct WarpOperation {
   bool inRange = false;
 };
 
-/// A cp.async that has been issued.
+/// An issued cp.async.
 struct AsyncCopy {
   char *shared;
   const char *global;
@@ -58,7 +58,7 @@ struct Thread {
   uint32_t index;
   Dimensions at;
   State state;
-  /// Of what the thread waits for.
+  /// Source location of the operation that the thread waits at.
   const char *site;
   char *stack;
   void *stackPointer;
@@ -68,21 +68,21 @@ struct Thread {
   Clock clock;
   std::vector<AsyncCopy> copies;
   uint32_t copyGroup;
-  /// What an atomic load has found, if that was the last access of the thread.
+  /// Address, size and value of an atomic load if it was the last access of the thread.
   const void *polled;
   uint64_t polledBytes, polledValue;
 
   uint32_t lane() const { return index % kWarpSize; }
 };
 
-/// The thread that is running on this thread of the system.
+/// Returns the CUDA thread that runs on this system thread.
 Thread &currentThread();
 
-/// Ends the program because of what `thread` does.
+/// Ends the program with an error attributed to `thread`.
 [[noreturn]] void failThread(const Thread &thread, const std::string &what, const char *site);
 
-/// The threads of one block after another. Threads run until they wait for others; they never
-/// change the thread of the system.
+/// The threads of a block. The object is reused for several blocks. Each thread runs until it waits
+/// for others, always on the same system thread.
 class Block {
 public:
   Block(Launch &launch, StackPool &stacks);
@@ -91,25 +91,26 @@ public:
 
   /// Starts the block at `position`.
   void start(uint64_t position);
-  /// Runs until all threads are done (true) or some wait for other blocks, see suspend().
+  /// Runs until all threads are done (returns true) or some wait for other blocks (see suspend()).
   bool run();
-  /// Leaves the rest to the next phase of the launch.
+  /// Defers the remaining work to the next phase of the launch.
   void suspend();
 
-  /// Called by the running thread: gives way to others until what it waits for has happened.
+  /// Called by the running thread: yields until the event that it waits for has occurred.
   void wait(Thread &thread, Thread::State state, const char *site);
-  /// Checks an access of the running thread, see EmulatorInterface.h.
+  /// Checks an access of the running thread; see EmulatorInterface.h.
   void access(Thread &thread, const void *address, uint64_t bytes, uint32_t flags,
               const char *site);
-  /// Before an atomic load of the running thread: gives way where it would find again what it has
-  /// just found, until that has changed.
+  /// Called before an atomic load of the running thread. If the load would return the same value
+  /// again, yields until the value changes.
   void poll(Thread &thread, const void *address, uint64_t bytes, const char *site);
   void issueCopy(Thread &thread, const AsyncCopy &copy);
-  /// Completes the copies whose group is before `group`.
+  /// Completes the copies with a group number below `group`.
   void completeCopies(Thread &thread, uint32_t group);
-  /// The lanes that a warp has: fewer than 32 at the end of some blocks.
+  /// Returns the mask of existing lanes of a warp: fewer than 32 in a partial last warp.
   uint32_t lanesOf(uint32_t warp) const;
-  /// Where in shared memory `address` is; a number beyond its size: not there.
+  /// Returns the offset of `address` in shared memory; at least its size if the address is outside
+  /// of it.
   uint64_t sharedOffset(const void *address) const {
     return static_cast<uint64_t>(static_cast<const char *>(address) - shared.data());
   }
@@ -119,7 +120,7 @@ public:
   uint64_t position = 0;
   Dimensions at;
 
-  /// The body of each fiber.
+  /// The entry point of each fiber.
   static void runThread();
 
 private:
@@ -147,15 +148,15 @@ private:
 
   StackPool &stacks;
   std::vector<Thread> threads;
-  /// For each warp the lanes that can run.
+  /// For each warp, the mask of lanes that can run.
   std::vector<uint32_t> ready;
   uint32_t done = 0;
-  /// Whether a thread has run since run() was called.
+  /// Whether any thread has run since run() was called.
   bool moved = false;
   void *schedulerStack = nullptr, *schedulerState = nullptr;
   SystemStack systemStack;
   Random random;
-  /// The ranges that accesses at a site found last; most sites stay in one.
+  /// A cache of the range last accessed at a site; most sites access only one range.
   struct Found {
     const char *site = nullptr;
     const Range *range = nullptr;

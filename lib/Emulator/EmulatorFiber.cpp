@@ -1,4 +1,4 @@
-//===- EmulatorFiber.cpp - stacks and switches between them ---------------------===//
+//===- EmulatorFiber.cpp - stacks of fibers and their switches ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@
 
 using namespace bppsa::runtime::emulator;
 
-// The x86-64 System V calling convention: rbx, rbp and r12 to r15 belong to the caller. The
-// floating-point mode is the same in all fibers and stays as it is.
+// The x86-64 System V calling convention: rbx, rbp and r12 to r15 are callee-saved. The
+// floating-point mode is the same in all fibers and is not saved.
 asm(R"(
   .text
   .p2align 4
@@ -71,8 +71,8 @@ StackPool::~StackPool() {
 }
 
 void *bppsa::runtime::emulator::prepareStack(char *stack, void (*entry)()) {
-  // Six registers, the address that the switch returns to and, where a caller's would be, none. A
-  // function expects the stack 8 bytes below a multiple of 16.
+  // Six registers, the return address of the switch, and a null return address for `entry`. On
+  // entry to a function, the stack pointer is 8 below a multiple of 16.
   void *frame[8] = {};
   frame[6] = reinterpret_cast<void *>(entry);
   char *start = stack + kStackBytes - sizeof frame;

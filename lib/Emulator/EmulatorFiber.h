@@ -1,4 +1,4 @@
-//===- EmulatorFiber.h - stacks and switches between them ------------*- C++ -*-===//
+//===- EmulatorFiber.h - stacks of fibers and their switches ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,22 +17,21 @@
 #endif
 #endif
 
-/// Saves the registers that a call preserves, and the stack, in `*save`, and goes on where
-/// `restore` was saved.
+/// Saves the callee-saved registers and the stack pointer in `*save` and resumes the context
+/// `restore`.
 extern "C" void bppsa_emu_switch(void **save, void *restore);
 
 namespace bppsa::runtime::emulator {
 
 constexpr size_t kStackBytes = 256 << 10;
 
-/// Stacks of `kStackBytes` with a page below each that cannot be touched. Of one system thread.
+/// Stacks of `kStackBytes`, each with a guard page below it, for one system thread.
 class StackPool {
 public:
   StackPool() = default;
   StackPool(const StackPool &) = delete;
   ~StackPool();
-  /// The lowest address of a stack; throws std::bad_alloc where memory does not suffice for one
-  /// more.
+  /// Returns the lowest address of a stack. Throws std::bad_alloc if memory is exhausted.
   char *take();
   void give(char *stack) { unused.push_back(stack); }
 
@@ -40,17 +39,17 @@ private:
   std::vector<char *> unused;
 };
 
-/// What to switch to so that `entry` runs on `stack`. It must never return.
+/// Returns a context that runs `entry` on `stack`. `entry` must never return.
 void *prepareStack(char *stack, void (*entry)());
 
-/// The stack of the system thread that fibers are resumed on.
+/// The stack of the system thread that resumes fibers.
 struct SystemStack {
   const void *bottom = nullptr;
   size_t bytes = 0;
 };
 
-/// AddressSanitizer is told of every switch, before and after it: which stack comes next, and where
-/// what it knows of the one that is left is kept (null: nowhere, as that ends).
+/// Notify AddressSanitizer before and after each switch. `bottom` and `bytes` describe the next
+/// stack. `kept` holds the sanitizer's state of the current stack; null if that fiber ends.
 inline void leaveStack([[maybe_unused]] void **kept, [[maybe_unused]] const void *bottom,
                        [[maybe_unused]] size_t bytes) {
 #ifdef BPPSA_TELL_SANITIZER

@@ -1,4 +1,4 @@
-//===- EmulatorInterface.cpp - what emulated kernels call -----------------------===//
+//===- EmulatorInterface.cpp - functions called by kernels ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
 
-/// Lets the other lanes of `operation` come; its results are set then.
+/// Waits until the other lanes of `operation` arrive; its results are set on return.
 static void meet(WarpOperation &operation, const char *site) {
   Thread &thread = currentThread();
   if ((operation.mask >> thread.lane() & 1) == 0)
@@ -92,7 +92,7 @@ void bppsa_emu_copy_wait_all() {
 }
 
 //===----------------------------------------------------------------------===//
-// Barriers and operations of warps
+// Barriers and warp operations
 //===----------------------------------------------------------------------===//
 
 void bppsa_emu_barrier(const char *site) {
@@ -121,7 +121,7 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
   return operation.result;
 }
 
-/// Meets the other lanes for the mma of a `mode`.
+/// Executes an mma with the other lanes of the warp.
 static void multiply(uint32_t mode, const uint32_t *a, const uint32_t *b, const float *c, float *d,
                      const char *site) {
   Thread &thread = currentThread();
@@ -160,7 +160,7 @@ float bppsa_emu_rsqrt(float value) { return static_cast<float>(1.0 / std::sqrt(d
 float bppsa_emu_sin(float value) { return std::sin(value); }
 float bppsa_emu_cos(float value) { return std::cos(value); }
 float bppsa_emu_tanh(float value) { return std::tanh(value); }
-/// NaN becomes zero, as PTX has it.
+/// NaN becomes zero, as in PTX.
 float bppsa_emu_saturate(float value) {
   return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
 }

@@ -18,39 +18,38 @@
 
 namespace bppsa::runtime::emulator {
 
-/// What the threads of the system that run the blocks of a launch share.
+/// State shared by the system threads that run the blocks of a launch.
 ///
-/// A block has a position: its place in the order in which blocks are started. An atomic operation
-/// on device memory, and an error message, waits until all blocks at earlier positions have arrived
-/// at their end or wait for other blocks, so that it comes out as if one thread of the system ran
-/// them all, one after the other. Blocks that wait go on in the next phase, which begins when all
-/// blocks have arrived.
+/// The position of a block is its index in the start order. Atomic operations on device memory and
+/// error messages wait until every block at an earlier position has finished or waits for other
+/// blocks. The result is therefore the same as if one system thread ran all blocks in order.
+/// Waiting blocks resume in the next phase, which begins after all blocks have finished or wait.
 class Launch {
 public:
   Launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
          const Dimensions &block, void **arguments, uint64_t dynamicBytes, bool cooperative);
 
-  /// Draws the order of the blocks. 0: the natural one.
+  /// Randomizes the order of the blocks; seed 0 keeps the natural order.
   void shuffle(uint64_t seed);
 
-  /// The next position to run; at least blockCount(): there is none.
+  /// Returns the next position to run, or at least blockCount() if none is left.
   uint64_t takePosition();
   uint64_t blockCount() const { return grid.count(); }
   Dimensions blockAt(uint64_t position) const;
 
-  /// Returns once all earlier positions have arrived.
+  /// Blocks until every earlier position has finished or waits for other blocks.
   void awaitTurn(uint64_t position);
   void finish(uint64_t position);
-  /// What a block waits for other blocks at: its `thread` reads the same value again and again.
+  /// A block that waits for other blocks because its `thread` polls a value.
   struct Waiting {
     Dimensions thread;
     const char *site;
-    /// Whether a thread of the block has run in this phase.
+    /// Whether any thread of the block has run in this phase.
     bool moved;
   };
   void suspend(uint64_t position, const Waiting &waiting);
-  /// Returns once all blocks have arrived. Each thread of the system that has suspended blocks
-  /// calls it once in each `phase`, counted from 0.
+  /// Blocks until every block has finished or waits. Each system thread with suspended blocks calls
+  /// it once per `phase`, counted from 0.
   void awaitPhase(uint64_t phase);
 
   const std::string name;
@@ -61,7 +60,7 @@ public:
   const bool cooperative;
   const KernelFacts facts;
   uint64_t seed = 0;
-  /// What may be accessed of the memory of the device; set before any block runs.
+  /// Accessible ranges of device memory; set before any block runs.
   std::vector<Range> ranges;
 
 private:
@@ -75,19 +74,19 @@ private:
   std::condition_variable changed;
   uint64_t nextPosition = 0;
   std::vector<Progress> progress;
-  /// All positions before have arrived.
+  /// All positions below this have finished or wait.
   uint64_t arrived = 0;
   uint64_t waiting = 0, phase = 0;
   bool moved = false;
-  /// Which block comes first of those that wait, and where.
+  /// The waiting block with the lowest position.
   uint64_t firstPosition = 0;
   Waiting firstWaiting = {};
 };
 
-/// "(x, y, z)"
+/// Formats as "(x, y, z)".
 std::string describe(const Dimensions &at);
 
-/// Prints the one line that ends the program. `where` is empty or ", block ..., thread ...".
+/// Prints an error line and exits. `where` is empty or ", block ..., thread ...".
 [[noreturn]] void endProgram(const std::string &kernel, const std::string &where,
                              const std::string &what);
 

@@ -1,4 +1,4 @@
-//===- EmulatorMemory.cpp - memory that emulated kernels may touch --------------===//
+//===- EmulatorMemory.cpp - memory accessible to kernels ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,13 +24,14 @@ static bool before(const Range &a, const Range &b) { return a.begin < b.begin; }
 
 constexpr uint64_t kAlignment = 256;
 
-/// What belongs to nothing before and behind an allocation: as much as it has itself, within
-/// bounds, so that an index that is off by a row or a sample is no index into another one.
+/// Returns the size of the inaccessible zone before and after an allocation. It is about as large
+/// as the allocation, within bounds, so that an index off by a row or a sample does not reach
+/// another allocation.
 static uint64_t redZone(uint64_t bytes) {
   return std::clamp(bytes / kAlignment * kAlignment, kAlignment, uint64_t(1) << 20);
 }
 
-/// Bytes of released memory that are kept from the host's allocator.
+/// Maximum bytes of released memory in quarantine.
 constexpr uint64_t kQuarantine = uint64_t(16) << 20;
 
 static void freeRange(const Range &range) {
@@ -114,7 +115,8 @@ struct Program {
 };
 } // namespace
 
-/// Constructors of programs may run before those of this library.
+/// Never destroyed, and created on first use: constructors of programs may run before those of this
+/// library.
 static Program &program() {
   static Program *instance = new Program;
   return *instance;

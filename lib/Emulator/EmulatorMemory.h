@@ -1,4 +1,4 @@
-//===- EmulatorMemory.h - memory that emulated kernels may touch -----*- C++ -*-===//
+//===- EmulatorMemory.h - memory accessible to kernels ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,14 +27,14 @@ struct Range {
   }
 };
 
-/// Device allocations, each apart from all others.  What was released is kept for a while before
-/// the host may have it again, so that late accesses to it do not meet a newer allocation.
+/// Device allocations, separated by red zones. Released memory is quarantined before it is returned
+/// to the host, so that accesses after the release do not hit a newer allocation.
 class DeviceMemory {
 public:
   ~DeviceMemory();
   void *allocate(uint64_t bytes);
   void release(void *memory);
-  /// The live allocations and the global variables of the program, by their addresses.
+  /// Returns the live allocations and the global variables of the program, sorted by address.
   std::vector<Range> ranges();
 
 private:
@@ -44,15 +44,16 @@ private:
   uint64_t releasedBytes = 0;
 };
 
-/// The range that holds `address`, or the last one before it; null: there is none.
+/// Returns the range that contains `address`, or else the last range before it; null if there is
+/// none.
 const Range *findRange(const std::vector<Range> &ranges, uintptr_t address);
 
-/// Why no access to [address, address + bytes) is allowed, for the user.
+/// Returns the error message for an access to [address, address + bytes) outside of all ranges.
 std::string describeOutside(const std::vector<Range> &ranges, uintptr_t address, uint64_t bytes);
 
-/// What a program says of one of its kernels.
+/// Properties that a program registers for a kernel.
 struct KernelFacts {
-  /// Offsets into shared memory, in ascending order.
+  /// Offsets of static arrays in shared memory, in ascending order.
   std::vector<Range> arrays;
   uint32_t maxThreads = 1024;
 };

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Races are found by what happens before what, not by what a schedule shows: two accesses to a
-// byte by different threads, one of them a plain write or one plain and one atomic, race unless a
-// barrier of the block, or a chain of bar.warp.sync, stands between them. A word keeps the last
-// four accesses that no later one makes superfluous; of more readers than that some are forgotten,
-// so that a race may be missed then, but none is ever made up.
+// Detects races by the happens-before relation, independent of the schedule. Two accesses to a byte
+// by different threads race if they are not ordered by a block barrier or a chain of bar.warp.sync
+// and at least one of them is a plain write, or one is plain and the other atomic. A word keeps the
+// last four accesses that are not covered by later ones. With more concurrent readers a race may be
+// missed, but no false race is reported.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ void SharedMemory::reset() {
   ++interval;
 }
 
-/// Calls `visit(index, mask)` for each word, until it says that something is wrong.
+/// Calls `visit(index, mask)` for each word of the access until `visit` returns false.
 template <typename Visit> void SharedMemory::visitWords(const SharedAccess &access, Visit visit) {
   uint64_t end = access.offset + access.bytes;
   for (uint64_t at = access.offset; at < end;) {
@@ -114,7 +114,8 @@ std::string SharedMemory::checkWord(uint64_t index, uint8_t mask, const SharedAc
   return checkRaces(words[index], mask, access);
 }
 
-/// Whether a race with an access of kind `a` implies one with every access that races with `b`.
+/// Returns whether every access that races with an access of type `b` also races with one of type
+/// `a`.
 static bool covers(Access a, Access b) { return a == b || a == Access::Write; }
 
 static bool conflict(Access a, Access b) { return a != b || a == Access::Write; }

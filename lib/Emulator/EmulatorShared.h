@@ -19,8 +19,8 @@ namespace bppsa::runtime::emulator {
 
 constexpr uint32_t kWarpSize = 32;
 
-/// How far a thread knows the lanes of its warp to have come since the last barrier of the block:
-/// the vector clock of the thread. Only bar.warp.sync orders memory within a warp.
+/// The vector clock of a thread: its knowledge of the progress of each lane in its warp since the
+/// last block barrier. Only bar.warp.sync orders memory within a warp.
 using Clock = std::array<uint32_t, kWarpSize>;
 
 enum class Access : uint8_t { Read, Write, Atomic };
@@ -34,19 +34,19 @@ struct SharedAccess {
   const char *site;
 };
 
-/// The shared memory of one block at a time, and of each of its bytes whether it was written, is
-/// being copied to, and who accessed it since the last barrier. Every check returns what is wrong,
-/// for the user; empty: nothing.
+/// The shared memory of one block. It tracks for each byte whether it was written, is the target of
+/// a pending copy, and who accessed it since the last barrier. Every check returns an error message
+/// for the user, or an empty string.
 class SharedMemory {
 public:
   using NameThread = std::string (*)(const void *block, uint32_t thread);
 
-  /// Memory with the static `arrays` and `dynamicBytes` behind them.
+  /// Allocates memory for the static `arrays`, followed by `dynamicBytes`.
   SharedMemory(const std::vector<Range> &arrays, uint64_t dynamicBytes);
 
-  /// Starts a block: nothing is written yet.
+  /// Marks all bytes as unwritten for a new block.
   void reset();
-  /// A barrier of the block: what came before is ordered before all that comes.
+  /// Records a block barrier, which orders all earlier accesses before all later ones.
   void passBarrier() { ++interval; }
 
   char *data() const { return bytes.get(); }
@@ -54,18 +54,18 @@ public:
   uint64_t dynamicOffset() const { return dynamicStart; }
 
   std::string access(const SharedAccess &access);
-  /// cp.async writes at some time between the two.
+  /// A cp.async writes at some time between these two calls.
   std::string beginCopy(const SharedAccess &access);
   std::string endCopy(const SharedAccess &access);
 
-  /// Prints thread numbers in messages.
+  /// Sets the function that formats thread numbers in messages.
   void setNames(const void *block, NameThread name) {
     owner = block;
     nameThread = name;
   }
 
 private:
-  /// An access that others may race with. `mask` has a bit for each byte of the word.
+  /// An access that may race with later ones. `mask` has a bit for each byte of the word.
   struct Record {
     const char *site;
     uint32_t clock;
@@ -73,13 +73,13 @@ private:
     uint8_t mask;
     Access kind;
   };
-  /// What is known of four bytes; valid if `interval` is the current one.
+  /// The accesses to four bytes; valid only if `interval` is the current one.
   struct Word {
     uint64_t interval = 0;
     uint32_t count = 0;
     std::array<Record, 4> records;
   };
-  /// Bits of bytes in a word.
+  /// Masks of the bytes of a word.
   struct Bytes {
     uint8_t inside = 0, written = 0, copying = 0;
   };

@@ -1,4 +1,4 @@
-//===- EmulatorWarp.cpp - what the lanes of a warp do together ------------------===//
+//===- EmulatorWarp.cpp - operations of the lanes of a warp ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
 
-/// Calls `visit` with each lane in `lanes`.
+/// Calls `visit` for each lane in `lanes`.
 template <typename Visit> static void forLanes(uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1)
     visit(static_cast<uint32_t>(__builtin_ctz(lanes)));
@@ -26,11 +26,11 @@ static const char *name(const WarpOperation &operation) {
 }
 
 //===----------------------------------------------------------------------===//
-// Meeting
+// Rendezvous
 //===----------------------------------------------------------------------===//
 
-/// PTX asks for the same qualifiers and mask in all lanes, and for the same instruction where it
-/// says `.aligned`.
+/// PTX requires equal qualifiers and masks in all lanes, and the same instruction for `.aligned`
+/// operations.
 bool Block::matches(const Thread &first, const Thread &other) const {
   if (other.state != Thread::AtWarp)
     return false;
@@ -39,7 +39,8 @@ bool Block::matches(const Thread &first, const Thread &other) const {
          (a.kind != WarpOperation::Mma || !strcmp(first.site, other.site));
 }
 
-/// Executes what all lanes of a mask wait for; returns whether there was such an operation.
+/// Executes each operation for which all lanes of its mask have arrived. Returns whether any was
+/// executed.
 bool Block::resolve(uint32_t warp) {
   bool any = false;
   uint32_t lanes = lanesOf(warp), seen = 0;
@@ -47,7 +48,7 @@ bool Block::resolve(uint32_t warp) {
     Thread &first = threadOf(warp, lane);
     if ((seen >> lane & 1) != 0 || first.state != Thread::AtWarp)
       return;
-    // Warps at the end of a block may have less lanes than a mask names.
+    // The last warp of a block may have fewer lanes than the mask names.
     uint32_t group = first.operation->mask & lanes;
     bool complete = true;
     forLanes(group,
@@ -62,8 +63,8 @@ bool Block::resolve(uint32_t warp) {
   return any;
 }
 
-/// A lane that waits for others of its warp when none of them can run waits forever: barriers of
-/// the block wait for that lane as well.
+/// Reports deadlocks. If no lane of a warp can run, a lane that waits for other lanes waits
+/// forever, because block barriers wait for that lane too.
 void Block::checkStuck(uint32_t warp) {
   uint32_t lanes = lanesOf(warp);
   forLanes(lanes, [&](uint32_t lane) {
@@ -106,7 +107,7 @@ void Block::execute(uint32_t warp, uint32_t group, Thread &first) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// The lane that `lane` reads from, as PTX defines it, and whether that is in range.
+/// Computes the source lane as defined by PTX and returns whether it is in range.
 static bool sourceLane(const WarpOperation &operation, int lane, int &source) {
   int b = operation.lane & 31, clamp = operation.clamp & 31, segment = operation.clamp >> 8 & 31;
   int bound = (lane & segment) | (clamp & ~segment);
@@ -127,7 +128,7 @@ static bool sourceLane(const WarpOperation &operation, int lane, int &source) {
 }
 
 void Block::shuffle(uint32_t warp, uint32_t group) {
-  // What a lane reads that takes no part is undefined; this is a NaN that can be recognised.
+  // Reading from an inactive lane is undefined; return a recognizable NaN.
   constexpr uint32_t undefined = 0x7fdeadbe;
   forLanes(group, [&](uint32_t lane) {
     WarpOperation &operation = *threadOf(warp, lane).operation;
@@ -167,15 +168,15 @@ void Block::joinClocks(uint32_t warp, uint32_t group) {
   });
 }
 
-/// The number in the upper bits of a register.
+/// Reinterprets the bits of a register as a float.
 static double numberOf(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-/// The numbers of a lane's registers of a factor, in their order in a row of A or a column of B:
-/// of tf32 the first 19 bits, the hardware ignores the others; of bf16 two in a register.
+/// Returns the number of matrix elements in a factor register: one for tf32, of which the hardware
+/// ignores all but the upper 19 bits, and two for bf16.
 static uint32_t countNumbers(uint32_t mode) { return mode == WarpOperation::BF16 ? 2 : 1; }
 
 static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
@@ -184,10 +185,13 @@ static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
                                               : bits & 0xffff0000u);
 }
 
-/// With n numbers in a register, which are neighbours, lane 4g+t holds, of A (16 x 8n), rows g and
-/// g+8 from columns nt (a0, a1) and n(t+4) (a2, a3) on; of B (8n x 8), rows from nt (b0) and n(t+4)
-/// (b1) on in column g; of C and D (16 x 8), columns 2t and 2t+1 in rows g (c0, c1) and g+8
-/// (c2, c3). Products are exact and added up before anything is rounded.
+/// With n adjacent elements per register, lane 4g+t holds these elements:
+///
+/// - A (16 x 8n): rows g and g+8, starting at columns nt (a0, a1) and n(t+4) (a2, a3)
+/// - B (8n x 8): column g, starting at rows nt (b0) and n(t+4) (b1)
+/// - C and D (16 x 8): columns 2t and 2t+1 of rows g (c0, c1) and g+8 (c2, c3)
+///
+/// Products and their sum are exact before the final rounding.
 void Block::multiply(uint32_t warp, uint32_t mode) {
   double a[16][16], b[16][8];
   uint32_t n = countNumbers(mode);

@@ -1,4 +1,4 @@
-//===- ArithEvaluators.cpp - arith and index ------------------------------===//
+//===- ArithEvaluators.cpp - evaluators of arith, index and affine --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -28,14 +28,14 @@ template <typename OpTy> static LogicalResult evaluateConstant(OpTy op, Interpre
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// The bits of `value` as an unsigned number of the width of `type`.
+/// Returns the bits of `value` as an unsigned integer of the width of `type`.
 static uint64_t asUnsigned(int64_t value, Type type) {
   auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
   unsigned width = integer ? integer.getWidth() : 64;
   return static_cast<uint64_t>(value) & llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-/// A division; `function` is not called with a zero divisor.
+/// Adds a division op. `function` is never called with a zero divisor.
 template <typename OpTy>
 static void addDivision(EvaluatorTable &table, int64_t (*function)(int64_t, int64_t)) {
   table.add<OpTy>([function](OpTy op, Interpreter &interpreter) -> LogicalResult {
@@ -51,7 +51,7 @@ static void addDivision(EvaluatorTable &table, int64_t (*function)(int64_t, int6
   });
 }
 
-/// Wrapping arithmetic: signed overflow is undefined in C++, not in arith.
+/// Wrapping arithmetic: signed overflow is undefined in C++ but not in arith.
 static int64_t wrappedAdd(int64_t a, int64_t b) { return uint64_t(a) + uint64_t(b); }
 static int64_t wrappedSub(int64_t a, int64_t b) { return uint64_t(a) - uint64_t(b); }
 static int64_t wrappedMul(int64_t a, int64_t b) { return uint64_t(a) * uint64_t(b); }
@@ -72,8 +72,8 @@ static void addSignedOps(EvaluatorTable &table) {
   table.addIntegerBinary<MinOp>([](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
-/// An op on the bits of unsigned numbers; where it `divides`, `function` is not
-/// called with a zero divisor.
+/// Adds an op on unsigned integers. If it `divides`, `function` is never called with a zero
+/// divisor.
 template <typename OpTy>
 static void addUnsigned(EvaluatorTable &table, uint64_t (*function)(uint64_t, uint64_t),
                         bool divides = false) {
@@ -162,11 +162,10 @@ static void addFloatOps(EvaluatorTable &table) {
 }
 
 //===----------------------------------------------------------------------===//
-// Casts and the rest
+// Casts and other ops
 //===----------------------------------------------------------------------===//
 
-/// A cast that keeps the number: between floats, or between integers where
-/// only wrapping can change it.
+/// Evaluates a cast that preserves the value, except for wrapping of integers.
 template <typename OpTy>
 static LogicalResult evaluateKeptNumber(OpTy op, Interpreter &interpreter) {
   Array result = interpreter.get(op->getOperand(0));
@@ -176,7 +175,7 @@ static LogicalResult evaluateKeptNumber(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// A cast that reads an integer as unsigned.
+/// Evaluates a cast that interprets an integer as unsigned.
 template <typename OpTy>
 static LogicalResult evaluateUnsignedCast(OpTy op, Interpreter &interpreter) {
   Array result = interpreter.get(op->getOperand(0));
@@ -186,7 +185,7 @@ static LogicalResult evaluateUnsignedCast(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// A signed extension or conversion; i1 is kept as 0 or 1, but means -1.
+/// Interprets an integer as signed; i1 is stored as 0 or 1 but represents 0 or -1.
 static int64_t asSigned(int64_t value, Type type) {
   return getElementTypeOrSelf(type).isInteger(1) ? -value : value;
 }
@@ -224,7 +223,7 @@ static LogicalResult evaluateFloatToInteger(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// Bits of a number that is rounded to float32.
+/// Evaluates a bitcast between int32 and float32, after rounding to float32.
 static LogicalResult evaluateBitcast(arith::BitcastOp op, Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getIn());
   Type from = getElementTypeOrSelf(op.getIn().getType()), to = getElementTypeOrSelf(op.getType());
@@ -268,7 +267,7 @@ static void addCasts(EvaluatorTable &table) {
   table.add<arith::FPToUIOp>(evaluateFloatToInteger<arith::FPToUIOp>);
 }
 
-/// affine.apply, affine.min and affine.max: `pick` chooses among the results.
+/// Adds affine.apply, affine.min or affine.max; `pick` selects among the results of the map.
 template <typename OpTy>
 static void addAffineOp(EvaluatorTable &table, int64_t (*pick)(ArrayRef<int64_t>)) {
   table.add<OpTy>([pick](OpTy op, Interpreter &interpreter) -> LogicalResult {

@@ -1,4 +1,4 @@
-//===- BPPSAEvaluators.cpp - ops of bodies and of graphs ------------------===//
+//===- BPPSAEvaluators.cpp - evaluators of bppsa and dist ops -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ static LogicalResult evaluateMatVec(MatVecOp op, Interpreter &interpreter) {
 
 void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<MatVecOp>(evaluateMatVec);
-  // What no pass has specialised is of a model that is not trained.
+  // Ops not specialized by a pass belong to inference.
   table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
     interpreter.copy(op.getInput(), op.getResult());
     return success();
@@ -35,7 +35,7 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
       interpreter.copy(op.getRunning(), result);
     return success();
   });
-  // One process has the whole batch.
+  // A single process has the whole batch.
   table.add<dist::RankMeanOp>([](dist::RankMeanOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();
@@ -44,7 +44,7 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
     interpreter.set(op.getWeight(), Array::makeScalar(1));
     return success();
   });
-  // And all steps.
+  // It also has all time steps.
   table.add<dist::ShardEnterOp>([](dist::ShardEnterOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();

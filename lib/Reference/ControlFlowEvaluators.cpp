@@ -1,4 +1,4 @@
-//===- ControlFlowEvaluators.cpp - func and scf ---------------------------===//
+//===- ControlFlowEvaluators.cpp - evaluators of func and scf -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 static LogicalResult evaluateCall(func::CallOp op, Interpreter &interpreter) {
-  // Values of one SSA name are kept once, so a function must not run twice at
-  // the same time; the compiler emits no recursion.
+  // Each SSA value has one entry, so functions are not reentrant. The compiler emits no recursion.
   if (op->getParentOfType<func::FuncOp>().getSymName() == op.getCallee())
     return op.emitOpError("recursion cannot be interpreted");
   std::vector<Array> arguments;

@@ -51,7 +51,7 @@ int64_t bppsa::wrapInteger(int64_t value, Type type) {
   return integer.getWidth() == 1 ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue();
 }
 
-/// Whether all operands of an elementwise op have one size.
+/// Checks that all operands of an elementwise op have the same shape.
 static LogicalResult checkOperandSizes(Operation *op, Interpreter &interpreter) {
   for (Value operand : op->getOperands())
     if (interpreter.get(operand).shape != interpreter.get(op->getOperand(0)).shape)
@@ -135,7 +135,7 @@ void Interpreter::copy(ValueRange from, ValueRange to) {
 // Functions, blocks and ops
 //===----------------------------------------------------------------------===//
 
-/// Whether an array of `shape` can be a value of `type`.
+/// Returns whether `array` is a valid value of `type`.
 static bool fits(const Array &array, Type type) {
   SmallVector<int64_t, 4> expected = getValueShape(type);
   if (array.isFloat != isFloatValue(type) ||
@@ -147,7 +147,7 @@ static bool fits(const Array &array, Type type) {
   return true;
 }
 
-/// "2x3 floats", for diagnostics.
+/// Formats as "2x3 float", for diagnostics.
 static std::string describe(const Array &array) {
   std::string text;
   llvm::raw_string_ostream os(text);

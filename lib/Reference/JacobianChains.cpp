@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// From the interpreter
+// Export from the interpreter
 //===----------------------------------------------------------------------===//
 
 static Array makeIntegers(ArrayRef<int64_t> numbers) {
@@ -22,7 +22,7 @@ static Array makeIntegers(ArrayRef<int64_t> numbers) {
   return array;
 }
 
-/// The elements of `jacobian` at the entries of `pattern`, for each sample.
+/// Returns the elements of `jacobian` at the entries of `pattern`, for each sample.
 static Array getData(const Array &jacobian, const SparsityPattern &pattern) {
   bool isShared = jacobian.getRank() == 2;
   int64_t samples = isShared ? 1 : jacobian.shape[0], entries = pattern.getNumEntries();
@@ -60,7 +60,7 @@ NamedArrays bppsa::getJacobianChain(Operation *function, const Interpreter &inte
 }
 
 //===----------------------------------------------------------------------===//
-// To a module
+// Import as a module
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -73,7 +73,7 @@ public:
       byName[name] = &array;
   }
 
-  /// The types of all links; on failure `error` says why.
+  /// Reads the types of all links; sets `error` on failure.
   LogicalResult read(SmallVectorImpl<jacobian::MatrixType> &types);
   std::string error;
 
@@ -171,7 +171,7 @@ LogicalResult ChainReader::read(SmallVectorImpl<jacobian::MatrixType> &types) {
   return success();
 }
 
-/// The samples of the links; 1 where all are shared.
+/// Returns the number of samples of the links; 1 if all links are shared.
 static int64_t getSamples(ArrayRef<jacobian::MatrixType> types) {
   for (jacobian::MatrixType type : types)
     if (type.getBatch())
@@ -205,7 +205,7 @@ OwningOpRef<ModuleOp> bppsa::makeJacobianChain(MLIRContext *context, const Named
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types(links.begin(), links.end());
   types.push_back(getCotangentType(links.front().getCols()));
-  // Nobody reads what leaves the last link: a gradient of parameters does not need it.
+  // Return the cotangent that enters the last link; parameter gradients do not need its result.
   Type entering = getCotangentType(links.back().getCols());
   auto function =
       func::FuncOp::create(builder, loc, "chain", builder.getFunctionType(types, entering));

@@ -1,4 +1,4 @@
-//===- JacobianEvaluators.cpp - explicit Jacobians and transitions --------===//
+//===- JacobianEvaluators.cpp - evaluators of Jacobians and transitions ---===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,14 +15,14 @@ using namespace bppsa;
 // Explicit Jacobians
 //===----------------------------------------------------------------------===//
 
-/// Element (row, col) of sample `b`; a Jacobian without batch has one matrix.
+/// Returns element (row, col) of sample `b`; a Jacobian without batch is shared by all samples.
 static double getEntry(const Array &jacobian, int64_t b, int64_t row, int64_t col) {
   return jacobian.getRank() == 3 ? jacobian.reals[jacobian.getPosition({b, row, col})]
                                  : jacobian.reals[jacobian.getPosition({row, col})];
 }
 
-/// The number of matrices in a Jacobian of `type`: its own batch or that of the
-/// given array; nothing where there is one for all samples.
+/// Returns the number of matrices in a Jacobian of `type`, taken from `array` if it is dynamic;
+/// nullopt if all samples share one matrix.
 static std::optional<int64_t> getJacobianBatch(jacobian::MatrixType type, const Array *array) {
   if (!type.getBatch())
     return std::nullopt;
@@ -87,7 +87,7 @@ static LogicalResult evaluateAssemble(jacobian::AssembleOp op, Interpreter &inte
   const Array &source = interpreter.get(op.getSource());
   std::optional<int64_t> batch = getJacobianBatch(type, &source);
   SparsityPattern pattern = type.computePattern();
-  // Of every sample, or of all of them.
+  // Zero if all samples share the source.
   int64_t stride = batch ? source.shape.back() : 0, size = type.getRows() * type.getCols();
   Array result = Array::makeZeros(getJacobianShape(type, batch));
   for (int64_t b = 0; b < batch.value_or(1); ++b)
@@ -139,15 +139,15 @@ static LogicalResult evaluateApply(jacobian::ApplyOp op, Interpreter &interprete
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Entries of transitions `[samples, columns, rows]`, plain or packed, or `[samples, rows,
-/// columns]`.
+/// Accesses entries of transitions of shape `[samples, columns, rows]` (plain or packed) or, with
+/// `byRows`, `[samples, rows, columns]`.
 class TransitionArray {
 public:
   TransitionArray(std::optional<int64_t> lanes, bool isDiagonal, int64_t size, bool byRows = false)
       : lanes(lanes), isDiagonal(isDiagonal), byRows(byRows), size(size) {}
 
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
-  /// Element `row` of column `column` of what is stored for sample `b`.
+  /// Returns the position of element (`row`, `column`) of the transition of sample `b`.
   int64_t getPosition(const Array &array, int64_t b, int64_t column, int64_t row) const {
     if (byRows)
       std::swap(column, row);
@@ -155,7 +155,7 @@ public:
       return array.getPosition({b / *lanes, column, row, b % *lanes});
     return array.getPosition({b, column, row});
   }
-  /// The product of A with `vector`, plus s.
+  /// Returns A * vector, plus s if `withOffset`.
   std::vector<double> apply(const Array &array, int64_t b, ArrayRef<double> vector,
                             bool withOffset) const {
     std::vector<double> result(size, 0.0);
@@ -177,7 +177,7 @@ private:
 };
 } // namespace
 
-/// Applies the links of `op` to `column` for sample `b`, adding what is injected or not.
+/// Applies the links of `op` to `column` for sample `b`; adds injected cotangents if `inject`.
 static LogicalResult applyRun(TransitionOp op, Interpreter &interpreter, int64_t b, int64_t steps,
                               bool inject, std::vector<double> &column) {
   SampleView layout(op.getLanes());
@@ -236,7 +236,7 @@ static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interprete
   return success();
 }
 
-/// Adds a term to the matrix of sample `b`, which has rows beside each other.
+/// Adds a term to `matrix`, the row-major matrix of sample `b`.
 static void addTerm(FactoredTransitionOp op, Interpreter &interpreter, TermAttr term, int64_t b,
                     std::vector<double> &matrix) {
   SampleView layout(op.getLanes());
@@ -326,7 +326,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
   return success();
 }
 
-/// By its rule; the Jacobian is for plans.
+/// Evaluates the rule of a link; its Jacobian is only used by plans.
 static LogicalResult evaluateLink(jacobian::LinkOp op, Interpreter &interpreter) {
   Block &rule = op.getRule().front();
   interpreter.copy(op.getCotangent(), rule.getArgument(0));

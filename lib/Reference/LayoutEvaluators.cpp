@@ -1,4 +1,4 @@
-//===- LayoutEvaluators.cpp - samples and chunks in lanes -----------------===//
+//===- LayoutEvaluators.cpp - evaluators of packing ops -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Copies the samples of `from` to `to`, each in its own layout.
+/// Copies samples from `from` to `to`, which have different layouts.
 static void copySamples(SampleView fromLayout, const Array &from, SampleView toLayout, Array &to,
                         bool hasTime, int64_t samples, int64_t steps) {
   for (int64_t b = 0; b < samples; ++b)
@@ -53,7 +53,7 @@ static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) 
   return success();
 }
 
-/// Copies all chunks of `plain`, which has one lane, to `packed` or back.
+/// Copies all chunks from `plain`, which has one lane, to `packed`, or back.
 static void copyChunks(Array &plain, Array &packed, int64_t lanes, int64_t chunks, bool packs) {
   SampleView oneLane(1), many(lanes);
   int64_t samples = plain.shape[0], steps = packed.shape[1];

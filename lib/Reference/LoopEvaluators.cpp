@@ -1,4 +1,4 @@
-//===- LoopEvaluators.cpp - recurrences and chains ------------------------===//
+//===- LoopEvaluators.cpp - evaluators of recurrences and chains ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -61,7 +61,7 @@ static void addTo(Interpreter &interpreter, Value argument, const Array &addend)
   interpreter.set(argument, std::move(sum));
 }
 
-/// Zeros for each sum of a chain of the values `summed`.
+/// Returns zeros for each sum of a chain; `summed` are the values to be summed.
 static std::vector<Array> makeSums(ChainOp op, ValueRange summed) {
   std::vector<Array> zeros;
   for (auto [value, with] : llvm::zip_equal(summed, op.getSumWith())) {
@@ -73,7 +73,7 @@ static std::vector<Array> makeSums(ChainOp op, ValueRange summed) {
   return zeros;
 }
 
-/// `sums` one after the other, each column by column.
+/// Concatenates `sums`, each in column-major order.
 static Array flatten(ArrayRef<Array> sums) {
   int64_t size = 0;
   for (const Array &sum : sums)
@@ -89,7 +89,7 @@ static Array flatten(ArrayRef<Array> sums) {
   return flat;
 }
 
-/// Adds to `sum` the outer product of `value` and `factor`, or `value` without one.
+/// Adds the outer product of `value` and `factor` to `sum`, or `value` if `factor` is null.
 static void addProduct(Array &sum, const Array &value, const Array *factor) {
   forEachElementIndex(sum.shape, [&](ArrayRef<int64_t> index) {
     int64_t position = sum.getPosition(index);
@@ -98,7 +98,7 @@ static void addProduct(Array &sum, const Array &value, const Array *factor) {
   });
 }
 
-/// A chain with any plan: all mean the same.
+/// Evaluates a chain. The plan is ignored because all plans have the same semantics.
 static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   SampleView layout(op.getLanes());
   SmallVector<Value> sequences(op.getSaved());

@@ -12,13 +12,14 @@
 
 namespace bppsa {
 
-/// Number of steps and samples that the sequences of a loop agree on.
+/// The common number of time steps and samples of the sequences of a loop.
 struct LoopExtent {
   int64_t steps = 0, samples = 0;
 };
 
-/// Checks that `sequences` have one number of steps and `states` and they one
-/// number of samples. `steps` is the number of steps of a loop without sequences.
+/// Checks that all `sequences` have the same number of time steps and that `sequences` and `states`
+/// have the same number of samples. `steps` is the number of time steps of a loop without
+/// sequences.
 llvm::FailureOr<LoopExtent> getLoopExtent(mlir::Operation *op, Interpreter &interpreter,
                                           SampleView layout, mlir::ValueRange sequences,
                                           mlir::ValueRange states, mlir::Value steps = {});

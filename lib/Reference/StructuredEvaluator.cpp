@@ -1,4 +1,4 @@
-//===- StructuredEvaluator.cpp - linalg -----------------------------------===//
+//===- StructuredEvaluator.cpp - evaluators of linalg ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The size of each loop of `op`; fails where operands disagree.
+/// Returns the size of each loop of `op`; fails if operands disagree.
 static FailureOr<SmallVector<int64_t>> getLoopSizes(linalg::LinalgOp op, Interpreter &interpreter) {
   SmallVector<int64_t> sizes(op.getNumLoops(), ShapedType::kDynamic);
   for (OpOperand &operand : op->getOpOperands()) {
@@ -34,7 +34,7 @@ static FailureOr<SmallVector<int64_t>> getLoopSizes(linalg::LinalgOp op, Interpr
   return sizes;
 }
 
-/// The position of the element of `operand` that iteration `index` touches.
+/// Returns the position of the element of `operand` that iteration `index` accesses.
 static FailureOr<int64_t> getPosition(linalg::LinalgOp op, OpOperand &operand, const Array &array,
                                       ArrayRef<int64_t> index) {
   SmallVector<int64_t> element;
@@ -48,7 +48,7 @@ static FailureOr<int64_t> getPosition(linalg::LinalgOp op, OpOperand &operand, c
   return array.getPosition(element);
 }
 
-/// Evaluates one iteration, updating `outputs`.
+/// Evaluates one iteration and updates `outputs`.
 static LogicalResult runIteration(linalg::LinalgOp op, Interpreter &interpreter,
                                   ArrayRef<int64_t> index, std::vector<Array> &outputs) {
   Block &body = *op.getBlock();
@@ -62,7 +62,8 @@ static LogicalResult runIteration(linalg::LinalgOp op, Interpreter &interpreter,
     if (failed(position))
       return failure();
     positions.push_back(*position);
-    // Bodies of some ops, like linalg.map, only take what they use.
+    // The bodies of some ops, such as linalg.map, have arguments only for the operands that they
+    // use.
     if (BlockArgument argument = op.getMatchingBlockArgument(&operand))
       interpreter.set(argument, array.slice(*position, {}));
   }

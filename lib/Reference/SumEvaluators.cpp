@@ -1,4 +1,4 @@
-//===- SumEvaluators.cpp - sums over steps and samples --------------------===//
+//===- SumEvaluators.cpp - evaluators of sums over steps and samples ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The samples that `op` sums over, of the `all` that its sequences have.
+/// Returns the number of samples that `op` sums over; its sequences have `all` samples.
 template <typename SumOp>
 static int64_t getSummedSamples(SumOp op, Interpreter &interpreter, int64_t all) {
   return op.getBatch() ? interpreter.getInteger(op.getBatch()) : all;

@@ -1,4 +1,4 @@
-//===- TensorEvaluators.cpp - tensor, and loops that insert slices --------===//
+//===- TensorEvaluators.cpp - evaluators of tensor and scf.forall ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,14 +16,14 @@ using namespace bppsa;
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The rectangle of a large tensor that a slice op names, in full rank.
+/// The region accessed by a slice op, in the rank of the large tensor.
 namespace {
 struct Rectangle {
   SmallVector<int64_t> offsets, sizes, strides;
 };
 } // namespace
 
-/// Reads the rectangle of `op`; fails where it leaves a tensor of `shape`.
+/// Reads the region of `op`; fails if it exceeds a tensor of `shape`.
 template <typename OpTy>
 static FailureOr<Rectangle> getRectangle(OpTy op, Interpreter &interpreter,
                                          ArrayRef<int64_t> shape) {
@@ -43,8 +43,8 @@ static FailureOr<Rectangle> getRectangle(OpTy op, Interpreter &interpreter,
   return rectangle;
 }
 
-/// Calls `body` with the positions in the large tensor and in the slice of
-/// every element of the slice; unit dimensions do not change row-major order.
+/// Calls `body` for every element of the slice with its positions in the large tensor and in the
+/// slice. Dropped unit dimensions do not affect row-major order.
 static void forEachElement(const Rectangle &rectangle, const Array &large,
                            function_ref<void(int64_t, int64_t)> body) {
   int64_t sliced = 0;
@@ -95,7 +95,8 @@ static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op, Interpreter &
   return insertSlice(op, op.getDest(), op.getResult(), interpreter);
 }
 
-/// Every iteration sees the outputs as they are before the loop: what others write must not matter.
+/// Every iteration sees the outputs from before the loop: it must not depend on writes of other
+/// iterations.
 static LogicalResult evaluateForall(scf::ForallOp op, Interpreter &interpreter) {
   SmallVector<int64_t> lower = interpreter.getIntegers(op.getMixedLowerBound());
   SmallVector<int64_t> upper = interpreter.getIntegers(op.getMixedUpperBound());
@@ -170,7 +171,7 @@ static LogicalResult setReshaped(Operation *op, Interpreter &interpreter, Value 
   return success();
 }
 
-/// Tensors have no memory: the destination says nothing of the value.
+/// Tensors have no memory, so the destination does not affect the value.
 static LogicalResult evaluateMaterialize(bufferization::MaterializeInDestinationOp op,
                                          Interpreter &interpreter) {
   interpreter.copy(op.getSource(), op.getResult());
@@ -207,8 +208,7 @@ static LogicalResult evaluateCast(tensor::CastOp op, Interpreter &interpreter) {
 // Elements and sizes
 //===----------------------------------------------------------------------===//
 
-/// The position of the element of `array` that `indices` name; fails where
-/// there is none.
+/// Returns the position of the element of `array` at `indices`; fails if it is out of bounds.
 static FailureOr<int64_t> getElementPosition(Operation *op, Interpreter &interpreter,
                                              const Array &array, ValueRange indices) {
   SmallVector<int64_t> index;
@@ -249,7 +249,7 @@ static LogicalResult evaluateFromElements(tensor::FromElementsOp op, Interpreter
   return success();
 }
 
-/// The static sizes of `type`, with `dynamicSizes` in place of the others.
+/// Returns the shape of `type` with its dynamic sizes replaced by `dynamicSizes`.
 static SmallVector<int64_t> getSizes(Interpreter &interpreter, RankedTensorType type,
                                      ValueRange dynamicSizes) {
   SmallVector<int64_t> shape(type.getShape());

@@ -1,4 +1,4 @@
-//===- VectorEvaluators.cpp - vector --------------------------------------===//
+//===- VectorEvaluators.cpp - evaluators of vector ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,8 +23,8 @@ static LogicalResult evaluateBroadcast(vector::BroadcastOp op, Interpreter &inte
   return success();
 }
 
-/// The element of a large vector that `index` of a strided slice names; the
-/// slice may have fewer leading offsets than the vector has dimensions.
+/// Maps `index` of a strided slice to an index of the large vector. There may be fewer offsets than
+/// dimensions; they apply to the leading ones.
 static SmallVector<int64_t> getStridedIndex(ArrayRef<int64_t> index, ArrayAttr offsets,
                                             ArrayAttr strides) {
   SmallVector<int64_t> result(index);

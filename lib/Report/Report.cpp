@@ -1,11 +1,11 @@
-//===- Report.cpp - evaluations of plans as a page ------------------------===//
+//===- Report.cpp - HTML reports of plan evaluations ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Fills Report.html with data. The scripts of the page draw it, so the keys that
-// they read are checked here.
+// Fills Report.html with data. Its scripts render the page, so the keys that they read are checked
+// here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@ using namespace bppsa;
 namespace json = llvm::json;
 using llvm::StringRef;
 
-/// `kPage` is Report.html with its style sheet and scripts, `kForm` is EvaluationForm.json.
+/// Defines `kPage`, which is Report.html with its style sheet and scripts, and `kForm`, which is
+/// EvaluationForm.json.
 #include "ReportFiles.inc"
 
 //===----------------------------------------------------------------------===//
@@ -30,8 +31,7 @@ static bool reportAt(json::Path path, llvm::StringLiteral message) {
   return false;
 }
 
-/// Whether the evaluation has the records of EvaluationForm.json, which names the type of each
-/// value.
+/// Checks an evaluation against EvaluationForm.json, which specifies the type of each value.
 class FormCheck {
 public:
   bool check(const json::Value &value, const json::Value &form, json::Path path) const {
@@ -76,7 +76,7 @@ private:
   json::Value records = llvm::cantFail(json::parse(kForm));
 };
 
-/// Whether layers refer to links of their chain, and have both ends.
+/// Checks that layers refer to links of their chain and that the chain names its two ends.
 static bool checkLayers(const json::Object &chain, json::Path path) {
   const json::Array *layers = chain.getArray("layers");
   if (!layers)
@@ -150,7 +150,8 @@ llvm::Error bppsa::writeReport(StringRef evaluations, const ReportHeader &header
   llvm::raw_string_ostream(data) << json::Value(makeData(std::move(*evaluation), header));
   auto [begin, end] = StringRef(kPage).split("{{data}}");
   os << begin;
-  // In JSON `<` is only in strings. Escaped it ends no script.
+  // In JSON, `<` occurs only in strings; escaping it prevents the data from closing the script
+  // element.
   llvm::interleave(llvm::split(data, '<'), os, [&](StringRef part) { os << part; }, "\\u003c");
   os << end;
   return llvm::Error::success();

@@ -1,4 +1,4 @@
-//===- Dispatch.cpp - orders of the tasks of a resource -------------------===//
+//===- Dispatch.cpp - dispatch order of tasks -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Interlocking.cpp - modules with losses of their own ----------------===//
+//===- Interlocking.cpp - modules with local losses -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,7 +22,7 @@ public:
       TaskId before = module > 0 ? outputs.back() : -1;
       outputs.push_back(add(module, cost.forward, {updates[module], before}));
     }
-    // Those that come from the module above, that of the nearest loss first.
+    // Cotangents from the module above, nearest loss first.
     std::vector<TaskId> received;
     for (int32_t module = modules; module-- > 0;)
       received = addBackward(module, outputs[module], std::move(received));
@@ -46,7 +46,8 @@ private:
     return task;
   }
 
-  /// The cotangents that `module` sends down; it learns from the last one of all.
+  /// Adds the backward tasks of `module` and returns the tasks of the cotangents that it sends
+  /// down. The last cotangent trains `module` but may not be sent.
   std::vector<TaskId> addBackward(int32_t module, TaskId output, std::vector<TaskId> received) {
     std::vector<TaskId> all = {add(module, cost.head, {output})};
     all.insert(all.end(), received.begin(), received.end());
@@ -71,7 +72,7 @@ private:
   ModuleCost cost;
   bool streams;
   TaskGraph graph;
-  /// The last one of each module, and those of the first module of all steps.
+  /// The last update of each module, and the update of the first module in each step.
   std::vector<TaskId> updates, ends;
 };
 } // namespace

@@ -13,7 +13,7 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kElementBytes = 4;
-/// Steps until their times repeat, and steps that are averaged over.
+/// Warm-up steps until times repeat, and steps averaged over.
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
 
 namespace {
@@ -56,7 +56,7 @@ private:
     return graph.addTask(resource, time);
   }
 
-  /// Computations follow each other in the order in which they are added.
+  /// Adds a computation; computations run in the order of these calls.
   TaskId compute(double time, Kind kind, int32_t layer) {
     TaskId task = addTask(0, time, kind, layer);
     if (last >= 0)
@@ -86,14 +86,15 @@ private:
       gather();
   }
 
-  /// Makes `task` wait for the values of a layer.
+  /// Makes `task` depend on the updated parameters of a layer.
   void wait(int32_t layer, TaskId task) {
     for (TaskId value : values[layer])
       graph.addDependence(value, task, policy.usesServers ? 2 * network.latency : 0);
     values[layer].clear();
   }
 
-  /// Seconds for which a part holds the link; half of an all-reduce where `phases` is 1.
+  /// Returns the seconds for which a part occupies the link. An all-reduce has two `phases`; a
+  /// reduce-scatter or an all-gather has one.
   double getTime(int64_t bytes, int32_t phases) const {
     double others = network.workers - 1.0;
     double rounds = policy.usesServers ? 0 : std::ceil(std::log2(network.workers));
@@ -117,7 +118,7 @@ private:
     addParts(layer, policy.gathersLater ? 1 : 2, gradient, /*isChain=*/false);
   }
 
-  /// Once all is reduced and scattered, which the link does in order.
+  /// Adds the all-gathers, which the link runs in forward order after all reduce-scatters.
   void gather() {
     TaskId before = last;
     for (int32_t layer = 0; layer < numLayers; ++layer) {
@@ -138,7 +139,7 @@ private:
   int32_t numLayers;
   TaskGraph graph;
   std::vector<Label> labels;
-  /// What brings new values of each layer.
+  /// Tasks that produce the updated parameters of each layer.
   std::vector<std::vector<TaskId>> values;
   TaskId last = -1;
   /// The first forward operation of each step.

@@ -1,4 +1,4 @@
-//===- OwnerExchange.cpp - the exchange of gradients of programs ----------===//
+//===- OwnerExchange.cpp - gradient exchange of programs ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,11 +11,12 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kElementBytes = 4;
-/// What ranks tell each other of their losses (`Ranks::gather`).
+/// Size of a loss message (`Ranks::gather`).
 static constexpr int64_t kNumbersBytes = 512;
-/// Seconds from the last gradient to these: they wait for it where it is sent at once.
+/// Delay of the loss message after the last gradient, so that a gradient sent immediately precedes
+/// it.
 static constexpr double kNumbersDelay = 1e-6;
-/// In which what messages take of computations is found.
+/// Iterations to find the computation time lost to messages.
 static constexpr int32_t kRounds = 8;
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
 
@@ -25,7 +26,7 @@ using Task = LinkResult::Task;
 
 class OwnerSimulation {
 public:
-  /// `lost` says of each task how much longer it takes because of messages; empty: no longer.
+  /// `lost` is the additional time of each task due to messages; empty for none.
   OwnerSimulation(const TrainingStep &step, const LinkNetwork &network, const OwnerPolicy &policy,
                   const std::vector<double> &lost)
       : step(step), network(network), policy(policy), lost(lost), ranks(network.workers),
@@ -37,15 +38,15 @@ public:
 
   Timeline simulate() const;
   LinkResult describe(const Timeline &timeline) const;
-  /// What messages take of the computations that they overlap with.
+  /// Returns the time that messages take from each overlapping computation.
   std::vector<double> getLost(const Timeline &timeline) const;
 
 private:
-  /// A part of the gradients of a layer.
+  /// A part of a layer's gradients.
   struct Part {
     int32_t owner;
     int64_t bytes;
-    /// By rank: what brings the sums of the last step.
+    /// By rank: the task after which the rank has the sums of the last step.
     std::vector<TaskId> sums;
   };
   struct Label {
@@ -55,7 +56,7 @@ private:
   };
 
   int32_t getLink(int32_t rank) const { return ranks + rank; }
-  /// A task that takes no time and waits for nothing but what it depends on.
+  /// Adds a task of zero duration on a separate resource.
   TaskId addEvent() { return graph.addTask(numResources++, 0); }
 
   void cut();
@@ -80,15 +81,15 @@ private:
   /// By layer.
   std::vector<std::vector<Part>> parts;
   TaskGraph graph;
-  /// The last computation of each rank, and what its next step waits for besides.
+  /// The last computation of each rank, and the loss messages that its next step waits for.
   std::vector<TaskId> last;
   std::vector<std::vector<TaskId>> numbers;
   int32_t numResources;
-  /// Of rank 0.
+  /// Tasks of rank 0.
   std::vector<Label> labels;
   std::vector<TaskId> firstTasks;
   std::vector<std::pair<TaskId, double>> priorities;
-  /// With DeAR: parts of this step, and the sums of each that wait for others of their owner.
+  /// With DeAR: parts of this step whose sums wait until the owner has all of its sums.
   struct Held {
     int32_t layer;
     Part *part;
@@ -110,7 +111,7 @@ void OwnerSimulation::cut() {
     }
 }
 
-/// Computations of a rank follow each other.
+/// Adds a computation; computations of a rank run in the order of these calls.
 TaskId OwnerSimulation::compute(int32_t rank, double time, Task::Kind kind, int32_t layer) {
   TaskId task = graph.getNumTasks();
   graph.addTask(rank, time + (lost.empty() ? 0 : lost[task]));
@@ -162,7 +163,7 @@ TaskId OwnerSimulation::send(int32_t from, int64_t bytes, double priority, int32
   return message;
 }
 
-/// `gradients[r]` makes those of rank r.
+/// `gradients[r]` is the task that computes the gradients on rank r.
 void OwnerSimulation::exchange(int32_t layer, Part &part, const std::vector<TaskId> &gradients) {
   TaskId summed = addEvent();
   graph.addDependence(gradients[part.owner], summed);
@@ -179,7 +180,7 @@ void OwnerSimulation::exchange(int32_t layer, Part &part, const std::vector<Task
     sendSums(layer, part, summed, summed);
 }
 
-/// Sends the sums after `before`; the owner itself has them when they are `summed`.
+/// Sends the sums after `before`; on the owner they are available after `summed`.
 void OwnerSimulation::sendSums(int32_t layer, Part &part, TaskId summed, TaskId before) {
   part.sums.assign(ranks, summed);
   for (int32_t rank = 0; rank < ranks; ++rank) {
@@ -190,7 +191,7 @@ void OwnerSimulation::sendSums(int32_t layer, Part &part, TaskId summed, TaskId 
   }
 }
 
-/// With DeAR an owner sends sums when it has all of them.
+/// With DeAR, an owner sends its sums after all of them are complete.
 void OwnerSimulation::releaseHeld() {
   std::vector<TaskId> whole(ranks, -1);
   for (const Held &entry : held) {
@@ -224,7 +225,7 @@ Timeline OwnerSimulation::simulate() const {
 }
 
 std::vector<double> OwnerSimulation::getLost(const Timeline &timeline) const {
-  // Of a resource tasks start one after the other.
+  // Tasks of each rank and link resource, by start time.
   std::vector<std::vector<TaskId>> ofResource(2 * ranks);
   for (TaskId task : timeline.order)
     if (graph.getResource(task) < 2 * ranks)
@@ -263,7 +264,7 @@ LinkResult OwnerSimulation::describe(const Timeline &timeline) const {
 LinkResult bppsa::schedule::evaluate(const TrainingStep &step, const LinkNetwork &network,
                                      const OwnerPolicy &policy) {
   std::vector<double> lost;
-  // Each round is nearer by the share.
+  // Each round reduces the error by the factor `messageShare`.
   for (int32_t round = 0; policy.messageShare > 0 && round < kRounds; ++round) {
     OwnerSimulation simulation(step, network, policy, lost);
     std::vector<double> next = simulation.getLost(simulation.simulate());

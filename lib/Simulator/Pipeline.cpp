@@ -30,7 +30,7 @@ double bppsa::schedule::getDuration(const Pipeline &pipeline, PipelineOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Finds the tasks of operations and adds what they wait for.
+/// Creates the tasks of operations and their dependences.
 class GraphBuilder {
 public:
   explicit GraphBuilder(const Pipeline &pipeline)
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// B and BW share a place: a schedule has one of them.
+  /// B and BW share an entry because a schedule has only one of them.
   TaskId &find(OpKind kind, int32_t stage, int32_t microbatch) {
     size_t row = kind == OpKind::F ? 0 : kind == OpKind::W ? 1 : 2;
     return tasks[(row * pipeline.getNumStages() + stage) * pipeline.microbatches + microbatch];
@@ -116,11 +116,11 @@ double PipelineResult::getPeakActivations() const {
 
 double PipelineResult::getBubble(double time) const {
   std::vector<double> work = getWork(graph.graph);
-  // Sums in another order may be longer by a rounding.
+  // Summation order may produce a slightly negative value.
   return std::max(0.0, 1 - *std::max_element(work.begin(), work.end()) / time);
 }
 
-/// The most activations at a time where one device runs `ops`.
+/// Returns the peak activations of a device that runs `ops`.
 static double getPeak(const Pipeline &pipeline, const std::vector<PipelineOp> &ops) {
   double held = 0, peak = 0;
   for (PipelineOp op : ops) {

@@ -1,4 +1,4 @@
-//===- PipelineOrders.cpp - pipeline schedules by definition --------------===//
+//===- PipelineOrders.cpp - pipeline schedules in closed form -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ DeviceOrders bppsa::schedule::orderGPipe(const Pipeline &pipeline) {
   return orders;
 }
 
-/// Calls `order(stage, ops)` for the one stage of each device.
+/// Calls `order(stage, ops)` for the only stage of each device.
 template <typename Order> static DeviceOrders orderStages(const Pipeline &pipeline, Order order) {
   DeviceOrders orders(pipeline.devices);
   for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
@@ -44,7 +44,7 @@ DeviceOrders bppsa::schedule::orderOneForwardOneBackward(const Pipeline &pipelin
 }
 
 namespace {
-/// Lists the operations of one stage, and counts the activations that it keeps.
+/// Lists the operations of one stage and tracks its activations.
 class DeferredStage {
 public:
   DeferredStage(const Pipeline &pipeline, int32_t stage, DeferralRule rule, double limit)
@@ -54,7 +54,8 @@ public:
         deferral(std::max<int64_t>(0, roundDown(rule.deferral * stage + rule.base))) {}
 
   std::vector<PipelineOp> list() {
-    // The first microbatch after the warm-up needs memory before its backward operation.
+    // Reserve memory for the first microbatch after the warm-up, which runs before the first
+    // backward operation.
     while (numForward < warmUp && held + 2 <= limit + kTolerance)
       addForward();
     for (int32_t microbatch = 0; microbatch < all; ++microbatch) {
@@ -75,7 +76,7 @@ public:
   }
 
 private:
-  /// Products and sums of shares are not exact.
+  /// Tolerance for floating-point rounding.
   static constexpr double kTolerance = 1e-9;
   static int64_t roundUp(double value) { return std::ceil(value - kTolerance); }
   static int64_t roundDown(double value) { return std::floor(value + kTolerance); }
@@ -109,7 +110,7 @@ DeviceOrders bppsa::schedule::orderZeroBubble(const Pipeline &pipeline, Deferral
 }
 
 //===----------------------------------------------------------------------===//
-// Beginnings of orders
+// Leading forward operations
 //===----------------------------------------------------------------------===//
 
 std::vector<size_t> bppsa::schedule::countLeadingForward(const DeviceOrders &orders,
@@ -132,7 +133,7 @@ std::vector<size_t> bppsa::schedule::countLeadingForward(const DeviceOrders &ord
         return false;
     return true;
   };
-  // What is left out leaves others without what they read.
+  // Excluding an operation may exclude others that depend on it, so iterate to a fixed point.
   for (bool hasChanged = true; hasChanged;) {
     hasChanged = false;
     for (size_t device = 0; device < orders.size(); ++device)

@@ -1,4 +1,4 @@
-//===- PipelineRules.cpp - pipeline schedules chosen while they run ---------===//
+//===- PipelineRules.cpp - dynamically chosen pipeline schedules ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace bppsa::schedule;
 
 static constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Sums of shares of activations are not exact.
+/// Tolerance for floating-point rounding of activation sums.
 static constexpr double kTolerance = 1e-9;
 
 namespace {
@@ -32,7 +32,7 @@ public:
   void announce(TaskId task, double ready) override {
     PipelineOp op = graph.ops[task];
     Device &device = devices[graph.graph.getResource(task)];
-    // The oldest microbatch first; of one, the stage that is nearest to the loss.
+    // The oldest microbatch first; within a microbatch, the stage nearest to the loss.
     device.announced[size_t(op.kind)].insert({op.microbatch, -op.stage, task, ready});
   }
 
@@ -81,21 +81,21 @@ private:
     return pipeline.stages[graph.ops[entry.task].stage].activations;
   }
 
-  /// The first of `entries` that `predicate` holds for, or null.
+  /// Returns the first of `entries` that satisfies `predicate`, or null.
   template <typename Predicate>
   static const Entry *find(const Entries &entries, Predicate predicate) {
     auto entry = std::find_if(entries.begin(), entries.end(), predicate);
     return entry == entries.end() ? nullptr : &*entry;
   }
 
-  /// Room is left for what a microbatch still needs on the device: without it, microbatches that
-  /// have begun could keep each other from ending.
+  /// Reserves memory for all remaining stages of a microbatch on the device. Otherwise microbatches
+  /// in flight could deadlock.
   bool canHold(const Device &device, const Entry &forward) const {
     double needed = remaining[graph.ops[forward.task].stage];
     return device.held + needed <= limit + kTolerance;
   }
 
-  /// When the next operation is ready that is known to come and that the memory allows.
+  /// Returns the time at which the next announced operation that fits into memory is ready.
   double getNextArrival(Device &device, double now) {
     double next = kNever;
     for (const Entry &entry : device.get(OpKind::B))
@@ -120,7 +120,7 @@ private:
   DispatchRule rule;
   double limit;
   std::vector<Device> devices;
-  /// Activations of each stage and of those that follow it on its device.
+  /// For each stage: activations of the stage and of later stages on its device.
   std::vector<double> remaining;
 };
 } // namespace

@@ -117,7 +117,8 @@ bool bppsa::schedule::goesWith(ScheduleKind kind, const Pipeline &pipeline) {
   }
 }
 
-/// Those of `kind`, whatever the memory limit but where it is what they are searched with.
+/// Computes the orders of `kind`. The memory limit only affects schedules that are searched or
+/// dispatched under a limit; scheduleStages() checks the others.
 static std::optional<DeviceOrders> order(const Pipeline &pipeline, ScheduleKind kind,
                                          OrderLimits limits) {
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -164,7 +165,7 @@ bppsa::schedule::scheduleStages(Pipeline pipeline, ScheduleKind kind, OrderLimit
   return scheduled;
 }
 
-/// The one with the shortest span first.
+/// Sorts by span; ties are broken by memory and schedule.
 static void sort(std::vector<ScheduledPipeline> &ranking) {
   auto getKey = [](const ScheduledPipeline &scheduled) {
     return std::make_tuple(scheduled.result.span, scheduled.result.getPeakActivations(),
@@ -183,7 +184,7 @@ std::vector<ScheduledPipeline> bppsa::schedule::rankStages(const Pipeline &pipel
                placement.begin();
   for (auto [name, word] : kNames) {
     ScheduleKind kind = {name, name == Name::Modulo ? static_cast<int32_t>(group) : 1};
-    // One turn of groups is what ooo is for.
+    // With a single turn of groups, `modulo` equals `ooo`.
     bool isOther = name == Name::Modulo && goesWith({Name::OutOfOrder}, pipeline);
     if (isOther || !goesWith(kind, pipeline))
       continue;

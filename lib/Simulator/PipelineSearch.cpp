@@ -1,4 +1,4 @@
-//===- PipelineSearch.cpp - pipeline schedules within a memory ------------===//
+//===- PipelineSearch.cpp - schedules under a memory limit ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,12 +15,12 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// Keeps the orders with the shortest span, and of equal ones those with the least memory.
+/// Keeps the orders with the shortest span; ties are broken by memory.
 class Best {
 public:
   explicit Best(const Pipeline &pipeline) : pipeline(pipeline) {}
 
-  /// Whether `candidate` is better than those before it.
+  /// Returns whether `candidate` improves on all previous candidates.
   bool offer(std::optional<DeviceOrders> candidate) {
     if (!candidate)
       return false;
@@ -38,7 +38,7 @@ public:
   std::optional<DeviceOrders> take() { return std::move(orders); }
 
 private:
-  /// Sums in other orders are rounded otherwise.
+  /// Tolerance for the rounding of different summation orders.
   static constexpr double kTolerance = 1e-9;
 
   const Pipeline &pipeline;
@@ -47,9 +47,9 @@ private:
 };
 } // namespace
 
-/// How much later a microbatch comes back to a stage than to the next one, and the rules worth
-/// trying: forward operations that fill this time, and gradients of parameters that do at the end,
-/// leave no bubble.
+/// Returns the largest rule worth trying. It fills the round trip between a stage and the next one
+/// with forward operations at the begin and with parameter gradients at the end, which leaves no
+/// bubble.
 static DeferralRule getMaxDeferral(const Pipeline &pipeline) {
   StageCost cost = {};
   for (const StageCost &stage : pipeline.stages) {
@@ -78,7 +78,7 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
   for (int i = 0; i <= kSteps; ++i)
     for (int j = 0; j <= kSteps; ++j)
       offer({1 + i * warmUpStep, 1 + j * deferralStep, 0.5});
-  // Closer and closer around the best one.
+  // Refine the grid around the best rule.
   double baseStep = 1;
   for (int refinement = 0; refinement < kRefinements; ++refinement) {
     warmUpStep /= 2;
@@ -94,7 +94,7 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
   return *best.take();
 }
 
-/// With larger ones devices keep more than 1F1B does.
+/// Larger offsets use more memory than 1F1B.
 static constexpr int32_t kMaxBlockOffset = 6;
 
 std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeline, double limit) {
@@ -104,7 +104,7 @@ std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeli
     for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
       for (bool freeMemory : {false, true})
         best.offer(orderByRule(pipeline, {forward, patience, freeMemory}, limit));
-  // Blocks for which every device keeps as many activations.
+  // Blocks for which all devices keep the same number of activations.
   for (int32_t both = 2; both <= kMaxBlockOffset; ++both)
     for (int32_t down = 1; down < both; ++down)
       for (int32_t up = 1; up < both; ++up) {

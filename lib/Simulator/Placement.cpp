@@ -1,4 +1,4 @@
-//===- Placement.cpp - which device has which layers ----------------------===//
+//===- Placement.cpp - assignment of layers to devices --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,8 @@ std::vector<int32_t> bppsa::schedule::divideLayers(const Layers &layers, int32_t
   std::vector<double> before(numLayers + 1, 0);
   for (size_t i = 0; i < numLayers; ++i)
     before[i + 1] = before[i] + getTime(layers[i]);
-  // The costliest of k stages that hold the first n layers, and how many layers the others have.
+  // `most[n]` is the cost of the most expensive stage if k stages hold the first n layers.
+  // `cuts[k][n]` is the number of layers before the last of k + 1 stages.
   std::vector<double> most(before);
   most[0] = std::numeric_limits<double>::infinity();
   std::vector<std::vector<size_t>> cuts(numStages, std::vector<size_t>(numLayers + 1, 0));
@@ -103,7 +104,7 @@ std::vector<int32_t> bppsa::schedule::placeStages(PlacementKind kind, int32_t ch
   return {};
 }
 
-/// The sum of neighbours; what leaves them is what leaves the last one.
+/// Returns the combined cost of two adjacent stages; the hop is that of the second.
 static StageCost merge(const StageCost &stage, const StageCost &next) {
   return {stage.forward + next.forward, stage.backward + next.backward, stage.weight + next.weight,
           next.hop, stage.activations + next.activations};

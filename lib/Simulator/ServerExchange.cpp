@@ -1,4 +1,4 @@
-//===- ServerExchange.cpp - gradients through parameter servers -----------===//
+//===- ServerExchange.cpp - exchange through parameter servers ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,17 +12,17 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kControlBytes = 200, kElementBytes = 4;
-/// Tensors of fewer elements go to one server whole.
+/// Smaller tensors are assigned to one server.
 static constexpr int64_t kSplitElements = 1000000;
 
 namespace {
-/// A part of the parameters of a layer, and the server that adds its gradients up.
+/// A part of the parameters of a layer, and the server that sums its gradients.
 struct Part {
   int32_t layer, server;
   int64_t bytes;
 };
 
-/// Builds some steps of all nodes, one after the other.
+/// Builds and simulates steps of all nodes.
 class ServerSimulation {
 public:
   ServerSimulation(const TrainingStep &step, int32_t nodes, const PacketNetwork &network,
@@ -74,7 +74,7 @@ private:
           for (int32_t server = 0; server < nodes; ++server)
             addPart(layer, server, elements / nodes + (server < elements % nodes));
         else
-          // Spreads layers over the servers, as MXNet's key-value store does.
+          // Spreads layers over the servers like MXNet's key-value store.
           addPart(layer, 9973 * layer, elements);
   }
 
@@ -82,7 +82,7 @@ private:
     parts[layer].push_back({layer, server % nodes, kElementBytes * elements});
   }
 
-  /// The task after which a message that is sent after `before` has arrived.
+  /// Returns the task that marks the arrival of a message sent after `before`.
   TaskId send(TaskId before, int32_t from, int32_t to, int64_t bytes, int32_t layer,
               bool isFromServer) {
     if (from == to)
@@ -101,8 +101,8 @@ private:
     return arrival;
   }
 
-  /// Sends the gradients of `part` and brings new values back; `gradients[n]` makes those of the
-  /// node n.
+  /// Sends the gradients of `part` and returns the new values to all nodes. `gradients[n]` is the
+  /// task that computes the gradients on node n.
   void exchange(const Part &part, const std::vector<TaskId> &gradients) {
     TaskId sum = graph.addTask(numResources++, 0);
     for (int32_t node = 0; node < nodes; ++node)
@@ -149,13 +149,13 @@ private:
   const PacketNetwork &network;
   ServerPolicy policy;
   TaskGraph graph;
-  /// Of each layer.
+  /// By layer.
   std::vector<std::vector<Part>> parts;
   std::vector<Packet> packets;
-  /// Of each node: what brings the values of each layer, and the last computation.
+  /// By node: the tasks that deliver the values of each layer, and the last computation.
   std::vector<std::vector<std::vector<TaskId>>> arrived;
   std::vector<TaskId> last;
-  /// Those of the nodes, and one for each task that takes no time.
+  /// Three per node, and one for each task of zero duration.
   int32_t numResources;
   /// The last computation of each step on the first node.
   std::vector<TaskId> lastTasks;

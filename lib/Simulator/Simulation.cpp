@@ -1,4 +1,4 @@
-//===- Simulation.cpp - discrete events of tasks on resources -------------===//
+//===- Simulation.cpp - discrete-event simulation -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,7 +23,7 @@ void TaskGraph::addDependence(TaskId before, TaskId after, double lag) {
 }
 
 namespace {
-/// A time at which a resource may have something to start.
+/// A time at which a resource may be able to start a task.
 struct Wake {
   double time;
   int32_t resource;
@@ -85,7 +85,7 @@ private:
 
   const TaskGraph &graph;
   Dispatcher &dispatcher;
-  /// Of each task: predecessors that have not started, and the latest end and lag of the others.
+  /// By task: predecessors that have not started, and the latest end plus lag of the others.
   std::vector<int32_t> numWaiting;
   std::vector<double> ready;
   std::vector<double> busyUntil;
@@ -99,7 +99,7 @@ std::optional<Timeline> bppsa::schedule::simulate(const TaskGraph &graph, Dispat
 }
 
 double bppsa::schedule::getCriticalPath(const TaskGraph &graph) {
-  // With a resource for each task nothing but dependences delays one.
+  // With a separate resource per task, only dependences delay tasks.
   TaskGraph unlimited;
   for (TaskId task = 0; task < graph.getNumTasks(); ++task)
     unlimited.addTask(task, graph.getDuration(task));

@@ -1,4 +1,4 @@
-//===- Topology.cpp - devices whose links differ --------------------------===//
+//===- Topology.cpp - devices with unequal links --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// What the stages of a pipeline pay for hops where devices stand in an order.
+/// Computes the hop costs of a pipeline for an order of devices.
 class HopCosts {
 public:
   HopCosts(const Pipeline &pipeline, const Links &links)
@@ -32,7 +32,7 @@ public:
 
 private:
   const Links &links;
-  /// How often stages go from one place to another.
+  /// Number of transitions between adjacent stages from one device position to another.
   std::vector<std::vector<int32_t>> counts;
 };
 } // namespace

@@ -1,4 +1,4 @@
-//===- VShape.cpp - two stages on each device, there and back -------------===//
+//===- VShape.cpp - schedules with two stages per device ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,14 +12,14 @@
 
 using namespace bppsa::schedule;
 
-/// Two stages, each with F, B and W.
+/// Two stages with F, B and W each.
 static constexpr int64_t kPeriod = 6;
 
 namespace {
-/// Unit times between the operations of the first microbatch where it turns round.
+/// Time units between operations of the first microbatch at the three turning points.
 using Turns = std::array<int64_t, 3>;
 
-/// When a device runs the first microbatch: forward down and up, backward down and up.
+/// Times at which a device runs the first microbatch: forward down and up, backward down and up.
 using Times = std::array<int64_t, 4>;
 } // namespace
 
@@ -32,7 +32,7 @@ static Times getTimes(BuildingBlock block, Turns turns, int32_t devices, int32_t
           backwardDown + block.backwardDown * device, backwardUp + block.backwardUp * rest};
 }
 
-/// Whether no device has two operations at a time.
+/// Returns whether no two operations of a device overlap.
 static bool isFree(BuildingBlock block, Turns turns, int32_t devices) {
   for (int32_t device = 0; device < devices; ++device) {
     Times times = getTimes(block, turns, devices, device);
@@ -45,7 +45,7 @@ static bool isFree(BuildingBlock block, Turns turns, int32_t devices) {
   return true;
 }
 
-/// The soonest turns; nothing where devices always have two operations at a time.
+/// Finds the earliest turns without overlapping operations.
 static std::optional<Turns> findTurns(BuildingBlock block, int32_t devices) {
   std::optional<Turns> best;
   int64_t least = 4 * kPeriod;
@@ -59,7 +59,7 @@ static std::optional<Turns> findTurns(BuildingBlock block, int32_t devices) {
   return best;
 }
 
-/// Adds gradients of parameters wherever `ops`, by time, has nothing.
+/// Fills the gaps in `ops`, which maps times to operations, with parameter gradients.
 static std::vector<PipelineOp> fillWithWeights(const std::map<int64_t, PipelineOp> &ops) {
   std::vector<PipelineOp> list;
   std::deque<PipelineOp> pending;

@@ -1,4 +1,4 @@
-//===- Emulator.h - GPU kernels on the CPU -----------------------------*- C++ -*-===//
+//===- Emulator.h - runs GPU kernels on the CPU -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,37 +20,40 @@ struct Dimensions {
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
-/// The body of one CUDA thread, see EmulatorInterface.h.
+/// The body of one CUDA thread; see EmulatorInterface.h.
 using KernelBody = void (*)(void **arguments);
 
-/// A GPU on the CPU: its memory, and launches that run each CUDA thread as a fiber. What a GPU
-/// leaves undefined ends the program with exit status 1 and one line on stderr:
-///   error: kernel 'NAME', block (x, y, z), thread (x, y, z): what; SITE
-/// Results depend on the seed alone, not on how many threads of the system take part.
+/// An emulated GPU: its memory, and launches that run each CUDA thread as a fiber. Undefined
+/// behaviour of a kernel ends the program with exit status 1 and one line on stderr:
+///
+///   error: kernel 'NAME', block (x, y, z), thread (x, y, z): MESSAGE; SITE
+///
+/// Results depend only on the seed, not on the number of system threads.
 class Emulator {
 public:
   Emulator();
   ~Emulator();
   Emulator(const Emulator &) = delete;
 
-  /// A small GPU; each multiprocessor holds so many threads.
+  /// Size of the emulated GPU, which is small; threads are per multiprocessor.
   static constexpr int64_t multiprocessors = 16, residentThreads = 2048;
 
-  /// Device memory, aligned to 256 bytes and filled with 0xAB; std::bad_alloc: there is none left.
+  /// Allocates device memory, aligned to 256 bytes and filled with 0xAB. Throws std::bad_alloc if
+  /// memory is exhausted.
   void *allocate(uint64_t bytes);
   void release(void *memory);
 
-  /// Runs every block of the grid; `sharedBytes` come on top of the kernel's static arrays. Only in
-  /// a `cooperative` launch, which the multiprocessors have to hold as a whole, blocks may wait for
-  /// each other.
+  /// Runs every block of the grid. `sharedBytes` is dynamic shared memory in addition to the static
+  /// arrays of the kernel. Blocks may wait for each other only in a `cooperative` launch, all of
+  /// whose threads must be resident on the multiprocessors.
   void launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
               const Dimensions &block, void **arguments, uint64_t sharedBytes = 0,
               bool cooperative = false);
 
-  /// 0, the default, runs blocks, warps and threads in their natural order; any other seed draws
-  /// the next of them at random wherever there is a choice.
+  /// Seed 0, the default, runs blocks, warps and threads in natural order. Any other seed
+  /// randomizes each scheduling choice.
   void setSeed(uint64_t seed);
-  /// How many threads of the system run blocks; by default as many as there are cores.
+  /// Sets the number of system threads that run blocks; the default is the number of cores.
   void setThreads(int threads);
 
 private:

@@ -1,4 +1,4 @@
-//===- EmulatorInterface.h - What emulated kernels call --------------*- C++ -*-===//
+//===- EmulatorInterface.h - functions called by kernels --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-/// The binary interface between kernels that were retargeted from NVVM to the CPU and the emulator
-/// that runs them. A kernel `void f(void **arguments)` is the body of one CUDA thread. `site` is
-/// where in the program an operation stands, a string that lives as long as the program.
+/// The binary interface between the emulator and kernels retargeted from NVVM to the CPU. A kernel
+/// `void f(void **arguments)` is the body of one CUDA thread. `site` is the source location of an
+/// operation, a string with the lifetime of the program.
 extern "C" {
 
 //===----------------------------------------------------------------------===//
@@ -36,46 +36,46 @@ uint32_t bppsa_emu_laneid();
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Byte `offset` of the shared memory of the running block.
+/// Returns the address of byte `offset` in the shared memory of the running block.
 void *bppsa_emu_shared(uint64_t offset);
-/// Where the shared memory that the launch asks for starts, behind the static arrays.
+/// Returns the start of the dynamic shared memory, which follows the static arrays.
 void *bppsa_emu_dynamic_shared();
 
 enum : uint32_t {
   BPPSA_EMU_WRITE = 1,
-  /// The program states that the address is in shared memory.
+  /// The address is known to be in shared memory.
   BPPSA_EMU_SHARED = 2,
   BPPSA_EMU_ATOMIC = 4,
-  /// Bits from here on: the binary logarithm of the alignment that the access relies on.
+  /// The bits from here on hold the binary logarithm of the alignment assumed by the access.
   BPPSA_EMU_ALIGNMENT_SHIFT = 8,
 };
 
-/// Comes before every access but those to the thread's own variables.
+/// Precedes every access except to variables local to the thread.
 void bppsa_emu_access(const void *address, uint64_t bytes, uint32_t flags, const char *site);
 
-/// Comes before every atomic load of 4 or 8 bytes, after its bppsa_emu_access. A thread that loads
-/// the same value from the same address again, with no other access in between, waits in a loop:
-/// it gives way to others until the value has changed.
+/// Precedes every atomic load of 4 or 8 bytes, after its bppsa_emu_access. A thread that reloads
+/// the same value from the same address with no other access in between is spinning; it yields to
+/// other threads until the value changes.
 void bppsa_emu_poll(const void *address, uint64_t bytes, const char *site);
 
-/// cp.async: `bytes` go to `shared`, the first `sourceBytes` of them from `global`, zeros after
-/// them. They arrive when the thread waits for their group, as late as PTX allows.
+/// cp.async: fills `bytes` at `shared` with `sourceBytes` bytes from `global`, followed by zeros.
+/// The copy completes when the thread waits for its group, the latest time that PTX allows.
 void bppsa_emu_copy_async(void *shared, const void *global, uint64_t bytes, uint64_t sourceBytes,
                           const char *site);
 void bppsa_emu_copy_commit();
-/// Waits for all groups but the last `groups`.
+/// Waits for all but the last `groups` groups.
 void bppsa_emu_copy_wait(uint32_t groups);
 void bppsa_emu_copy_wait_all();
 
 //===----------------------------------------------------------------------===//
-// Barriers and operations of warps
+// Barriers and warp operations
 //===----------------------------------------------------------------------===//
 
 void bppsa_emu_barrier(const char *site);
 void bppsa_emu_warp_barrier(uint32_t mask, const char *site);
 
 enum : uint32_t { BPPSA_EMU_UP, BPPSA_EMU_DOWN, BPPSA_EMU_BFLY, BPPSA_EMU_IDX };
-/// shfl.sync on 32 bits; `inRange` (may be null) receives the predicate.
+/// shfl.sync on 32 bits; `inRange` receives the predicate and may be null.
 uint32_t bppsa_emu_shuffle(uint32_t mode, uint32_t mask, uint32_t value, uint32_t lane,
                            uint32_t clamp, uint8_t *inRange, const char *site);
 
@@ -85,12 +85,13 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
 /// mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32: d[4] = a[4] * b[2] + c[4].
 void bppsa_emu_mma_m16n8k8_tf32(const uint32_t *a, const uint32_t *b, const float *c, float *d,
                                 const char *site);
-/// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: registers hold two numbers.
+/// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: each register of `a` and `b` holds two
+/// elements.
 void bppsa_emu_mma_m16n8k16_bf16(const uint32_t *a, const uint32_t *b, const float *c, float *d,
                                  const char *site);
 
 //===----------------------------------------------------------------------===//
-// Arithmetic; approximations are rounded correctly here
+// Arithmetic. Functions that are approximate on a GPU are correctly rounded here.
 //===----------------------------------------------------------------------===//
 
 float bppsa_emu_flush(float value);
@@ -103,23 +104,24 @@ float bppsa_emu_sin(float value);
 float bppsa_emu_cos(float value);
 float bppsa_emu_tanh(float value);
 float bppsa_emu_saturate(float value);
-/// cvt.rna.tf32.f32: rounded to the first 19 bits, ties away from zero.
+/// cvt.rna.tf32.f32: rounds to the upper 19 bits, ties away from zero.
 uint32_t bppsa_emu_tf32(float value);
-/// cvt.rn.bf16x2.f32: rounded to the first 16 bits, ties to even; `high` in the upper half.
+/// cvt.rn.bf16x2.f32: rounds each value to its upper 16 bits, ties to even; `high` is in the upper
+/// half of the result.
 uint32_t bppsa_emu_bf16x2(float high, float low);
 
 /// llvm.trap and failed assertions.
 [[noreturn]] void bppsa_emu_trap(const char *site);
 
 //===----------------------------------------------------------------------===//
-// What a program consists of; called by its constructors
+// Registration of a program, called by its constructors
 //===----------------------------------------------------------------------===//
 
-/// A global variable that kernels may read, and write where it is not constant.
+/// Registers a global variable that kernels may read, and write unless it is constant.
 void bppsa_emu_add_global(const void *address, uint64_t bytes, uint32_t writable);
-/// A static array in the shared memory of `kernel`.
+/// Registers a static array in the shared memory of `kernel`.
 void bppsa_emu_add_shared(void (*kernel)(void **), uint64_t offset, uint64_t bytes);
-/// The most threads a block of `kernel` may have.
+/// Sets the maximum number of threads in a block of `kernel`.
 void bppsa_emu_limit_block(void (*kernel)(void **), uint32_t threads);
 }
 

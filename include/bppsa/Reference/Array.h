@@ -17,9 +17,9 @@
 
 namespace bppsa {
 
-/// A scalar (rank 0), vector, tensor or Jacobian. Floats of every width are
-/// doubles; integers of every width, sign-extended, and indices are int64_t;
-/// i1 is 0 or 1. Elements are in row-major order.
+/// A scalar (rank 0), vector, tensor or Jacobian. Floats of every width are stored as double;
+/// indices and integers of every width are stored as int64_t, sign-extended, except i1, which is 0
+/// or 1. Elements are in row-major order.
 struct Array {
   llvm::SmallVector<int64_t, 4> shape;
   bool isFloat = true;
@@ -30,30 +30,31 @@ struct Array {
 
   static Array makeScalar(double value);
   static Array makeIndex(int64_t value);
-  /// An array of NaN, or of a number that no test expects: reading memory that
-  /// nobody wrote must not go unnoticed.
+  /// Returns an array of NaN or of an arbitrary integer, so that reads of uninitialized memory
+  /// become visible.
   static Array makeUninitialized(llvm::ArrayRef<int64_t> shape, bool isFloat);
   static Array makeZeros(llvm::ArrayRef<int64_t> shape, bool isFloat = true);
-  /// The value of a constant; null where `attribute` is no number.
+  /// Returns the value of a constant; nullopt if `attribute` is not numeric.
   static std::optional<Array> fromAttribute(mlir::TypedAttr attribute);
 
   int64_t getRank() const { return static_cast<int64_t>(shape.size()); }
   int64_t getNumElements() const;
-  /// Position of the element `index` in row-major order.
+  /// Returns the row-major position of the element `index`.
   int64_t getPosition(llvm::ArrayRef<int64_t> index) const;
-  /// Copies element `from` of `source` to element `to`; both have one kind.
+  /// Copies element `from` of `source` to element `to`. Both arrays must be floats or both
+  /// integers.
   void copyElement(int64_t to, const Array &source, int64_t from);
-  /// The `count` elements from `first` on, as an array of `shape`.
+  /// Returns the `count` elements starting at `first`, as an array of `shape`.
   Array slice(int64_t first, llvm::ArrayRef<int64_t> shape) const;
 };
 
 /// The arrays of an archive.
 using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
-/// The shape of the value of `type`, dynamic sizes included; scalars have rank
-/// 0 and a Jacobian the shape of its dense tensor.
+/// Returns the shape of a value of `type`, including dynamic sizes. Scalars have rank 0; a Jacobian
+/// has the shape of its dense tensor.
 llvm::SmallVector<int64_t, 4> getValueShape(mlir::Type type);
-/// Whether values of `type` are floats.
+/// Returns whether values of `type` are floats.
 bool isFloatValue(mlir::Type type);
 /// Calls `body` with every index of `shape`, in row-major order.
 void forEachElementIndex(llvm::ArrayRef<int64_t> shape,

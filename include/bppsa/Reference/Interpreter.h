@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An evaluator of IR on tensors that is deliberately naive: every float is a
-// double, nothing is reordered, batched or reused. It is the oracle of the
-// test suite, so it must stay easy to check by reading.
+// A deliberately naive evaluator of tensor IR: every float is a double, and nothing is reordered,
+// batched or reused. It is the oracle of the test suite and must stay easy to verify by reading.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +23,19 @@ namespace bppsa {
 
 class Interpreter;
 
-/// How each op is evaluated: reads its operands from the interpreter and sets
-/// its results, or fails after emitting an error on the op.
+/// Maps each op to its evaluator, which reads the operands from the interpreter and sets the
+/// results, or emits an error on the op and fails.
 class EvaluatorTable {
 public:
   using Evaluator = std::function<llvm::LogicalResult(mlir::Operation *, Interpreter &)>;
 
-  /// A table of every known op.
+  /// Creates a table of all supported ops.
   explicit EvaluatorTable(mlir::MLIRContext *context);
 
-  /// Null where the op is unknown.
+  /// Returns null if the op is unknown.
   const Evaluator *lookup(mlir::Operation *op) const;
 
-  /// Adds `evaluator`, called with `(OpTy, Interpreter &)`.
+  /// Adds `evaluator`, which is called with `(OpTy, Interpreter &)`.
   template <typename OpTy, typename Fn> void add(Fn evaluator) {
     evaluators[{OpTy::getOperationName(), context}] = [evaluator](mlir::Operation *op,
                                                                   Interpreter &interpreter) {
@@ -44,7 +43,7 @@ public:
     };
   }
 
-  /// Elementwise ops of one, two and three floats, and of two integers.
+  /// Add elementwise ops on one, two or three floats, or on two integers.
   template <typename OpTy> void addUnary(double (*function)(double)) {
     addElementwise<OpTy>([function](const double *x) { return function(x[0]); });
   }
@@ -70,7 +69,7 @@ private:
   }
   static llvm::LogicalResult evaluateReals(mlir::Operation *op, Interpreter &interpreter,
                                            llvm::function_ref<double(const double *)> function);
-  /// An elementwise op that evaluates itself.
+  /// Evaluates an op through CellOpInterface.
   static llvm::LogicalResult evaluateCellOp(mlir::Operation *op, Interpreter &interpreter);
   static llvm::LogicalResult
   evaluateIntegers(mlir::Operation *op, Interpreter &interpreter,
@@ -80,12 +79,11 @@ private:
   llvm::DenseMap<mlir::OperationName, Evaluator> evaluators;
 };
 
-/// How often the operations of scans were evaluated, for all samples at once.
+/// Numbers of evaluated scan operations. An operation on all samples counts once.
 struct ScanCounts {
   /// Products of two transitions, and of a transition and a cotangent.
   int64_t compositions = 0, applications = 0;
-  /// Steps that transitions and chains took: links on the columns of a matrix, and on one
-  /// cotangent.
+  /// Links applied to the columns of a matrix, and to a single cotangent.
   int64_t linksOnColumns = 0, linksOnOne = 0;
 };
 
@@ -94,24 +92,24 @@ class Interpreter {
 public:
   explicit Interpreter(mlir::ModuleOp module);
 
-  /// Calls `function` with one array an argument. Fails, after emitting an
-  /// error, where the arguments do not fit or an op cannot be evaluated.
+  /// Calls `function` with one array per argument. Emits an error and fails if the arguments do not
+  /// match or an op cannot be evaluated.
   llvm::FailureOr<std::vector<Array>> call(llvm::StringRef function, std::vector<Array> arguments);
 
-  /// The value of an SSA value; it stays where it is until it is set again.
+  /// Returns the array of an SSA value. The reference is valid until the value is set again.
   const Array &get(mlir::Value value) const;
-  /// The value of an integer scalar.
+  /// Returns the value of an integer scalar.
   int64_t getInteger(mlir::Value value) const { return get(value).integers[0]; }
-  /// Sizes, offsets or strides that are partly SSA values.
+  /// Evaluates sizes, offsets or strides that may be SSA values.
   llvm::SmallVector<int64_t> getIntegers(llvm::ArrayRef<mlir::OpFoldResult> values) const;
   void set(mlir::Value value, Array array);
-  /// Copies the values of `from` to `to`, all reads before all writes.
+  /// Copies the values of `from` to `to`; all reads precede all writes.
   void copy(mlir::ValueRange from, mlir::ValueRange to);
 
-  /// Evaluates every op of `block` but its terminator; arguments must be set.
+  /// Evaluates every op of `block` except the terminator. The block arguments must be set.
   llvm::LogicalResult run(mlir::Block &block);
 
-  /// What was evaluated so far.
+  /// Operations evaluated so far.
   ScanCounts counts;
 
   /// The iteration of the innermost structured op, for linalg.index.
@@ -125,10 +123,10 @@ private:
   std::unordered_map<void *, Array> values;
 };
 
-/// `value` as an integer of the width of `type`.
+/// Wraps `value` to the width of `type`.
 int64_t wrapInteger(int64_t value, mlir::Type type);
 
-/// The evaluators of one dialect each; the ops of this project have one function a theme.
+/// Register the evaluators of a dialect or, for ops of this project, of a group of ops.
 void addArithEvaluators(EvaluatorTable &table);
 void addMathEvaluators(EvaluatorTable &table);
 void addControlFlowEvaluators(EvaluatorTable &table);

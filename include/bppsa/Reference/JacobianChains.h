@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A chain of transposed Jacobians as arrays in compressed sparse rows. Link k, counted
-// from 1 in the order of cotangents, is `link_k.shape` (rows, columns),
-// `link_k.indptr`, `link_k.indices`, and `link_k.data`: `[nonzeros]` where all samples
-// share it, `[B, nonzeros]` otherwise.
+// A chain of transposed Jacobians stored as arrays in compressed sparse row format. Link k, counted
+// from 1 in the order of the cotangents, consists of `link_k.shape` (rows, columns),
+// `link_k.indptr`, `link_k.indices` and `link_k.data`. The shape of the data is `[nonzeros]` if all
+// samples share it and `[B, nonzeros]` otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,14 @@
 
 namespace bppsa {
 
-/// The possible nonzeros of the Jacobians that `jacobian.assemble` made in `function`, which
-/// `interpreter` has called.
+/// Returns the possible nonzeros of the results of `jacobian.assemble` in `function`. `interpreter`
+/// must have called the function.
 NamedArrays getJacobianChain(mlir::Operation *function, const Interpreter &interpreter);
 
-/// A module with a function @chain that takes the Jacobians of `arrays` and a seed and applies one
-/// after the other; nobody reads what leaves the last one. With `dropZeros` entries that are zero
-/// for every sample are left out of patterns. Null, with the reason in `error`, where `arrays` are
-/// no such chain.
+/// Creates a module with a function @chain that takes the Jacobians of `arrays` and a seed and
+/// applies the Jacobians in order. The result of the last one is unused. With `dropZeros`, entries
+/// that are zero for every sample are removed from the patterns. If `arrays` is not a valid chain,
+/// returns null and sets `error`.
 mlir::OwningOpRef<mlir::ModuleOp> makeJacobianChain(mlir::MLIRContext *context,
                                                     const NamedArrays &arrays, bool dropZeros,
                                                     std::string &error);

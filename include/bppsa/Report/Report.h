@@ -1,4 +1,4 @@
-//===- Report.h - evaluations of plans as a page ----------------*- C++ -*-===//
+//===- Report.h - HTML reports of plan evaluations --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,21 +15,21 @@
 
 namespace bppsa {
 
-/// The top of a report.
+/// The header of a report.
 struct ReportHeader {
   std::string title = "Scan plans";
-  /// Names and values: of the model, the target, ...
+  /// Names and values of properties of the model, the target, ...
   std::vector<std::pair<std::string, std::string>> facts;
-  /// The plans that the program computes chains with, in their spelling: over time, and of layers.
-  /// `auto` is one that the compiler chose. Empty where no program is made.
+  /// Plans of the compiled program for chains over time and over layers, as text. `auto` is
+  /// resolved to the chosen plan. Empty if no program is compiled.
   std::vector<std::string> plansOverTime, plansOfLayers;
 };
 
-/// Writes `evaluations`, the JSON of `writeEvaluations`, as one HTML page without external
-/// resources. The page holds the JSON and draws it with its own scripts: for every chain its layers
-/// or its step, the zero patterns of its links, a table of the plans, and for each plan its tree
-/// and the costs of its levels. Plans of the program are marked, and the others folded. Fails, with
-/// nothing written, if a key that the page reads is missing or has an unexpected type.
+/// Writes `evaluations`, the JSON from `writeEvaluations`, as one HTML page without external
+/// resources. The page contains the JSON and scripts that render it: for every chain its layers or
+/// its step, the zero patterns of its links, a table of the plans, and the tree and level costs of
+/// each plan. Plans used by the program are marked; the others are collapsed. If a key that the
+/// page reads is missing or has an unexpected type, returns an error and writes nothing.
 llvm::Error writeReport(llvm::StringRef evaluations, const ReportHeader &header,
                         llvm::raw_ostream &os);
 

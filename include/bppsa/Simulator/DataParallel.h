@@ -13,16 +13,16 @@
 
 namespace bppsa::schedule {
 
-/// A layer with parameters, and what it takes of one worker's batch, in seconds.
+/// A layer with parameters, and the seconds that its passes take for one worker's batch.
 struct ExchangedLayer {
   double forward, backward, weight;
-  /// Elements of its parameters, float32, tensor by tensor.
+  /// Element counts of its float32 parameter tensors.
   std::vector<int64_t> tensors;
 
   int64_t getNumElements() const;
 };
 
-/// The layers of a model in the order of the forward pass.
+/// The layers of a model in forward order.
 using TrainingStep = std::vector<ExchangedLayer>;
 
 } // namespace bppsa::schedule

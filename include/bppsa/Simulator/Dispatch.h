@@ -1,4 +1,4 @@
-//===- Dispatch.h - orders of the tasks of a resource -----------*- C++ -*-===//
+//===- Dispatch.h - dispatch order of tasks ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,10 +12,10 @@
 
 namespace bppsa::schedule {
 
-/// Each resource runs a list of tasks in its order, and waits for the next one.
+/// Runs the tasks of each resource in a given order; a resource idles until its next task is ready.
 class ListDispatch : public Dispatcher {
 public:
-  /// `lists[r]` holds every task of the resource r once.
+  /// `lists[r]` lists every task of resource r exactly once.
   explicit ListDispatch(std::vector<std::vector<TaskId>> lists);
 
   void announce(TaskId task, double ready) override;
@@ -24,20 +24,19 @@ public:
 private:
   std::vector<std::vector<TaskId>> lists;
   std::vector<size_t> next;
-  /// Of each task; infinite before it is announced.
+  /// Indexed by task; infinity until the task is announced.
   std::vector<double> readyTimes;
 };
 
-/// Each resource runs the most urgent of the tasks that are ready. Where a resource has several
-/// queues, they take turns.
+/// Runs the most urgent ready task of each resource. If a resource has several queues, it serves
+/// them round-robin.
 class QueueDispatch : public Dispatcher {
 public:
   explicit QueueDispatch(const TaskGraph &graph);
 
-  /// Tasks with smaller numbers are more urgent, and of equal ones those that are ready first. The
-  /// default is 0.
+  /// Smaller values are more urgent; ties are broken by ready time. The default is 0.
   void setPriority(TaskId task, double priority) { places[task].priority = priority; }
-  /// Queues of a resource have the numbers 0, 1, ...; the default is 0.
+  /// Queues of a resource are numbered from 0, which is the default.
   void setQueue(TaskId task, int32_t queue);
 
   void announce(TaskId task, double ready) override;
@@ -56,7 +55,8 @@ private:
   };
   using Heap = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
   struct Resource {
-    /// Announced tasks by the time at which they are ready; then those that are, by urgency.
+    /// Announced tasks that are not ready yet, ordered by ready time. `queues` holds the ready
+    /// ones, ordered by urgency.
     Heap announced;
     std::vector<Heap> queues = std::vector<Heap>(1);
     size_t turn = 0;

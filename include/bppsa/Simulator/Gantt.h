@@ -1,4 +1,4 @@
-//===- Gantt.h - drawings of schedules --------------------------*- C++ -*-===//
+//===- Gantt.h - Gantt charts of schedules ----------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,28 +12,28 @@
 
 namespace bppsa::schedule {
 
-/// A Gantt chart: bars on rows, over time.
+/// A Gantt chart: bars over time, in rows.
 struct Gantt {
-  /// What kinds of tasks are called; each has a colour of its own, up to six.
+  /// Names of the task types; each of up to six has its own colour.
   std::vector<std::string> kinds;
   std::vector<std::string> rows;
   struct Bar {
     int32_t row, kind;
     double start, end;
-    /// Drawn where it fits.
+    /// Drawn if it fits into the bar.
     std::string label;
   };
   std::vector<Bar> bars;
   std::string title, unit;
 };
 
-/// The chart as SVG, which depends on nothing else. It follows the reader's light or dark setting.
+/// Returns the chart as a self-contained SVG that follows the reader's light or dark setting.
 std::string toSVG(const Gantt &chart);
 
-/// A row for each device, a bar for each operation, with its microbatch.
+/// Draws a row per device and a bar per operation, labelled with its microbatch.
 Gantt makeGantt(const Pipeline &pipeline, const PipelineResult &result);
 
-/// A worker and its link in one step; bars have the number of their layer.
+/// Draws a worker and its link during one step; bars are labelled with their layer.
 Gantt makeGantt(const LinkResult &result);
 
 } // namespace bppsa::schedule

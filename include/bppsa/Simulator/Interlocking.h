@@ -1,12 +1,12 @@
-//===- Interlocking.h - modules with losses of their own --------*- C++ -*-===//
+//===- Interlocking.h - modules with local losses ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Interlocking backpropagation: each of K modules, one on each device, has a loss of its own and
-// learns from that of the module N - 1 further on. These are other gradients than those of the last
-// loss, unless N is K.
+// Interlocking backpropagation: each of K modules, one per device, has a local loss and is trained
+// by the loss of the module N - 1 further on. Unless N is K, its gradients differ from those of the
+// final loss.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,16 @@
 
 namespace bppsa::schedule {
 
-/// What a module takes of one batch: forward, one cotangent through it, gradients and update of its
-/// parameters, its loss with what leads to it, and what passes to or from the next module.
+/// Times of a module for one batch: forward, the VJP of one cotangent, parameter gradients with
+/// their update, the local head with its loss (`head`), and one transfer to or from the next module
+/// (`hop`).
 struct ModuleCost {
   double forward, backward, weight, head = 0, hop = 0;
 };
 
-/// The time from step to step of `modules` modules, with one batch in each of them at a time, where
-/// a module is updated before its next forward operation. Cotangents of `window` losses are passed
-/// on one by one where `streams`, otherwise once all of them have come.
+/// Returns the time between steps of `modules` modules. Each module holds one batch and is updated
+/// before its next forward operation. Cotangents of `window` losses are forwarded one by one if
+/// `streams` is set, and otherwise after the last of them has arrived.
 double getInterlockingPeriod(int32_t modules, int32_t window, ModuleCost cost, bool streams = true);
 
 } // namespace bppsa::schedule

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data-parallel training as one of many equal workers sees it: it computes, and its link exchanges
-// parts of gradients with all others, one after the other. Parts are not interrupted.
+// Data-parallel training from the view of one of many equal workers: it computes, and its link
+// exchanges gradient parts with all others, one part after the other and without preemption.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,35 +20,35 @@ namespace bppsa::schedule {
 struct LinkNetwork {
   int32_t workers;
   double bytesPerSecond;
-  /// Seconds of one message from worker to worker.
+  /// Seconds of one message between workers.
   double latency = 0;
 };
 
 struct LinkPolicy {
-  /// Bytes of gradients that are exchanged at a time.
+  /// Maximum bytes of a gradient part.
   int64_t partBytes = 4 << 20;
-  /// So many layers, the first of the model, are exchanged while the next step begins; it waits for
-  /// all others before its first layer.
+  /// The first `crossing` layers are exchanged while the next step has already begun. Before its
+  /// first layer, that step waits for all other layers.
   int32_t crossing = 0;
-  /// Of these the gradients of parameters are formed after all cotangents, that of the first layer
-  /// first (reverse first-k of out-of-order backprop).
+  /// Parameter gradients of the first `reversed` layers are computed after all cotangents, in
+  /// forward order (reverse first-k of out-of-order backprop).
   int32_t reversed = 0;
-  /// Whether the link takes the part that the next step needs first, not the one that is ready
-  /// first.
+  /// Whether the link sends the part needed first by the next step rather than the part that was
+  /// ready first.
   bool byPriority = false;
-  /// Whether gradients are reduced and scattered in the backward pass, and new values gathered in
-  /// the next forward pass, in an order that is known beforehand (DeAR).
+  /// Whether gradients are reduce-scattered during the backward pass and updated values are
+  /// all-gathered during the next forward pass, in a fixed order (DeAR).
   bool gathersLater = false;
-  /// Whether parts go to a server and back, two messages that do not hold the link up; otherwise
-  /// they are exchanged in twice log2(workers) rounds that do.
+  /// Whether parts travel to a server and back, as two messages that do not block the link.
+  /// Otherwise they are exchanged in 2 log2(workers) rounds that do.
   bool usesServers = false;
 };
 
 struct LinkResult {
-  /// Seconds of a step in the long run, and of its computations alone.
+  /// Seconds of a step in the steady state, and seconds of its computation.
   double step, compute;
-  /// The last of the simulated steps, on the resources 0 (the worker) and 1 (its link), from the
-  /// start of its forward pass on.
+  /// Tasks of the last simulated step, relative to the start of its forward pass; resource 0 is the
+  /// worker, resource 1 its link.
   struct Task {
     enum class Kind { Forward, Backward, Weight, Exchange } kind;
     int32_t layer;
@@ -57,19 +57,19 @@ struct LinkResult {
   std::vector<Task> tasks;
 };
 
-/// Runs steps until they repeat themselves.
+/// Simulates steps until their times repeat.
 LinkResult evaluate(const TrainingStep &step, const LinkNetwork &network, const LinkPolicy &policy);
 
-/// All-reduce of each gradient once it is there, and a barrier before the next step.
+/// All-reduces each gradient as soon as it is computed, with a barrier before the next step.
 constexpr LinkPolicy kAllReduce = {};
 
-/// P3 with slices of `slice` elements, DeAR, and reverse first-k with one barrier for the other
-/// layers, for a model of so many `layers`.
+/// Policies for a model of `layers` layers: P3 with slices of `slice` elements, DeAR, and reverse
+/// first-k with one barrier for the remaining layers.
 LinkPolicy makeP3(int32_t layers, int64_t slice);
 LinkPolicy makeDear(int32_t layers);
 LinkPolicy makeReverseFirst(int32_t reversed);
 
-/// The fewest layers with which reverse first-k is fastest.
+/// Returns the smallest k for which reverse first-k is fastest.
 int32_t searchReverseFirst(const TrainingStep &step, const LinkNetwork &network);
 
 } // namespace bppsa::schedule

@@ -1,11 +1,11 @@
-//===- OwnerExchange.h - the exchange of gradients of programs --*- C++ -*-===//
+//===- OwnerExchange.h - gradient exchange of programs ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What programs of `--distributed=mpi` do (docs/Distributed.md): every part of a gradient has an
-// owner, to which the ranks send what they have, and which sends the sum back.
+// Models programs compiled with `--distributed=mpi` (docs/Distributed.md): each part of a gradient
+// has an owner rank, which receives the contributions of the other ranks and sends the sum back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,18 @@ namespace bppsa::schedule {
 /// `train --exchange`.
 struct OwnerPolicy {
   enum class Kind { Barrier, AllReduce, P3, Dear } kind = Kind::AllReduce;
-  /// Elements of a slice, of the last two; others exchange whole tensors.
+  /// Maximum elements of a slice, for P3 and DeAR; the other policies exchange whole tensors.
   int64_t slice = 50000;
-  /// Of the core that a rank computes on, the share that its messages take while it sends them:
-  /// that of the thread that moves them, where it has no core of its own.
+  /// Share of a rank's core that is lost to sending messages while they are sent. It is positive if
+  /// the message thread has no core for itself.
   double messageShare = 0;
 
   bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
 };
 
-/// Ranks compute alike. A rank sends one message after the other, and receives any number at a
-/// time. After each step ranks tell each other their losses, before all else that waits to be sent.
-/// The tasks of the result are those of rank 0.
+/// Simulates ranks that compute in lockstep. A rank sends one message after the other and receives
+/// any number concurrently. After each step, ranks exchange their losses before any other pending
+/// message. The result lists the tasks of rank 0.
 LinkResult evaluate(const TrainingStep &step, const LinkNetwork &network,
                     const OwnerPolicy &policy);
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step of a pipeline: every microbatch goes forward through all stages (F), its cotangents come
-// back (B), and every stage forms the gradients of its parameters (W). A schedule is an ordered
-// list of such operations for each device (docs/Scaling.md).
+// A step of a pipeline: every microbatch passes forward through all stages (F), its cotangents
+// return (B), and every stage computes its parameter gradients (W). A schedule is an ordered list
+// of these operations for each device (docs/Scaling.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +18,33 @@
 
 namespace bppsa::schedule {
 
-/// What a stage takes of one microbatch.
+/// Times and memory of a stage for one microbatch.
 struct StageCost {
   double forward, backward, weight;
-  /// From the end of its forward operation to the start of the next stage's on another device, and
-  /// back from that one's backward operation to its own.
+  /// Time between an operation of this stage and the dependent operation of the next stage on
+  /// another device, in either direction.
   double hop = 0;
-  /// Activations that it keeps, as a share of those that its device keeps of a microbatch.
+  /// Activations that the stage keeps, as a share of its device's activations per microbatch.
   double activations = 1;
 };
 
-/// Stages and where they are.
+/// The stages of a pipeline and their devices.
 struct Pipeline {
   int32_t devices, microbatches;
   std::vector<StageCost> stages;
   /// The device of each stage.
   std::vector<int32_t> placement;
-  /// The device of each layer, and what a device keeps of a microbatch, in the unit of the layers.
+  /// The device of each layer, and the activations that each device keeps per microbatch, in the
+  /// unit of the layers.
   std::vector<int32_t> layerDevices = {};
   std::vector<double> deviceActivations = {};
-  /// What W needs of the activations that F keeps; the rest is free once B has run.
+  /// Share of the activations that W needs; the rest is freed after B.
   double deferredMemory = 0.5;
 
   int32_t getNumStages() const { return static_cast<int32_t>(stages.size()); }
 };
 
-/// BW is B and W in one: what precedes the stage waits for both.
+/// BW is B and W fused: the preceding stage waits for both.
 enum class OpKind { F, B, W, BW };
 
 struct PipelineOp {
@@ -56,39 +57,39 @@ using DeviceOrders = std::vector<std::vector<PipelineOp>>;
 
 double getDuration(const Pipeline &pipeline, PipelineOp op);
 
-/// Tasks and true dependences of some operations; a resource is a device.
+/// Tasks and true dependences of operations; resources are devices.
 struct PipelineGraph {
   TaskGraph graph;
-  /// Of each task.
+  /// The operation of each task.
   std::vector<PipelineOp> ops;
 };
 
-/// The graph of the operations of `orders`, whose tasks are numbered device after device.
+/// Builds the graph of the operations of `orders`. Tasks are numbered device by device.
 PipelineGraph buildGraph(const Pipeline &pipeline, const DeviceOrders &orders);
 
-/// All operations of a step, whatever their order: with BW where `isFused`, otherwise with B and W.
+/// Lists all operations of a step in an arbitrary order: BW if `isFused`, otherwise B and W.
 DeviceOrders listOperations(const Pipeline &pipeline, bool isFused);
 
-/// The order in which a simulation started the operations of each device. Tasks of `graph` that
-/// follow those of its operations have no place in it.
+/// Returns the order in which a simulation started the operations of each device. Tasks of `graph`
+/// beyond its operations are ignored.
 DeviceOrders getOrders(const Pipeline &pipeline, const PipelineGraph &graph,
                        const Timeline &timeline);
 
 struct PipelineResult {
   PipelineGraph graph;
   Timeline timeline;
-  /// The longest time from the start of a device's first operation to the end of its last one.
-  /// Steps that follow each other without a barrier take as long.
+  /// Maximum over the devices of the time from the start of the first operation to the end of the
+  /// last. Consecutive steps without a barrier have this period.
   double span = 0;
-  /// The most activations at a time of each device, in those that it keeps of one microbatch.
+  /// Peak activations of each device, in units of its activations per microbatch.
   std::vector<double> peakActivations;
 
   double getPeakActivations() const;
-  /// The share of `time` in which the device with the most work has none of it.
+  /// Returns the share of `time` during which the busiest device is idle.
   double getBubble(double time) const;
 };
 
-/// Runs `orders`; nothing where they are no order of the dependences.
+/// Simulates `orders`. Returns nullopt if they contradict the dependences.
 std::optional<PipelineResult> evaluate(const Pipeline &pipeline, const DeviceOrders &orders);
 
 } // namespace bppsa::schedule

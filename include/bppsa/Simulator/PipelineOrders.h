@@ -1,4 +1,4 @@
-//===- PipelineOrders.h - pipeline schedules by definition ------*- C++ -*-===//
+//===- PipelineOrders.h - pipeline schedules in closed form -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,34 +11,33 @@
 
 namespace bppsa::schedule {
 
-/// All forward operations of a device, then its fused backward operations; stages of a device
-/// follow each other for every microbatch.
+/// All forward operations of a device, followed by its fused backward operations. Several stages of
+/// a device run in sequence for each microbatch.
 DeviceOrders orderGPipe(const Pipeline &pipeline);
 
-/// One fused backward operation after each forward one, for one stage on each device.
+/// One forward operation and one fused backward operation in turns, for one stage per device.
 DeviceOrders orderOneForwardOneBackward(const Pipeline &pipeline);
 
-/// How far a device runs ahead of its last stage, and how late it forms gradients of parameters.
+/// How far a device runs ahead of the last stage, and how long it defers parameter gradients.
 struct DeferralRule {
-  /// Forward operations before the first backward one, for each stage that follows.
+  /// Forward operations before the first backward operation, per following stage.
   double warmUp;
-  /// Gradients of parameters that wait, for each stage that precedes, and on every stage.
+  /// Deferred parameter gradients per preceding stage (`deferral`), plus a constant (`base`).
   double deferral, base = 0;
 };
 
-/// The handcrafted schedules of Zero Bubble, after whose warm-up every stage holds as many
+/// The handcrafted schedules of Zero Bubble; after the warm-up, all stages hold the same number of
 /// microbatches.
 constexpr DeferralRule kZeroBubbleH1 = {1, 1}, kZeroBubbleH2 = {2, 2};
 
-/// Forward and backward operations take turns after a warm-up, and gradients of parameters wait,
-/// for one stage on each device. No device keeps more activations than `limit`, at least 1, in
-/// those that it keeps of one microbatch.
+/// Alternates forward and backward operations after a warm-up and defers parameter gradients, for
+/// one stage per device. No device keeps more than `limit` activations (at least 1), in units of
+/// its activations per microbatch.
 DeviceOrders orderZeroBubble(const Pipeline &pipeline, DeferralRule rule, double limit);
 
-/// How many operations at the beginning of the order of each device are forward ones that read
-/// nothing but results of such operations: all that runs of a step while the update before it may
-/// still be taken back. `placement` has the device of each stage; a stage may read of all before
-/// it.
+/// Counts the leading forward operations of each device that depend only on other such operations.
+/// Only these may run while the previous update can still be rolled back. `placement` is the device
+/// of each stage; a stage may read results of any earlier stage.
 std::vector<size_t> countLeadingForward(const DeviceOrders &orders,
                                         const std::vector<int32_t> &placement);
 

@@ -1,4 +1,4 @@
-//===- PipelineRules.h - schedules chosen while they run --------*- C++ -*-===//
+//===- PipelineRules.h - dynamically chosen pipeline schedules --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,23 +12,23 @@
 
 namespace bppsa::schedule {
 
-/// By what a device chooses among operations that are ready. Gradients of parameters always come
-/// last, so that cotangents are sent as soon as they can be.
+/// How a device chooses among ready operations. Parameter gradients always have the lowest
+/// priority, so that cotangents are sent as soon as possible.
 struct DispatchRule {
-  /// Whether forward operations go after backward ones that are ready, before them, or all of them
-  /// before the first one, as in GPipe.
+  /// Whether forward operations run after ready backward operations, before them, or all before the
+  /// first backward operation as in GPipe.
   enum class Forward { AfterBackward, BeforeBackward, First };
   Forward forward = Forward::AfterBackward;
-  /// A device that nothing else is ready for forms gradients of parameters unless what it waits
-  /// for comes within this share of their time.
+  /// An otherwise idle device computes parameter gradients unless its next operation becomes ready
+  /// within this share of their duration.
   double patience = 0;
-  /// Whether a device without memory for a forward operation that is ready frees some before it
-  /// goes on with backward operations.
+  /// Whether a device without memory for a ready forward operation frees memory before it continues
+  /// with backward operations.
   bool freeMemory = false;
 };
 
-/// The orders that `rule` leads to where no device keeps more activations than `limit`, in those
-/// that it keeps of one microbatch. Nothing where no operation can go on.
+/// Returns the orders produced by `rule` if no device may keep more than `limit` activations, in
+/// units of its activations per microbatch. Returns nullopt if the operations deadlock.
 std::optional<DeviceOrders> orderByRule(const Pipeline &pipeline, DispatchRule rule,
                                         double limit = std::numeric_limits<double>::infinity());
 

@@ -12,22 +12,23 @@
 
 namespace bppsa::schedule {
 
-/// What is to be scheduled.
+/// The layers and limits of a scheduling problem.
 struct PipelineProblem {
   Layers layers;
   int32_t devices, microbatches;
   double deferredMemory = 0.5;
-  /// The most activations on a device, in those that it keeps of one microbatch.
+  /// Maximum activations of a device, in units of its activations per microbatch.
   std::optional<double> memoryLimit = std::nullopt;
   /// Whether out-of-order schedules run all forward operations first.
   bool forwardFirst = false;
-  /// The times of hops where links differ; empty: each layer says what its own takes.
+  /// Hop times between devices if links differ; if empty, each layer specifies its own.
   Links links = {};
-  /// Which device stands where then; empty for the order with the least hops.
+  /// Assignment of devices to pipeline positions if links differ; if empty, the order with the
+  /// cheapest hops is used.
   std::vector<int32_t> deviceOrder = {};
 };
 
-/// A schedule of docs/Scaling.md.
+/// A schedule described in docs/Scaling.md.
 struct ScheduleKind {
   enum class Name {
     GPipe,
@@ -43,54 +44,54 @@ struct ScheduleKind {
     Modulo
   };
   Name name;
-  /// Neighbours that `modulo` gives to the same device.
+  /// Adjacent layers that `modulo` places on the same device.
   int32_t group = 1;
 };
 
-/// `gpipe`, `1f1b`, ..., `modulo:2`; nothing for other texts.
+/// Parses `gpipe`, `1f1b`, ..., `modulo:2`; returns nullopt for other texts.
 std::optional<ScheduleKind> parseScheduleKind(const std::string &text);
 std::string getText(ScheduleKind kind);
 
-/// The texts that parseScheduleKind() takes, for messages.
+/// Returns the texts accepted by parseScheduleKind(), for messages.
 std::string listScheduleKinds();
 
-/// The fewest layers that `kind` needs on `devices` devices.
+/// Returns the minimum number of layers that `kind` needs on `devices` devices.
 int64_t getFewestLayers(ScheduleKind kind, int32_t devices);
 
-/// Whether `kind` orders the operations of stages that are placed as those of `pipeline` are: the
-/// handcrafted schedules and what is searched for among them need one stage on each device, zb-v,
-/// v-half and v-min a V shape, ooo neighbours, modulo:G groups of G; gpipe takes all.
+/// Returns whether `kind` supports the placement of `pipeline`. The handcrafted and searched
+/// schedules need one stage per device; zb-v, v-half and v-min need a V shape; ooo needs adjacent
+/// stages on a device; modulo:G needs groups of G; gpipe supports all placements.
 bool goesWith(ScheduleKind kind, const Pipeline &pipeline);
 
 struct ScheduledPipeline {
   ScheduleKind kind;
   Pipeline pipeline;
-  /// The devices that stand in the places 0, 1, ... of the pipeline; empty where links are alike.
+  /// The device at each pipeline position; empty if all links are alike.
   std::vector<int32_t> deviceOrder;
   DeviceOrders orders;
   PipelineResult result;
 };
 
-/// What orders are to keep to; as in PipelineProblem.
+/// Constraints on orders; see PipelineProblem.
 struct OrderLimits {
   std::optional<double> memory = std::nullopt;
   bool forwardFirst = false;
 };
 
-/// The schedule of `kind`, which goes with `pipeline`. Nothing where no order keeps to the limits.
+/// Schedules `pipeline` with `kind`, which must support it. Returns nullopt if no order satisfies
+/// the limits.
 std::optional<ScheduledPipeline> scheduleStages(Pipeline pipeline, ScheduleKind kind,
                                                 OrderLimits limits);
 
-/// Those of all kinds that go with `pipeline`, in the order of rankSchedules().
+/// Schedules `pipeline` with all supported schedules and sorts the results like rankSchedules().
 std::vector<ScheduledPipeline> rankStages(const Pipeline &pipeline, OrderLimits limits);
 
-/// The schedule of `kind`. Nothing where there are fewer than getFewestLayers() layers, or where no
-/// order keeps to the memory limit.
+/// Places and schedules `problem` with `kind`. Returns nullopt if it has fewer than
+/// getFewestLayers() layers or no order satisfies the memory limit.
 std::optional<ScheduledPipeline> schedulePipeline(const PipelineProblem &problem,
                                                   ScheduleKind kind);
 
-/// Every schedule that there is for `problem`, the one with the shortest span first; of equal ones
-/// that with the least memory.
+/// Returns all possible schedules of `problem`, sorted by span and then by memory.
 std::vector<ScheduledPipeline> rankSchedules(const PipelineProblem &problem);
 
 } // namespace bppsa::schedule

@@ -1,4 +1,4 @@
-//===- PipelineSearch.h - pipeline schedules within a memory ----*- C++ -*-===//
+//===- PipelineSearch.h - schedules under a memory limit --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,12 +11,13 @@
 
 namespace bppsa::schedule {
 
-/// The orders with the shortest span among deferral rules, for one stage on each device. No device
-/// keeps more activations than `limit`, at least 1, in those that it keeps of one microbatch.
+/// Returns the orders with the shortest span among deferral rules, for one stage per device. No
+/// device keeps more than `limit` activations (at least 1), in units of its activations per
+/// microbatch.
 DeviceOrders searchDeferral(const Pipeline &pipeline, double limit);
 
-/// The orders with the shortest span among dispatch rules and building blocks, for a V shape of
-/// stages. Nothing where no rule keeps to `limit`.
+/// Returns the orders with the shortest span among dispatch rules and building blocks, for stages
+/// in a V shape. Returns nullopt if no rule satisfies `limit`.
 std::optional<DeviceOrders> searchVShape(const Pipeline &pipeline, double limit);
 
 } // namespace bppsa::schedule

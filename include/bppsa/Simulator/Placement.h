@@ -1,4 +1,4 @@
-//===- Placement.h - which device has which layers --------------*- C++ -*-===//
+//===- Placement.h - assignment of layers to devices ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,46 +11,48 @@
 
 namespace bppsa::schedule {
 
-/// Layers one after the other; `activations` have any unit.
+/// Layers in forward order; `activations` may have any unit.
 using Layers = std::vector<StageCost>;
 
-/// The stage of each of `layers`: `numStages` runs of neighbours, none empty, of which the
-/// costliest costs as little as can be. There are at least as many layers.
+/// Partitions `layers` into `numStages` non-empty runs so that the most expensive run is as cheap
+/// as possible, and returns the stage of each layer. Requires at least `numStages` layers.
 std::vector<int32_t> divideLayers(const Layers &layers, int32_t numStages);
 
-/// The devices of neighbours in groups of `group`: one device after the other, over and over.
+/// Returns the device of each layer if groups of `group` adjacent layers are assigned to devices
+/// round-robin.
 std::vector<int32_t> placeModulo(int32_t numLayers, int32_t group, int32_t devices);
 
-/// The devices of the stages of a V shape: the device d of p has the stages d and 2p - 1 - d, so
-/// that the one that begins also ends.
+/// Returns the device of each stage of a V shape: device d of p has the stages d and 2p - 1 - d, so
+/// that the first device also runs the last stage.
 std::vector<int32_t> placeVShape(int32_t devices);
 
-/// Which device has which stages, where devices have as many of them.
+/// Assignment of stages to devices that all have the same number of stages.
 struct PlacementKind {
-  /// Stages that follow each other; a V shape; groups of stages in turns.
+  /// Adjacent stages; a V shape; groups of stages round-robin.
   enum class Name { Neighbours, V, Modulo };
   Name name = Name::Neighbours;
-  /// Neighbours that `modulo` gives to the same device.
+  /// Adjacent stages that `modulo` places on the same device.
   int32_t group = 1;
 };
 
-/// `neighbours`, `v` or `modulo:G`; nothing for other texts.
+/// Parses `neighbours`, `v` or `modulo:G`; returns nullopt for other texts.
 std::optional<PlacementKind> parsePlacementKind(const std::string &text);
 
-/// The stages that a device has where nothing else is said: one, two of a V shape, two groups.
+/// Returns the default number of stages per device: one, or two for a V shape, or two groups.
 int64_t getUsualChunks(PlacementKind kind);
-/// Whether devices can have `chunks` stages each: any number, two, whole groups.
+/// Returns whether `chunks` stages per device are possible: any number for neighbours, two for a V
+/// shape, whole groups for modulo.
 bool takesChunks(PlacementKind kind, int64_t chunks);
 
-/// The devices of `chunks` stages on each of `devices`.
+/// Returns the device of each of the `chunks * devices` stages.
 std::vector<int32_t> placeStages(PlacementKind kind, int32_t chunks, int32_t devices);
 
-/// Makes one stage of each run of layers with the same number in `stages`, or of each layer where
-/// `stages` is empty; `placement` says on which device.
+/// Creates a pipeline with one stage per run of equal numbers in `stages`, or per layer if `stages`
+/// is empty. `placement` is the device of each stage.
 Pipeline makePipeline(const Layers &layers, const std::vector<int32_t> &stages,
                       std::vector<int32_t> placement, int32_t microbatches);
 
-/// `devices` equal stages, one on each device.
+/// Creates a pipeline of `devices` equal stages, one per device.
 Pipeline makePipeline(int32_t devices, int32_t microbatches, StageCost cost);
 
 } // namespace bppsa::schedule

@@ -1,12 +1,11 @@
-//===- ServerExchange.h - gradients through parameter servers ---*- C++ -*-===//
+//===- ServerExchange.h - exchange through parameter servers ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Data-parallel training on nodes that are worker and server at once. Messages are cut into
-// packets, each of which takes its time on the sender's uplink and, later, on the receiver's
-// downlink.
+// Data-parallel training on nodes that are both worker and server. Messages are cut into packets,
+// each of which occupies the sender's uplink and then the receiver's downlink.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,27 +22,29 @@ struct PacketNetwork {
   /// Seconds from the end of a packet on the uplink to its start on the downlink.
   double latency = 50e-6;
   int64_t packetBytes = 256 << 10;
-  /// Seconds that the uplink needs for each message beside its packets.
+  /// Additional seconds of uplink time per message.
   double messageOverhead = 0;
 };
 
-/// What goes to which server, and in which order.
+/// Destinations and order of messages.
 struct ServerPolicy {
-  /// Elements of a slice, which go to the servers in turns; 0: tensors of at least a million
-  /// elements are split evenly over the servers, and others go to one.
+  /// Elements of a slice; slices are assigned to servers round-robin. If 0, tensors of at least a
+  /// million elements are split evenly over the servers and smaller tensors are assigned to one
+  /// server.
   int64_t slice = 0;
-  /// Whether workers send what the next forward pass needs first, not what is ready first.
+  /// Whether workers send the gradients of the first layers first, rather than in the order in
+  /// which they are ready.
   bool byPriority = false;
-  /// Whether servers answer the last gradient with the new values; otherwise with an
-  /// acknowledgement, which workers answer with a request for the values.
+  /// Whether servers answer the last gradient with the new values. Otherwise they acknowledge it,
+  /// and workers then request the values.
   bool answersWithValues = false;
 };
 
-/// A parameter server as frameworks had it before P3, and P3.
+/// A parameter server as in frameworks before P3, and P3.
 constexpr ServerPolicy kServerFifo = {}, kServerP3 = {50000, true, true};
 
-/// Seconds from the end of the backward pass of each step to that of the next one, on the first of
-/// `nodes` nodes; the first step begins with nothing to wait for.
+/// Returns the seconds between the ends of the backward passes of consecutive steps on the first of
+/// `nodes` nodes. The first step has nothing to wait for.
 std::vector<double> getServerStepTimes(const TrainingStep &step, int32_t nodes,
                                        const PacketNetwork &network, const ServerPolicy &policy,
                                        int32_t numSteps);

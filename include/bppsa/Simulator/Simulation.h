@@ -1,12 +1,12 @@
-//===- Simulation.h - discrete events of tasks on resources -----*- C++ -*-===//
+//===- Simulation.h - discrete-event simulation -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// One engine for every model of docs/Scaling.md. A resource (a device, a link, a direction of a
-// network card) runs one task at a time and never interrupts it. The engine knows times and
-// dependences only; which task a free resource takes, a dispatcher says. Times have any one unit.
+// The engine behind every model of docs/Scaling.md. A resource (a device, a link, a direction of a
+// network card) runs one task at a time without preemption. The engine handles only times and
+// dependences; a dispatcher chooses the next task of a free resource. Times may have any unit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ namespace bppsa::schedule {
 
 using TaskId = int32_t;
 
-/// Tasks with durations, each on one resource, and what they wait for.
+/// Tasks with a resource, a duration and dependences.
 class TaskGraph {
 public:
   TaskId addTask(int32_t resource, double duration);
-  /// `after` starts no earlier than `lag` after the end of `before`.
+  /// Delays the start of `after` until `lag` after the end of `before`.
   void addDependence(TaskId before, TaskId after, double lag = 0);
 
   int32_t getNumTasks() const { return static_cast<int32_t>(tasks.size()); }
@@ -51,14 +51,15 @@ private:
   int32_t numResources = 0;
 };
 
-/// Chooses among tasks that are ready.
+/// Chooses among ready tasks.
 class Dispatcher {
 public:
   virtual ~Dispatcher() = default;
-  /// `task` may start from `ready` on. Called once, as soon as all it waits for has started.
+  /// Called once per task, as soon as all its predecessors have started. The task may start at
+  /// `ready` or later.
   virtual void announce(TaskId task, double ready) = 0;
-  /// The announced task that `resource`, which is free, starts at `now`; nothing to wait until
-  /// another one is ready.
+  /// Returns the announced task that the free `resource` starts at `now`, or nullopt to idle until
+  /// another task is ready.
   virtual std::optional<TaskId> pick(int32_t resource, double now) = 0;
 };
 
@@ -66,18 +67,18 @@ struct Timeline {
   std::vector<double> start, end;
   /// All tasks, in the order in which they started.
   std::vector<TaskId> order;
-  /// The end of the last task; the first one starts at 0 or later.
+  /// The end of the last task; time starts at 0.
   double makespan = 0;
 };
 
-/// Runs `graph`. Nothing where tasks are left that never start: the dispatcher keeps them back, or
-/// their dependences have a cycle.
+/// Simulates `graph`. Returns nullopt if some tasks never start because the dispatcher holds them
+/// back or their dependences are cyclic.
 std::optional<Timeline> simulate(const TaskGraph &graph, Dispatcher &dispatcher);
 
-/// The longest path of `graph` through durations and lags; no schedule is shorter.
+/// Returns the longest path of `graph` through durations and lags, a lower bound for any schedule.
 double getCriticalPath(const TaskGraph &graph);
 
-/// The sum of the durations of each resource's tasks.
+/// Returns the total duration of the tasks of each resource.
 std::vector<double> getWork(const TaskGraph &graph);
 
 } // namespace bppsa::schedule

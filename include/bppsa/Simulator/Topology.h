@@ -1,4 +1,4 @@
-//===- Topology.h - devices whose links differ ------------------*- C++ -*-===//
+//===- Topology.h - devices with unequal links ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,18 +11,16 @@
 
 namespace bppsa::schedule {
 
-/// The time of a hop from each device to each other one; row by row, in the unit of operations.
+/// Hop time from each device to each other device; row-major, in the unit of the operations.
 using Links = std::vector<std::vector<double>>;
 
-/// The devices that stand where `pipeline` has the devices 0, 1, ...: those with the least sum of
-/// hops between neighbouring stages. Of orders that are equally good the first one, as texts are
-/// ordered; the best of all for up to `kMaxTried` devices, for more one that no exchange of two
-/// makes better.
+/// Returns the device for each device number of `pipeline`, chosen to minimize the sum of hops
+/// between adjacent stages. For up to `kMaxTried` devices the result is the lexicographically first
+/// optimum; for more devices it is a local optimum under swaps of two devices.
 std::vector<int32_t> findDeviceOrder(const Pipeline &pipeline, const Links &links);
 inline constexpr int32_t kMaxTried = 9;
 
-/// Gives the stages of `pipeline` the hops that they have where `order` says which devices stand in
-/// its places.
+/// Sets the hops of the stages of `pipeline` if its device d is the actual device `order[d]`.
 void setHops(Pipeline &pipeline, const Links &links, const std::vector<int32_t> &order);
 
 } // namespace bppsa::schedule

@@ -1,4 +1,4 @@
-//===- VShape.h - two stages on each device, there and back -----*- C++ -*-===//
+//===- VShape.h - schedules with two stages per device ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,18 +11,18 @@
 
 namespace bppsa::schedule {
 
-/// A schedule in which every microbatch repeats what the one before it did, a period of six unit
-/// times later: from device to device its operations come so many unit times after each other.
+/// A periodic schedule: every microbatch repeats the operations of the previous microbatch six time
+/// units later. The fields are the delays from device to device, in time units.
 struct BuildingBlock {
   int32_t forwardDown, forwardUp, backwardDown, backwardUp;
 };
 
-/// Blocks of "Pipeline Parallelism with Controllable Memory". Devices keep about a third and a half
-/// of the activations of 1F1B.
+/// Building blocks of "Pipeline Parallelism with Controllable Memory". Devices keep about a third
+/// (V-Min) or half (V-Half) of the activations of 1F1B.
 constexpr BuildingBlock kVMin = {1, 1, 1, 1}, kVHalf = {1, 2, 1, 2};
 
-/// The orders of `block` for a V shape of stages (placeVShape); gradients of parameters fill the
-/// times that are left. Nothing where devices would have two operations at a time.
+/// Returns the orders of `block` for stages in a V shape (placeVShape); parameter gradients fill
+/// the idle times. Returns nullopt if operations of a device overlap.
 std::optional<DeviceOrders> orderByBlock(const Pipeline &pipeline, BuildingBlock block);
 
 } // namespace bppsa::schedule

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations have the names of the nodes that they come from, those of the backward pass too. Of
-// these, sums over steps and samples, and what no other layer depends on, make gradients of
-// parameters.
+// Operations carry the names of the nodes that they originate from, in the backward pass too. A
+// backward operation computes parameter gradients if it is a sum over steps and samples or no other
+// layer depends on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +65,7 @@ private:
     }
   }
 
-  /// Nodes whose parameters the step has gradients of begin layers; others belong to those before
-  /// them.
+  /// Starts a layer at each node with trained parameters and adds the following nodes to it.
   void findLayers() {
     llvm::SmallSetVector<StringAttr, 8> withParameters;
     for (BlockArgument parameter : getParameters())
@@ -82,7 +81,7 @@ private:
     }
   }
 
-  /// Those that the step has gradients of.
+  /// Returns the trained parameters: those with a gradient among the results.
   SmallVector<BlockArgument> getParameters() {
     llvm::SmallDenseSet<Attribute> trained;
     for (unsigned i = 0; i < step.getNumResults(); ++i)
@@ -99,14 +98,14 @@ private:
     return StringAttr::get(op->getContext(), getLayerName(op));
   }
 
-  /// Where the node of an operation has no work in the forward pass, the last layer.
+  /// Returns the layer of an operation; the last layer if its node has no work in the forward pass.
   size_t getLayer(Operation *op) const {
     auto found = numbers.find(getName(op));
     return found == numbers.end() ? layers.size() - 1 : found->second;
   }
 
-  /// The first operations with work that read `value`, or slices and other forms of it, in the
-  /// forward pass.
+  /// Returns the first forward operations with work that read `value`, directly or through
+  /// operations without work such as slices.
   SmallVector<Operation *> getWork(Value value) const {
     SmallVector<Operation *> work;
     SmallVector<Value> values = {value};
@@ -139,7 +138,7 @@ private:
     return !isa<RecurrenceOp, ChainOp>(op) && !isOfLoss(op) && !feedsOthers(op, getLayer(op));
   }
 
-  /// Whether the work of another layer depends on `op`.
+  /// Returns whether the work of another layer depends on `op`.
   bool feedsOthers(Operation *op, size_t layer) const {
     SmallVector<Operation *> ops = {op};
     llvm::SmallPtrSet<Operation *, 16> seen;
@@ -154,7 +153,8 @@ private:
     return false;
   }
 
-  /// Samples and what the forward pass makes of them, without slices and other forms of these.
+  /// Returns the inputs and the results of forward operations with work; slices and other views are
+  /// excluded.
   SmallVector<Value> getValues() {
     SmallVector<Value> values;
     for (BlockArgument argument : body.getArguments())
@@ -197,7 +197,7 @@ private:
   llvm::MapVector<Operation *, double> flops;
   llvm::SmallPtrSet<Operation *, 32> isBackward;
   std::vector<ModelLayer> layers;
-  /// Layers of the names of nodes.
+  /// Maps node names to layers.
   llvm::DenseMap<StringAttr, size_t> numbers;
 };
 } // namespace

@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// The layers of a sequential training step with gradients, of which all sizes are known. Nothing
-/// where no node has parameters.
+/// Returns the layers of a sequential training step with static shapes. The result is empty if no
+/// node has trained parameters.
 std::vector<ModelLayer> countLayers(mlir::func::FuncOp step);
 
 } // namespace bppsa

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The IR of the model after `phase`. Null where there is an error.
+/// Returns the IR of the model after `phase`, or null with `error` set.
 static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &path, Phase phase,
                                      const std::vector<std::string> &bindings, std::string &error) {
   CompileOptions options;
@@ -24,7 +24,7 @@ static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &pa
   options.stopAfter = phase;
   options.printLocations = true;
   options.bindings = bindings;
-  // A loss that every output has; it decides nothing about the layers.
+  // Any loss will do: it does not affect the layers, and mse applies to every output.
   options.training.losses = {"mse"};
   options.training.backward = BackwardKind::Sequential;
   auto keepFirst = [&](const CompileDiagnostic &diagnostic) {
@@ -36,7 +36,7 @@ static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &pa
 }
 
 namespace {
-/// Binds the symbols of samples and steps to sizes.
+/// Binds the batch and time symbols to sizes.
 class SizeBinder {
 public:
   SizeBinder(ModuleOp module, ModelSizes &sizes, std::string &error)
@@ -67,8 +67,8 @@ private:
     return failure();
   }
 
-  /// Sets the symbols of the axes that `attribute` names to `size`, or `size` to what the model
-  /// fixes; returns whether there are symbols.
+  /// Binds the symbols of the axes named by `attribute` to `size`; if the model fixes an axis, sets
+  /// `size` to its extent. Returns whether any symbol was bound.
   bool bindAxis(StringRef attribute, int64_t &size, MutableArrayRef<int64_t> values) {
     auto forward = module.lookupSymbol<func::FuncOp>("forward");
     bool hasSymbol = false;

@@ -14,20 +14,20 @@
 
 namespace bppsa {
 
-/// Nodes of a model from one with parameters to the next, and what they take of one batch. FLOPs
-/// count a multiply-add as two.
+/// A run of nodes of a model, starting at a node with parameters, and its work for one batch. A
+/// multiply-add counts as two FLOPs.
 struct ModelLayer {
-  /// That of the node with the parameters.
+  /// The name of the node with the parameters.
   std::string name;
-  /// FLOPs of the forward pass, of cotangents, and of gradients of parameters.
+  /// FLOPs of the forward pass, of cotangents, and of parameter gradients.
   double forward = 0, backward = 0, weight = 0;
-  /// Elements of its parameters, tensor by tensor.
+  /// Element counts of its parameter tensors.
   std::vector<int64_t> tensors;
-  /// What the backward pass reads of its values, and what later layers do.
+  /// Bytes of its values that the backward pass reads, and that later layers read.
   int64_t activationBytes = 0, outputBytes = 0;
 };
 
-/// Sizes where the model leaves them open; those that are required must be open.
+/// Sizes of dynamic dimensions. A required size must belong to a dynamic dimension.
 struct ModelSizes {
   int64_t batch, steps;
   bool requiresBatch = false, requiresSteps = false;
@@ -36,14 +36,14 @@ struct ModelSizes {
 };
 
 struct ModelWork {
-  /// In the order of the forward pass.
+  /// In forward order.
   std::vector<ModelLayer> layers;
-  /// Samples of a batch: those that were asked for, or those that the model fixes.
+  /// Samples per batch: the requested number, or the number fixed by the model.
   int64_t batch;
 };
 
-/// What a training step of the ONNX model at `path` computes. Nothing where there is an `error`,
-/// one line.
+/// Returns the work of a training step of the ONNX model at `path`. On failure, returns nullopt and
+/// sets `error` to a one-line message.
 std::optional<ModelWork> getModelWork(const std::string &path, const ModelSizes &sizes,
                                       std::string &error);
 
