@@ -5,20 +5,20 @@
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
 |* A program is a compiled model with its parameters and optimizer states.    *|
-|* Programs are independent of each other: each may be used by another        *|
-|* thread at the same time. Calls on one program wait for each other.         *|
+|* Programs are independent of each other and can be used concurrently. Calls *|
+|* on the same program are serialized.                                        *|
 |*                                                                            *|
-|* Arrays are given by the names of the graph inputs that they feed, those of *|
-|* the loss as `target` and `weight` (`target.OUTPUT` with several losses),   *|
-|* with the layouts that `bppsaProgramGetArray` describes: those of the .npz  *|
-|* files of docs/CommandLine.md. They are DLPack tensors on the CPU. An array *|
-|* that is compact, in C order, has the described type and is aligned to its  *|
-|* elements is read and written where it is; others are copied. Where the     *|
-|* model takes integers, every integer type is accepted as long as the values *|
-|* fit.                                                                       *|
+|* Arrays are identified by the names of the graph inputs. The arrays of the  *|
+|* loss are named `target` and `weight`, or `target.OUTPUT` if there are      *|
+|* several losses. `bppsaProgramGetArray` describes their layouts, which are  *|
+|* those of the .npz files of docs/CommandLine.md. Arrays are passed as       *|
+|* DLPack tensors on the CPU. An array is used without copying if it is       *|
+|* contiguous in C order, has the described type and is aligned to its        *|
+|* elements; otherwise it is copied. Integer inputs accept every integer type *|
+|* whose values fit.                                                          *|
 |*                                                                            *|
-|* `libbppsa` has all of these functions. A shared library that               *|
-|* `bppsa-compile --emit=shared` wrote has them too, but for                  *|
+|* All of these functions are in `libbppsa`. A shared library compiled with   *|
+|* `bppsa-compile --emit=shared` contains all of them except                  *|
 |* `bppsaProgramLoad`, and needs neither the compiler nor `libbppsa`.         *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
@@ -40,16 +40,17 @@ typedef struct BppsaProgramOpaque *BppsaProgram;
 \*===----------------------------------------------------------------------===*/
 
 /**
- * Loads the shared library `path` that `--emit=shared` wrote. Every call makes a program with
- * parameters of its own. The library stays loaded.
+ * Loads a shared library compiled with `--emit=shared` from `path`. Every call creates a program
+ * with separate parameters. The library is never unloaded.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramLoad(const char *path, BppsaProgram *program);
 
-/** A program of the compiled library that this function is called in; not in `libbppsa`. */
+/** Opens the program of the compiled library that contains this function. Not in `libbppsa`. */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramOpen(BppsaProgram *program);
 
 /**
- * Views of its parameters end with it; arrays that it allocated live on. Does nothing with null.
+ * Destroys a program; null is allowed. Views of its parameters become invalid, but arrays that it
+ * allocated remain valid.
  */
 BPPSA_CAPI_EXPORTED void bppsaProgramDestroy(BppsaProgram program);
 
@@ -57,41 +58,44 @@ BPPSA_CAPI_EXPORTED void bppsaProgramDestroy(BppsaProgram program);
 |* Description                                                                *|
 \*===----------------------------------------------------------------------===*/
 
-/** What the command `info` of a program prints, as JSON. Lives as long as the program. */
+/** Returns the JSON that the command `info` of the program prints. Valid as long as the program. */
 BPPSA_CAPI_EXPORTED const char *bppsaProgramGetDescription(BppsaProgram program);
 
 typedef enum BppsaArrayKind {
-  /** The graph inputs. */
+  /** Graph inputs. */
   BppsaInput = 0,
-  /** The graph outputs. */
+  /** Graph outputs. */
   BppsaOutput = 1,
-  /** The targets of the losses and the weights of their positions; the latter are optional. */
+  /** The targets of the losses, and the optional weights of their positions. */
   BppsaTarget = 2,
-  /** The initializers that are of type float32, trained or not. */
+  /** Float32 initializers, trained or not. */
   BppsaParameter = 3,
-  /** What `bppsaProgramGrad` computes: for each trained parameter, then each float graph input. */
+  /**
+   * Results of `bppsaProgramGrad`: gradients of the trained parameters, then of the float inputs.
+   */
   BppsaGradient = 4
 } BppsaArrayKind;
 
-/** One array. What it points to lives as long as the program. */
+/** The description of an array. Its pointers are valid as long as the program. */
 typedef struct BppsaArrayInfo {
   const char *name;
   DLDataType dtype;
   int32_t rank;
-  /** -1 for sizes that are known at run time only. */
+  /** -1 for dynamic sizes. */
   const int64_t *shape;
-  /** The axes that carry samples and time steps; -1 for none. */
+  /** The axes of samples and time steps; -1 if there is none. */
   int32_t batchAxis, timeAxis;
-  /** A parameter that steps change. */
+  /** Whether training steps change this parameter. */
   bool isTrained;
-  /** An array that may be left out: states of a stream, which are zero then, and weights, which are
-   *  one then. */
+  /**
+   * Whether the array may be omitted. Omitted states of a stream are zero; omitted weights are one.
+   */
   bool isOptional;
-  /** In a stream, the graph output that holds this input after the last step; else null. */
+  /** The graph output that holds the final value of this input of a stream; otherwise null. */
   const char *carried;
 } BppsaArrayInfo;
 
-/** The number of arrays of a kind, and the one at `index`, below that number. */
+/** Return the number of arrays of a kind, and the description of the array at `index`. */
 BPPSA_CAPI_EXPORTED intptr_t bppsaProgramGetNumArrays(BppsaProgram program, BppsaArrayKind kind);
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetArray(BppsaProgram program, BppsaArrayKind kind,
                                                      intptr_t index, BppsaArrayInfo *info);
@@ -100,30 +104,33 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetArray(BppsaProgram program, Bppsa
 |* Settings                                                                   *|
 \*===----------------------------------------------------------------------===*/
 
-/** The most threads that calls use, the calling one included; 0: all cores. Results have the same
- *  bits for any number. */
+/**
+ * Sets the maximum number of threads used by calls, including the calling thread; 0 selects all
+ * cores. Results are bitwise identical for any number.
+ */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetThreads(BppsaProgram program, int32_t count);
 
 /**
- * Binds the threads that help those which call this and other programs of the same library: number
- * i of them to cpus[i], where cpus[0] is left for the calling thread, which stays where it is. With
- * none they run anywhere. A CPU that the process may not use is `BppsaWrongInput`.
+ * Binds the worker threads of this program and of other programs in the same library: worker i,
+ * counted from 1, runs on `cpus[i % count]`. `cpus[0]` is reserved for the calling thread, which is
+ * not moved. If `count` is 0, workers are unbound. Returns `BppsaWrongInput` if the process may not
+ * use one of the CPUs.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetAffinity(BppsaProgram program, const int32_t *cpus,
                                                         intptr_t count);
 
 /**
- * Which of its variants compute gradients: `backward` is "auto", "sequential" or "scan", `scan` is
- * "auto" or a plan, `mapping` is "auto", "lanes", "units" or "blocks"; null is "auto". By default
- * the first call for each size chooses by the work that is counted, so that equal calls have equal
- * bits, whatever the machine does else.
+ * Selects the variant that computes gradients. `backward` is "auto", "sequential" or "scan"; `scan`
+ * is "auto" or a plan; `mapping` is "auto", "lanes", "units" or "blocks". Null is equivalent to
+ * "auto". By default, the first call for each combination of sizes chooses a variant by operation
+ * counts, so that equal calls return bitwise equal results.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetVariant(BppsaProgram program, const char *backward,
                                                        const char *scan, const char *mapping);
 
 /**
- * Chooses the variant for `calls` steps on arrays like these by timing all that come into question,
- * as `train` does, in up to a fiftieth of the time that they would take.
+ * Chooses the fastest variant for `calls` steps on arrays of these shapes by timing the candidates,
+ * as `train` does. This takes at most about 1/50 of the time of those steps.
  */
 struct BppsaNamedArray;
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramTuneVariant(BppsaProgram program,
@@ -131,36 +138,38 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramTuneVariant(BppsaProgram program,
                                                         intptr_t numArrays, int64_t calls);
 
 /**
- * Sets a number that updates read: "lr", "weight_decay", those of the optimizer ("beta1", "beta2",
- * "eps"), by the names of `hyper` in the description; or "clip_norm", the largest norm of all
- * gradients together, 0 for no limit.
+ * Sets a hyperparameter: "lr", "weight_decay", one of the optimizer ("beta1", "beta2", "eps"), as
+ * named in `hyper` of the description, or "clip_norm", the maximum norm of all gradients combined
+ * (0 for no limit).
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetHyperparameter(BppsaProgram program,
                                                               const char *name, double value);
 
-/** What the random numbers of dropout follow from, together with the number of the step. */
+/** Sets the seed of dropout. Random numbers depend on the seed and on the number of the step. */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetSeed(BppsaProgram program, uint64_t seed);
 
 /*===----------------------------------------------------------------------===*\
-|* Computing                                                                  *|
+|* Computation                                                                *|
 \*===----------------------------------------------------------------------===*/
 
-/** An array of a call: memory to read, or to write. */
+/** A named array, read or written by a call. */
 typedef struct BppsaNamedArray {
   const char *name;
   const DLTensor *array;
 } BppsaNamedArray;
 
 /**
- * Computes graph outputs. `arrays` are the inputs; targets and weights are not looked at.
- * `outputs[i]` gets graph output number i: a new array that its `deleter` frees.
+ * Computes the graph outputs from the inputs in `arrays`; targets and weights are ignored.
+ * `outputs[i]` receives a new array with graph output i, which its `deleter` frees.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramInfer(BppsaProgram program,
                                                   const BppsaNamedArray *arrays, intptr_t numArrays,
                                                   DLManagedTensor **outputs);
 
-/** The same, into memory of the caller, of the shapes that the outputs have. Outputs that are not
- *  named are computed and dropped. */
+/**
+ * Computes graph outputs into memory of the caller, which must have the shapes of the outputs.
+ * Outputs that are not listed are discarded.
+ */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramInferInto(BppsaProgram program,
                                                       const BppsaNamedArray *arrays,
                                                       intptr_t numArrays,
@@ -168,22 +177,25 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramInferInto(BppsaProgram program,
                                                       intptr_t numOutputs);
 
 /**
- * The loss, and the share of the positions that are right where the loss has classes (else NaN). No
- * parameter changes. `accuracy` may be null.
+ * Computes the loss and, for losses with classes, the fraction of correct positions (otherwise
+ * NaN). Parameters do not change. `accuracy` may be null.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramEval(BppsaProgram program,
                                                  const BppsaNamedArray *arrays, intptr_t numArrays,
                                                  double *loss, double *accuracy);
 
 /**
- * The loss and its gradients. `gradients[i]` gets number i of the kind `BppsaGradient`: a new array
- * that its `deleter` frees.
+ * Computes the loss and its gradients. `gradients[i]` receives a new array with gradient i of the
+ * kind `BppsaGradient`, which its `deleter` frees. `loss` may be null.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGrad(BppsaProgram program,
                                                  const BppsaNamedArray *arrays, intptr_t numArrays,
                                                  double *loss, DLManagedTensor **gradients);
 
-/** The same, into memory of the caller. Gradients that are not named are computed and dropped. */
+/**
+ * Computes the loss and its gradients into memory of the caller. Gradients that are not listed are
+ * discarded. `loss` may be null.
+ */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGradInto(BppsaProgram program,
                                                      const BppsaNamedArray *arrays,
                                                      intptr_t numArrays, double *loss,
@@ -191,29 +203,31 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGradInto(BppsaProgram program,
                                                      intptr_t numGradients);
 
 /**
- * A training step: the loss, the gradients of all trained parameters, and the update of these by
- * the program's optimizer. `lr` is the learning rate; NaN: the hyperparameter of that name. Where
- * the loss or a gradient is not finite, nothing changes and the status is `BppsaDiverged`. `loss`
- * may be null.
+ * Runs a training step: computes the loss and the gradients of all trained parameters, and updates
+ * the parameters with the optimizer of the program. `lr` is the learning rate; NaN selects the
+ * hyperparameter "lr". If the loss or a gradient is not finite, nothing changes and the status is
+ * `BppsaDiverged`. `loss` may be null.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramStep(BppsaProgram program,
                                                  const BppsaNamedArray *arrays, intptr_t numArrays,
                                                  double lr, double *loss);
 
-/** The update alone, by the gradients `gradients`: one for each trained parameter. */
+/** Updates the parameters with the given gradients, one for each trained parameter. */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramUpdate(BppsaProgram program,
                                                    const BppsaNamedArray *gradients,
                                                    intptr_t numGradients, double lr);
 
-/** The losses of the last step, gradient or evaluation, one for each of `losses` in the
- *  description: `count` numbers. */
+/**
+ * Returns the losses of the last step, gradient or evaluation, in the order of `losses` in the
+ * description. `count` must be their number.
+ */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetLosses(BppsaProgram program, double *losses,
                                                       intptr_t count);
 
 /**
- * Memory for an array of calls, which its `deleter` gives back: to free lists, not to the system,
- * so that the next such array touches no new pages. It holds anything, is aligned to 64 bytes, and
- * may outlive the program.
+ * Allocates an array, aligned to 64 bytes and uninitialized, which may outlive the program. Its
+ * `deleter` returns the memory to a free list, so that the next array of this size does not touch
+ * new pages.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype,
                                                      int32_t rank, const int64_t *shape,
@@ -223,67 +237,73 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDat
 |* Training                                                                   *|
 \*===----------------------------------------------------------------------===*/
 
-/** An option of the command `train` by its name without hyphens in front: ("epochs", "10"). Flags
- *  have the value null. */
+/**
+ * An option of the command `train`, without leading hyphens, such as ("epochs", "10"). The value of
+ * a flag is null.
+ */
 typedef struct BppsaSetting {
   const char *name, *value;
 } BppsaSetting;
 
 typedef enum BppsaBatchState {
-  /** There are arrays. */
+  /** A batch was returned. */
   BppsaNextBatch = 0,
-  /** There are none: the epoch is over, and the next call begins another one. */
+  /** No batch was returned because the epoch is over. The next call starts another epoch. */
   BppsaEpochEnd = 1,
-  /** There are none, and training ends at once, as where `BppsaTrainingCallback` returns true. */
+  /**
+   * No batch was returned and training ends immediately, as if `BppsaTrainingCallback` had returned
+   * true.
+   */
   BppsaTrainingEnd = 2
 } BppsaBatchState;
 
-/** Gives the arrays of the next batch, whose memory stays until the next call. */
+/** Returns the arrays of the next batch. Their memory must remain valid until the next call. */
 typedef BppsaBatchState (*BppsaBatchCallback)(const BppsaNamedArray **arrays, intptr_t *numArrays,
                                               void *userData);
 
-/** What to train or to validate on: the arrays of all samples, or else a loader. */
+/** Data for training or validation: either the arrays of all samples or a loader. */
 typedef struct BppsaTrainingSource {
   const BppsaNamedArray *arrays;
   intptr_t numArrays;
-  /** Null where there are arrays. */
+  /** The loader; null if `arrays` are given. */
   BppsaBatchCallback next;
   void *userData;
-  /** The batches of an epoch of the loader; -1 where that is not known. */
+  /** The number of batches per epoch of the loader; -1 if unknown. */
   int64_t numBatches;
 } BppsaTrainingSource;
 
-/** What training says while it goes on. */
+/** A progress report of training. */
 typedef struct BppsaTrainingEvent {
-  /** The epoch, from 1; of it the batches that are done and, -1 where not known, all. */
+  /** The epoch, counted from 1; finished batches of the epoch, and all of them or -1 if unknown. */
   int64_t epoch, numEpochs, batch, numBatches;
-  /** Of the whole run. */
+  /** The number of the step in the whole run. */
   int64_t step;
-  /** The mean of the epoch so far, and the learning rate of the last step. */
+  /** The mean loss of the epoch so far, and the learning rate of the last step. */
   double loss, lr;
-  /** At the end of an epoch, what `--log` writes of it: a JSON object; else null. */
+  /** At the end of an epoch, the JSON object that `--log` writes; otherwise null. */
   const char *record;
-  /** A line of its own, and whether it warns; else null. */
+  /** A message, and whether it is a warning; null if there is none. */
   const char *message;
   bool isWarning;
 } BppsaTrainingEvent;
 
 /**
- * Is called by the thread that trains: at the end of each epoch, with each message, and between
- * batches some twenty times a second. Returns true to end training: at the end of an epoch as if it
- * were the last one, else at once, as a signal ends the command `train`. May call the program, but
- * not train it.
+ * Called on the training thread at the end of each epoch, for each message, and between batches
+ * about 20 times a second. Returns true to stop training: at the end of an epoch as if it were the
+ * last one, otherwise immediately, as if the command `train` had received a signal. The callback
+ * may call the program but must not train it.
  */
 typedef bool (*BppsaTrainingCallback)(const BppsaTrainingEvent *event, void *userData);
 
 /**
- * Trains as the command `train` of a compiled program does: with the same settings, files and bits.
- * What is not set is as in calls: hyperparameters, variant, seed. The settings `data` and `val`
- * name files in place of `train` and `validation`, which may be null. Checkpoints are those of the
- * command. With the setting `ema`, parameters are the averaged ones in the end. `callback` may be
- * null.
+ * Trains like the command `train` of a compiled program, with the same settings, files and bitwise
+ * identical results. Omitted settings use the state of the program: hyperparameters, variant and
+ * seed. The settings `data` and `val` name files that replace `train` and `validation`, which may
+ * be null. Checkpoints are compatible with the command. With the setting `ema`, the parameters are
+ * the averaged ones at the end. `callback` may be null.
  *
- * Unlike other calls, one that fails leaves the parameters after the last whole step.
+ * In contrast to other calls, a failed call leaves the parameters as they were after the last
+ * complete step.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramFit(BppsaProgram program, const BppsaSetting *settings,
                                                 intptr_t numSettings,
@@ -292,32 +312,33 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramFit(BppsaProgram program, const Bpps
                                                 BppsaTrainingCallback callback, void *userData);
 
 /*===----------------------------------------------------------------------===*\
-|* Forward and backward apart                                                 *|
+|* Separate forward and backward passes                                       *|
 \*===----------------------------------------------------------------------===*/
 
 /*
- * For programs that were compiled with the option `loss` set to `vjp`. Between a forward pass and
- * its backward pass stand residuals: bytes in memory of the caller, which may be copied and moved
- * as a whole. Any number of them may live at a time, and none refers to the program. Best aligned
- * to 64 bytes.
+ * These functions require a program compiled with the option `loss` set to `vjp`. A forward pass
+ * stores residuals for its backward pass in memory of the caller. Residuals do not refer to the
+ * program and may be copied and moved as a whole; any number of them may exist. They should be
+ * aligned to 64 bytes.
  *
- * In these functions, and in `bppsaProgramInfer` and `bppsaProgramInferInto`, arrays may stand for
- * parameters, under their names: float32, compact, read in the place of the program's own. Programs
- * for GPUs take none.
+ * In these functions, and in `bppsaProgramInfer` and `bppsaProgramInferInto`, arrays named like
+ * parameters replace the parameters of the program. They must be float32 and contiguous. GPU
+ * programs do not support this.
  */
 
 /**
- * The bytes of the residuals of a forward pass on arrays of these shapes; their memory is not
- * looked at. An upper bound, most of which is not touched, where lengths of samples decide.
+ * Returns the size of the residuals in bytes for arrays of these shapes; their data is not
+ * accessed. If the size depends on the lengths of samples, the result is an upper bound and most of
+ * the memory remains untouched.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetResidualBytes(BppsaProgram program,
                                                              const BppsaNamedArray *arrays,
                                                              intptr_t numArrays, size_t *bytes);
 
 /**
- * Computes graph outputs as `bppsaProgramInferInto` does, and writes what `bppsaProgramBackward`
- * reads of this pass to `residuals`: uint8, compact, of at least the bytes above. Equal calls write
- * equal bytes.
+ * Computes graph outputs like `bppsaProgramInferInto` and writes the data for
+ * `bppsaProgramBackward` to `residuals`, a contiguous uint8 array of at least
+ * `bppsaProgramGetResidualBytes` bytes. Equal calls write equal bytes.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
                                                     const BppsaNamedArray *arrays,
@@ -326,21 +347,20 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
                                                     intptr_t numOutputs, const DLTensor *residuals);
 
 /**
- * How many bytes of `residuals`, which `bppsaProgramForward` has written, belong to them: as many
- * as `bppsaProgramGetResidualBytes` says, or less where lengths of samples decide. Those behind
- * have not been touched, and `bppsaProgramBackward` does not need them.
+ * Returns the number of bytes that `bppsaProgramForward` used in `residuals`. It is less than
+ * `bppsaProgramGetResidualBytes` if it depends on the lengths of samples. The remaining bytes were
+ * not written and are not needed by `bppsaProgramBackward`.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetUsedResidualBytes(BppsaProgram program,
                                                                  const DLTensor *residuals,
                                                                  size_t *bytes);
 
 /**
- * The vector-Jacobian product of a forward pass: the gradients of the sum over all graph outputs of
- * output times cotangent. `arrays` are those of the forward pass, with the values that they had,
- * and so must be the program's parameters that no array stands for: residuals hold neither.
- * `cotangents` are named after the outputs, and zero for those that are left out; `gradients` are
- * memory of the caller for those of the kind `BppsaGradient` that are wanted. Infinite and NaN
- * results are results. Residuals do not change, and may be used several times.
+ * Computes the vector-Jacobian product of a forward pass: the gradients of the sum of outputs times
+ * cotangents. `arrays` and parameters must have the values of the forward pass because residuals do
+ * not contain them. `cotangents` are named after the outputs; omitted cotangents are zero.
+ * `gradients` is memory of the caller for the wanted arrays of the kind `BppsaGradient`. Infinite
+ * and NaN results are not errors. Residuals do not change and may be used several times.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(
     BppsaProgram program, const BppsaNamedArray *arrays, intptr_t numArrays,
@@ -352,24 +372,28 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(
 \*===----------------------------------------------------------------------===*/
 
 /**
- * A view of parameter `index` of the kind `BppsaParameter`: float32, compact, 64-byte aligned, in
- * the program's own memory, to be read and written between calls. `view`, its shape and its memory
- * live as long as the program; its address never changes. Programs for GPUs bring it up to date in
- * this call, which is needed after each step and before each change.
+ * Returns a view of parameter `index` of the kind `BppsaParameter`: float32, contiguous, aligned to
+ * 64 bytes, in the memory of the program. It may be read and written between calls. `view`, its
+ * shape and its memory are valid as long as the program, and its address never changes. GPU
+ * programs copy the parameter to the view in this call, so call it after each step and before each
+ * change.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetParameter(BppsaProgram program, intptr_t index,
                                                          const DLTensor **view);
 
-/** Gives parameters the values of the ONNX model and forgets the optimizer's states and steps. */
+/**
+ * Resets the parameters to the values of the ONNX model, and the state and step count of the
+ * optimizer.
+ */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramReset(BppsaProgram program);
 
-/** Writes the ONNX model with the parameters of now, to a file that appears whole or not at all. */
+/** Writes the ONNX model with the current parameters. The file is replaced atomically. */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSave(BppsaProgram program, const char *path);
 
 /**
- * Writes and reads parameters, optimizer states, hyperparameters and the number of the step. The
- * program that reads must be of the same model, loss and optimizer; its target and variants may be
- * others. Checkpoints of the command `train` can be read, too.
+ * Write and read the parameters, optimizer states, hyperparameters and step number. A checkpoint
+ * can be read by any program of the same model, loss and optimizer, even with another target or
+ * other variants. Checkpoints of the command `train` can be read, too.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSaveCheckpoint(BppsaProgram program, const char *path);
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramLoadCheckpoint(BppsaProgram program, const char *path);

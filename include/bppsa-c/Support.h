@@ -1,4 +1,4 @@
-/*===- bppsa-c/Support.h - what all of the C API shares -----------*- C -*-===*\
+/*===- bppsa-c/Support.h - status codes and errors ----------------*- C -*-===*\
 |*                                                                            *|
 |* Part of the bppsa project, under the MIT License.                          *|
 |*                                                                            *|
@@ -18,34 +18,34 @@ extern "C" {
 #endif
 
 /**
- * What a call came to. No call ends the process, prints, or leaves something half done: where the
- * status is not `BppsaSuccess`, no argument, no parameter and no file has changed, unless the call
- * says so.
+ * The result of a call. Calls never end the process and never print. If a call does not return
+ * `BppsaSuccess`, it has not changed any argument, parameter or file unless its description states
+ * otherwise.
  */
 typedef enum BppsaStatus {
   BppsaSuccess = 0,
-  /** A model, an array or a file cannot be used, or memory is missing. */
+  /** A model, an array or a file is invalid, or memory is exhausted. */
   BppsaWrongInput = 1,
-  /** An option, a name or a call that there is not. */
+  /** An option, a name or a call is invalid. */
   BppsaWrongUsage = 2,
   /** A loss or a gradient is not finite. */
   BppsaDiverged = 3,
-  /** A mistake of this library. */
+  /** A bug in this library. */
   BppsaInternalError = 4,
-  /** A callback has ended it. */
+  /** Cancelled by a callback. */
   BppsaCancelled = 5,
-  /** The program needs a GPU and there is none. */
+  /** The program needs a GPU, but there is none. */
   BppsaNoDevice = 77
 } BppsaStatus;
 
 /**
- * One line on the last call of this thread that failed: what was found, what is accepted, the
- * remedy. Lower case, without a period; empty before there is one. Valid until the next call of
- * this thread that fails.
+ * Returns a one-line message about the last failed call on this thread: the problem, the accepted
+ * values and the remedy. It starts in lower case, has no final period, and is empty if no call has
+ * failed. Valid until the next failed call on this thread.
  */
 BPPSA_CAPI_EXPORTED const char *bppsaGetLastError(void);
 
-/** "0.1.0" */
+/** Returns the version, for example "0.1.0". */
 BPPSA_CAPI_EXPORTED const char *bppsaGetVersion(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-//===- CallMutex.cpp - one call of a program at a time --------------------===//
+//===- CallMutex.cpp - serializes the calls of a program ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,13 +16,13 @@ using namespace bppsa::capi;
 using namespace bppsa::runtime;
 
 namespace {
-/// The state that the mutexes of all programs share. One lock protects the members of all of them,
-/// so that a fork finds them as they are between two changes.
+/// State shared by the mutexes of all programs. One lock protects all of their members, so that a
+/// fork never observes a partial update.
 struct AllCalls {
   std::mutex mutex;
   std::condition_variable unlocked;
-  /// How many forks this process came from, and the thread of the last one: the only thread of its
-  /// parent that this process has.
+  /// The number of forks between the first process and this one, and the thread that called the
+  /// last fork. Only that thread of the parent exists in this process.
   unsigned generation = 0;
   std::thread::id forker;
 };
@@ -33,8 +33,8 @@ static AllCalls &allCalls() {
   return *instance;
 }
 
-/// In the child, threads of the parent may seem to wait for the condition variable: it gets a new
-/// one.
+/// In the child, the condition variable may still record waiting threads of the parent, so it is
+/// recreated.
 static const int forkHandlers =
     pthread_atfork([] { allCalls().mutex.lock(); }, [] { allCalls().mutex.unlock(); },
                    [] {
@@ -45,7 +45,8 @@ static const int forkHandlers =
                      all.forker = std::this_thread::get_id();
                    });
 
-/// Whether the owner is a thread that this process does not have. A new thread may have its number.
+/// Returns whether the owner is a thread of a parent process. Its id may have been reused by a new
+/// thread, so the generation is compared as well.
 bool CallMutex::isAbandoned() const {
   return depth > 0 && generation != allCalls().generation && owner != allCalls().forker;
 }

@@ -1,4 +1,4 @@
-//===- CallMutex.h - one call of a program at a time ------------*- C++ -*-===//
+//===- CallMutex.h - serializes the calls of a program ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,12 +11,11 @@
 
 namespace bppsa::capi {
 
-/// A mutex whose owner may lock it again: what training calls back may call the program, also in
-/// the child of a fork.
+/// A recursive mutex: callbacks of training may call the program, also in the child of a fork.
 class CallMutex {
 public:
-  /// Throws UsageError in the child of a fork where a thread of the parent has the mutex that the
-  /// child does not have: it would never be unlocked.
+  /// Throws UsageError in the child of a fork if the owner is a thread of the parent, because the
+  /// mutex would never be unlocked.
   void lock();
   void unlock();
 
@@ -25,7 +24,7 @@ private:
 
   int depth = 0;
   std::thread::id owner;
-  /// How many forks this process came from when the mutex was locked.
+  /// The number of forks before this process when the mutex was locked.
   unsigned generation = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Compiler.cpp - ONNX models to programs -----------------------------===//
+//===- Compiler.cpp - compiles ONNX models to programs --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,7 @@ using namespace bppsa::capi;
 
 struct BppsaOptionsOpaque {
   CompileOptions options;
-  /// All that was set, in order.
+  /// All settings, in order.
   std::string spelling;
   BppsaCompileCallback progress = nullptr;
   void *userData = nullptr;
@@ -54,7 +54,7 @@ intptr_t bppsaGetNumOptions(void) { return static_cast<intptr_t>(getOptionTable(
 BppsaOptionInfo bppsaGetOption(intptr_t index) {
   if (index < 0 || index >= bppsaGetNumOptions())
     return {};
-  // The texts are literals.
+  // The texts are null-terminated literals.
   const OptionInfo &option = getOptionTable()[index];
   return {option.name.data(), option.value.data(), option.help.data(),
           option.form == OptionForm::Repeated};
@@ -65,7 +65,7 @@ BppsaOptionInfo bppsaGetOption(intptr_t index) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A model, its options and what is said of them.
+/// A model, its options and the diagnostics of its compilation.
 class Request {
 public:
   Request(BppsaModel model, BppsaOptions given, BppsaDiagnosticCallback callback, void *userData)
@@ -86,9 +86,9 @@ public:
     options.runtimeLibrary = findRuntimeLibrary();
   }
 
-  /// Success where all that can be checked without the model is right.
+  /// Checks everything that can be checked without the model.
   BppsaStatus check();
-  /// The status of a compilation that has failed.
+  /// Returns the status of a failed compilation.
   BppsaStatus getFailure() const {
     return setError(isCancelled ? BppsaCancelled : BppsaWrongInput, firstError);
   }
@@ -99,7 +99,7 @@ public:
 
   ModelSource source;
   CompileOptions options;
-  /// How the options were given.
+  /// The options as they were set.
   std::string spelling;
 
 private:
@@ -113,7 +113,7 @@ private:
 };
 } // namespace
 
-/// The archive beside this library.
+/// Returns the path of the archive next to this library.
 std::string Request::findRuntimeLibrary() {
   Dl_info info;
   llvm::SmallString<128> path;
@@ -165,7 +165,7 @@ BppsaStatus bppsaCompileToBytes(BppsaModel model, BppsaOptions options,
       compileModel(request.source, request.options, request.getHandler());
   if (!output)
     return request.getFailure();
-  // Text can be read as a C string.
+  // The terminating null allows text output to be used as a C string.
   char *copy = static_cast<char *>(malloc(output->size() + 1));
   if (!copy)
     return setError(BppsaWrongInput, "out of memory");
@@ -188,10 +188,10 @@ const char *bppsaGetSupportedOperators(void) {
 }
 
 //===----------------------------------------------------------------------===//
-// In this process
+// Programs in this process
 //===----------------------------------------------------------------------===//
 
-/// What the options of a program in this process must be.
+/// Returns an error message if the options are not allowed for a program in this process.
 static std::optional<std::string> findMisplacedOption(const CompileOptions &options) {
   if (options.training.target != TargetKind::CPU)
     return "a program in this process needs --target=cpu; compile one for GPUs with --emit=shared "

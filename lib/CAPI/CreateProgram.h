@@ -1,4 +1,4 @@
-//===- CreateProgram.h - programs from their interfaces --------*- C++ -*-===//
+//===- CreateProgram.h - creates programs from interfaces -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 
 namespace bppsa::capi {
 
-/// Makes a program of what `interface` describes. `code` keeps that.
+/// Creates a program from `interface`, which must remain valid as long as `code` exists.
 BppsaStatus createProgram(const runtime::ProgramInterface &interface, std::shared_ptr<void> code,
                           BppsaProgram *program) noexcept;
 

@@ -1,4 +1,4 @@
-//===- LoadProgram.cpp - programs in shared libraries ---------------------===//
+//===- LoadProgram.cpp - loads programs from shared libraries -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@ BppsaStatus bppsaProgramLoad(const char *path, BppsaProgram *program) {
   if (!path || !program)
     return setError(BppsaWrongUsage, "the path or the place for the program is null");
   std::string where = "'" + std::string(path) + "': ";
-  // A name without a slash would be looked up among the libraries of the system.
+  // dlopen() would search a name without a slash in the system's library paths.
   std::string file = strchr(path, '/') ? path : "./" + std::string(path);
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)

@@ -1,4 +1,4 @@
-//===- OpenProgram.cpp - the program of a compiled library ----------------===//
+//===- OpenProgram.cpp - opens the program of a shared library ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

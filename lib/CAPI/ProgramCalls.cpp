@@ -61,10 +61,10 @@ BppsaStatus bppsaProgramSetSeed(BppsaProgram program, uint64_t seed) {
 }
 
 //===----------------------------------------------------------------------===//
-// Computing
+// Computation
 //===----------------------------------------------------------------------===//
 
-/// Hands arrays out; all or none.
+/// Passes ownership of all arrays to the caller. If an exception is thrown, all of them are freed.
 static void handOut(std::vector<Array> arrays, DLManagedTensor **tensors) {
   std::vector<DLManagedTensor *> made;
   try {
@@ -185,7 +185,7 @@ BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype, int32_t
       program,
       [&](EmbeddedProgram &) {
         DLManagedTensor *&made = require(array, "the place for the array");
-        // Of which nobody looks at the memory.
+        // The memory of this tensor is never accessed.
         DLTensor described = {
             array, {kDLCPU, 0}, rank, dtype, const_cast<int64_t *>(shape), nullptr, 0};
         BppsaNamedArray named = {"array", &described};
@@ -205,7 +205,7 @@ BppsaStatus bppsaProgramGetParameter(BppsaProgram program, intptr_t index, const
       program,
       [&](EmbeddedProgram &own) {
         findArray(program, BppsaParameter, index);
-        // In programs for GPUs, brings the values to the host.
+        // For GPU programs, this copies the values to the host.
         own.parameter(index);
         require(view, "the place for the view") = &program->views[index];
       },
@@ -232,10 +232,10 @@ BppsaStatus bppsaProgramLoadCheckpoint(BppsaProgram program, const char *path) {
 }
 
 //===----------------------------------------------------------------------===//
-// Forward and backward apart
+// Separate forward and backward passes
 //===----------------------------------------------------------------------===//
 
-/// An array that has no name in calls.
+/// Converts the residuals, which have no name in the API.
 static ArrayArgument toResiduals(const DLTensor *tensor) {
   BppsaNamedArray named = {"residuals", &require(tensor, "the tensor for the residuals")};
   return toArguments(&named, 1).front();

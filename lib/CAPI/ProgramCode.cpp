@@ -1,4 +1,4 @@
-//===- ProgramCode.cpp - code of programs in this process -----------------===//
+//===- ProgramCode.cpp - just-in-time code of programs --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,8 +15,8 @@ using namespace bppsa;
 using namespace bppsa::capi;
 
 namespace {
-/// The arithmetic of C while this lives: calls of programs have another one, with which the
-/// compiler would fold constants to other values.
+/// Restores the default floating-point environment in a scope. Program calls flush subnormals,
+/// which would change constants folded by the compiler.
 class DefaultArithmetic {
 public:
   DefaultArithmetic() {
@@ -46,7 +46,8 @@ std::shared_ptr<ProgramCode> ProgramCode::create(const ModelSource &source, Comp
                                                  const DiagnosticHandler &handler) {
   using Texts = std::vector<std::string>;
   ObjectCache cache = ObjectCache::fromEnvironment();
-  // What files options name was read into them; the IR of phases is asked for again.
+  // Include the contents of files named by options. Dumping IR requires a compilation, so it
+  // disables the cache.
   for (float weight : options.training.classWeights)
     spelling += std::to_string(llvm::bit_cast<uint32_t>(weight)) + "\n";
   std::optional<std::string> key;
@@ -61,7 +62,7 @@ std::shared_ptr<ProgramCode> ProgramCode::create(const ModelSource &source, Comp
       texts ? CompiledModel::fromTexts(std::move(*texts)) : std::nullopt;
   if (!model)
     return nullptr;
-  // Who wants to know of the progress may be gone when functions get their code.
+  // The receiver of progress events may no longer exist when functions are compiled later.
   options.progress = nullptr;
   return std::shared_ptr<ProgramCode>(
       new ProgramCode(std::move(*model), source.path, std::move(options), std::move(key)));
@@ -80,7 +81,7 @@ runtime::ProgramInterface ProgramCode::getInterface() {
           }};
 }
 
-/// The functions of that root, in the memory of this process.
+/// Compiles the functions of `root` into the memory of this process.
 std::unique_ptr<LoadedProgram> ProgramCode::compile(const std::string &root,
                                                     std::string &error) const {
   DefaultArithmetic arithmetic;
@@ -100,7 +101,7 @@ std::unique_ptr<LoadedProgram> ProgramCode::compile(const std::string &root,
       LoadedProgram::create(*objects, getRuntimeSymbols(), error);
   if (!program)
     return nullptr;
-  // The first lookup links.
+  // The first lookup triggers linking.
   auto *sets =
       static_cast<const bppsa_instruction_set *>(program->lookup("bppsa_instruction_sets"));
   auto *kernels = static_cast<const void *const **>(program->lookup("bppsa_kernels"));

@@ -1,4 +1,4 @@
-//===- ProgramCode.h - code of programs in this process ---------*- C++ -*-===//
+//===- ProgramCode.h - just-in-time code of programs ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,17 +16,18 @@
 
 namespace bppsa::capi {
 
-/// A compiled model, whose functions get code when they are first called. What the environment
-/// variable BPPSA_CACHE names keeps the model and the code of each function apart.
+/// A compiled model whose functions are compiled to machine code on their first call. The model and
+/// the code of each function are cached separately in the directory given by the environment
+/// variable BPPSA_CACHE.
 class ProgramCode {
 public:
-  /// `spelling` is how `options` were given. Null, with an error reported, where the model cannot
-  /// be compiled.
+  /// `spelling` is the text of `options`. If the model cannot be compiled, reports an error and
+  /// returns null.
   static std::shared_ptr<ProgramCode> create(const ModelSource &source, CompileOptions options,
                                              std::string spelling,
                                              const DiagnosticHandler &handler);
 
-  /// The program. This must outlive it.
+  /// Returns the interface of the program. This object must outlive it.
   runtime::ProgramInterface getInterface();
 
 private:
@@ -39,10 +40,10 @@ private:
   const CompiledModel model;
   const std::string path;
   const CompileOptions options;
-  /// Of the model in the cache; nothing where it is not kept.
+  /// Cache key of the model; nullopt if it is not cached.
   const std::optional<std::string> key;
 
-  /// What the interface points to.
+  /// Tables that the interface points to.
   std::vector<bppsa_function> functions;
   const bppsa_instruction_set instructionSets[2];
   const void *const *kernels = nullptr;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every compiled shared library has the functions of Program.h with a run-time library of its own.
-// What `libbppsa` gets for such a program it hands to the library that made it.
+// Every compiled shared library contains the functions of Program.h and a copy of the run-time
+// library. `libbppsa` forwards calls on such a program to the library that created it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +19,23 @@
 
 namespace bppsa::capi {
 
-/// A function of the C API, whatever its type.
+/// A C API function of any type.
 using AnyFunction = void (*)();
 
-/// The functions of the library that this is compiled into, in an order that all libraries of a
-/// version share; ends with null.
+/// The functions of the library that contains this code. All libraries of the same version use the
+/// same order. The table ends with null.
 extern const AnyFunction programFunctions[];
 
-/// What handles of programs begin with.
+/// The base of all program handles.
 struct Handle {
-  /// `programFunctions` of the library that made it.
+  /// `programFunctions` of the library that created the handle.
   const AnyFunction *functions = programFunctions;
 };
 
-/// The number of `function` in the table.
+/// Returns the index of `function` in the table.
 size_t findNumber(AnyFunction function);
 
-/// What `function` is in the library that made `handle`.
+/// Returns the counterpart of `function` in the library that created `handle`.
 template <typename Function> Function *inLibraryOf(const Handle *handle, Function *function) {
   if (!handle || handle->functions == programFunctions)
     return function;
@@ -43,7 +43,7 @@ template <typename Function> Function *inLibraryOf(const Handle *handle, Functio
   return reinterpret_cast<Function *>(handle->functions[number]);
 }
 
-/// The status of a call of the library that made `handle`, with its message.
+/// Returns the status of a forwarded call and copies its error message to this library.
 inline BppsaStatus relay(const Handle *handle, BppsaStatus status) noexcept {
   return status == BppsaSuccess ? status
                                 : setError(status, inLibraryOf(handle, &bppsaGetLastError)());

@@ -1,4 +1,4 @@
-//===- ProgramHandle.h - what a BppsaProgram points to ----------*- C++ -*-===//
+//===- ProgramHandle.h - definition of BppsaProgramOpaque -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,7 +22,7 @@
 
 namespace bppsa::capi {
 
-/// A described array with what the description points to.
+/// An array description and the data that it points to.
 struct ArrayText {
   std::string name, carried;
   std::vector<int64_t> shape;
@@ -39,10 +39,10 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
   void addParameter(BppsaArrayKind kind, const bppsa::runtime::ParameterInfo &info);
   void viewParameters();
 
-  /// Outlives the program.
+  /// Must outlive the program.
   const std::shared_ptr<void> code;
   bppsa::runtime::EmbeddedProgram program;
-  /// Held in every call, also while functions get their code.
+  /// Held during every call, including the compilation of functions.
   bppsa::capi::CallMutex mutex;
   /// By kind.
   std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
@@ -51,7 +51,7 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
 
 namespace bppsa::capi {
 
-/// Runs `action`, and turns what it throws into a status.
+/// Runs `action` and converts exceptions to a status.
 template <typename Action> BppsaStatus guard(Action &&action) noexcept {
   try {
     action();
@@ -71,8 +71,8 @@ template <typename Action> BppsaStatus guard(Action &&action) noexcept {
   }
 }
 
-/// Runs `action` on a program that no other thread uses meanwhile, with its number of threads and
-/// the arithmetic of compiled code. A program of another library is handed to `function` there.
+/// Runs `action` on a program with exclusive access, its thread limit and the floating-point mode
+/// of compiled code. Programs of other libraries are forwarded to `function` of their library.
 template <auto function, typename Action, typename... Arguments>
 BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) noexcept {
   if (auto *other = inLibraryOf(handle, function); other != function)
@@ -94,7 +94,7 @@ template <typename T> T &require(T *pointer, const char *what) {
   return *pointer;
 }
 
-/// Throws UsageError where there is no array of that number.
+/// Throws UsageError if `index` is out of range.
 const ArrayText &findArray(BppsaProgram program, BppsaArrayKind kind, intptr_t index);
 
 } // namespace bppsa::capi

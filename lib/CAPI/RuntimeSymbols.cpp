@@ -1,4 +1,4 @@
-//===- RuntimeSymbols.cpp - what compiled code calls ----------------------===//
+//===- RuntimeSymbols.cpp - run-time functions of compiled code -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -8,7 +8,7 @@
 #include "bppsa/Runtime/ObjectInterface.h"
 
 extern "C" {
-// CompiledMemory.cpp; ObjectInterface.h names them without their types.
+// Defined in CompiledMemory.cpp. ObjectInterface.h declares these names with other types.
 void *_mlir_memref_to_llvm_alloc(uint64_t size);
 void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size);
 void _mlir_memref_to_llvm_free(void *block);

@@ -1,4 +1,4 @@
-//===- RuntimeSymbols.h - what compiled code calls --------------*- C++ -*-===//
+//===- RuntimeSymbols.h - run-time functions of compiled code ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 namespace bppsa::capi {
 
-/// The functions of the run-time library that compiled code may call, by their symbols.
+/// Returns the run-time functions that compiled code may call, with their symbols.
 std::vector<std::pair<const char *, const void *>> getRuntimeSymbols();
 
 } // namespace bppsa::capi

@@ -1,4 +1,4 @@
-//===- Support.cpp - what the parts of the C API share --------------------===//
+//===- Support.cpp - error handling of the C API --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Support.h - what the parts of the C API share ------------*- C++ -*-===//
+//===- Support.h - error handling of the C API ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@
 
 namespace bppsa::capi {
 
-/// Keeps the message for bppsaGetLastError().
+/// Stores the message for bppsaGetLastError() and returns `status`.
 BppsaStatus setError(BppsaStatus status, std::string message) noexcept;
 
 } // namespace bppsa::capi

@@ -1,4 +1,4 @@
-//===- Tensors.cpp - DLPack tensors and arrays ----------------------------===//
+//===- Tensors.cpp - converts DLPack tensors and arrays -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -58,7 +58,7 @@ static DType toDType(DLDataType type, const std::string &name) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// Whether the elements stand one after the other in C order.
+/// Returns whether the elements are contiguous in C order.
 static bool isCompact(const DLTensor &tensor) {
   if (!tensor.strides)
     return true;

@@ -1,4 +1,4 @@
-//===- Tensors.h - DLPack tensors and arrays --------------------*- C++ -*-===//
+//===- Tensors.h - converts DLPack tensors and arrays -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,10 +15,10 @@ namespace bppsa::capi {
 
 DLDataType toDLDataType(runtime::DType dtype);
 
-/// The arrays of a call. Throws UsageError and Error where one cannot be used, whatever the model.
+/// Converts the arrays of a call. Throws UsageError or Error for arrays that no model accepts.
 runtime::ArrayArguments toArguments(const BppsaNamedArray *arrays, intptr_t count);
 
-/// A tensor that owns the memory of the array.
+/// Creates a tensor that owns the memory of the array.
 DLManagedTensor *toManagedTensor(runtime::Array array);
 
 } // namespace bppsa::capi

@@ -48,8 +48,8 @@ private:
 } // namespace
 
 /// Returns the largest rule worth trying. It fills the round trip between a stage and the next one
-/// with forward operations at the begin and with parameter gradients at the end, which leaves no
-/// bubble.
+/// with forward operations at the start of the step and with parameter gradients at its end, which
+/// leaves no bubble.
 static DeferralRule getMaxDeferral(const Pipeline &pipeline) {
   StageCost cost = {};
   for (const StageCost &stage : pipeline.stages) {

@@ -1,4 +1,4 @@
-//===- BackwardOrder.cpp - when gradients of parameters are formed --------===//
+//===- BackwardOrder.cpp - when parameter gradients are computed ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace bppsa;
 using llvm::StringRef;
 
-/// Reads the J of `L:J`. Returns whether `text` is that.
+/// Parses the J of `L:J` into `target`. Returns false if it is invalid.
 static bool parseTarget(StringRef text, int64_t stage, int64_t &target) {
   if (text == "next") {
     target = BackwardOrder::kNextStep;
@@ -20,7 +20,7 @@ static bool parseTarget(StringRef text, int64_t stage, int64_t &target) {
   return !text.getAsInteger(10, target) && target >= 1 && target < stage;
 }
 
-/// Reads `L:J,L:J...`. Returns whether `text` is that.
+/// Parses `L:J,L:J...` into `deferred`. Returns false if it is invalid.
 static bool parseDeferred(StringRef text, std::map<int64_t, int64_t> &deferred) {
   for (StringRef pair : llvm::split(text, ',')) {
     auto [from, to] = pair.split(':');

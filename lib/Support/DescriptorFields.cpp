@@ -1,4 +1,4 @@
-//===- DescriptorFields.cpp - what is handed over of an array -------------===//
+//===- DescriptorFields.cpp - passes arrays as words ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

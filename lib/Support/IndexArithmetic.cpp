@@ -1,4 +1,4 @@
-//===- IndexArithmetic.cpp - sizes and sums of indices --------------------===//
+//===- IndexArithmetic.cpp - arithmetic on indices and views --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- OutputFile.cpp - files that appear whole or not at all -------------===//
+//===- OutputFile.cpp - writes files atomically ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ static llvm::Error fail(llvm::StringRef path, std::error_code reason) {
   return llvm::createStringError(reason, "cannot write " + path + ": " + reason.message());
 }
 
-/// Closes `stream`, whose destructor would end the process where writing has failed.
+/// Closes `stream`. Clears its error because the destructor would abort the process otherwise.
 static std::error_code close(llvm::raw_fd_ostream &stream) {
   stream.close();
   std::error_code reason = stream.error();
@@ -36,7 +36,8 @@ static llvm::Error writeInPlace(llvm::StringRef path,
   return reason ? fail(path, reason) : llvm::Error::success();
 }
 
-/// Opens a new file beside `target`. Names of several processes and threads differ.
+/// Creates a temporary file next to `target`, with a name that is unique among processes and
+/// threads.
 static std::error_code createBeside(llvm::StringRef target, FileMode mode, int &descriptor,
                                     llvm::SmallVectorImpl<char> &name) {
   unsigned permissions = mode == FileMode::Program ? fs::all_all : fs::all_read | fs::all_write;
@@ -59,10 +60,10 @@ llvm::Error bppsa::writeFile(llvm::StringRef path,
       return fail(path, std::make_error_code(std::errc::is_a_directory));
     if (!fs::is_regular_file(status))
       return writeInPlace(path, print);
-    // Renaming asks for permission to change the directory only.
+    // Renaming only requires write permission for the directory.
     if (std::error_code reason = fs::access(path, fs::AccessMode::Write))
       return fail(path, reason);
-    // A link stays one.
+    // Write to the target of a symbolic link instead of replacing the link.
     if (std::error_code reason = fs::real_path(path, target))
       return fail(path, reason);
   }

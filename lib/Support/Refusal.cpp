@@ -1,4 +1,4 @@
-//===- Refusal.cpp - errors of passes that users can do something about ---===//
+//===- Refusal.cpp - errors that users can act on -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace bppsa;
 
 static constexpr llvm::StringLiteral kRefusal = "bppsa.refusal";
 
-/// Marks `diagnostic` by metadata, which no message shows.
+/// Marks `diagnostic` with metadata, which is not printed.
 static InFlightDiagnostic mark(InFlightDiagnostic diagnostic) {
   if (Diagnostic *underlying = diagnostic.getUnderlyingDiagnostic()) {
     MLIRContext *context = underlying->getLocation().getContext();

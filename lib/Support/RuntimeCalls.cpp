@@ -1,4 +1,4 @@
-//===- RuntimeCalls.cpp - calls of what the run time defines --------------===//
+//===- RuntimeCalls.cpp - calls to the run-time library -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

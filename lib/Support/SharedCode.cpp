@@ -1,4 +1,4 @@
-//===- SharedCode.cpp - code that several places of a module call ---------===//
+//===- SharedCode.cpp - code shared within a module -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// `name` and the words and numbers of the inputs of `type`.
+/// Returns a symbol consisting of `name` and the input types.
 static std::string makeSymbol(StringRef name, FunctionType type) {
   std::string symbol = name.str();
   llvm::raw_string_ostream stream(symbol);
@@ -26,7 +26,7 @@ static std::string makeSymbol(StringRef name, FunctionType type) {
   return symbol;
 }
 
-/// The function of `symbol` and `type`, or a new one without a body.
+/// Returns the function with this symbol and type, or creates one without a body.
 static func::FuncOp getOrCreate(ModuleOp module, Location loc, std::string symbol,
                                 FunctionType type) {
   while (auto found = module.lookupSymbol<func::FuncOp>(symbol)) {

@@ -1,4 +1,4 @@
-//===- TemporaryPath.cpp - files that end with their scope ----------------===//
+//===- TemporaryPath.cpp - files removed at the end of a scope ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,14 +13,14 @@ using namespace bppsa;
 namespace fs = llvm::sys::fs;
 
 namespace {
-/// The paths that exist now.
+/// All existing TemporaryPath objects.
 struct Registry {
   std::mutex mutex;
   llvm::SmallPtrSet<TemporaryPath *, 8> paths;
 };
 } // namespace
 
-/// Never destroyed: a thread may end the process while another one leaves `main`.
+/// Never destroyed: a thread may end the process while another thread returns from `main`.
 static Registry &getRegistry() {
   static auto *registry = new Registry;
   return *registry;
@@ -52,7 +52,7 @@ TemporaryPath::~TemporaryPath() {
 
 void bppsa::removeTemporaryPaths() {
   Registry &registry = getRegistry();
-  // The thread that ends the process may have been in the middle of a change.
+  // The thread that ends the process may hold the lock.
   std::unique_lock lock(registry.mutex, std::try_to_lock);
   if (!lock)
     return;

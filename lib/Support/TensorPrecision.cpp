@@ -1,4 +1,4 @@
-//===- TensorPrecision.cpp - what tensor cores multiply -------------------===//
+//===- TensorPrecision.cpp - precisions of tensor cores -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- TransposeVectors.cpp - small matrices in registers -----------------===//
+//===- TransposeVectors.cpp - transposes small matrices in registers ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,8 @@ static Value join(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
                                    llvm::to_vector(llvm::seq<int64_t>(size)));
 }
 
-/// Transposes the matrices that the parts of four elements of four vectors are.
+/// Transposes 4x4 matrices. Matrix i consists of the i-th group of four elements of each of the
+/// four vectors.
 static SmallVector<Value> transposeParts(OpBuilder &builder, Location loc, ArrayRef<Value> rows) {
   int64_t size = cast<VectorType>(rows.front().getType()).getNumElements();
   auto shuffle = [&](Value first, Value second, ArrayRef<int64_t> ofPart) -> Value {

@@ -1,4 +1,4 @@
-//===- WrittenSlices.cpp - slices that are written into one tensor --------===//
+//===- WrittenSlices.cpp - disjointness of inserted slices ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace bppsa;
 // Boxes
 //===----------------------------------------------------------------------===//
 
-/// Begin and end of `slice` along `axis` where they are static and nothing between is left out.
+/// Returns the interval of `slice` along `axis` if it is static and has unit stride.
 static std::optional<std::pair<int64_t, int64_t>> getPlace(tensor::InsertSliceOp slice,
                                                            unsigned axis) {
   int64_t offset = slice.getStaticOffsets()[axis], size = slice.getStaticSizes()[axis];
@@ -23,7 +23,7 @@ static std::optional<std::pair<int64_t, int64_t>> getPlace(tensor::InsertSliceOp
   return std::pair(offset, offset + size);
 }
 
-/// Whether the static boxes that two slices write have no entry in common.
+/// Returns whether two slices are disjoint along some axis with static intervals.
 static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
   for (unsigned i = 0, e = a.getStaticOffsets().size(); i < e; ++i) {
     auto left = getPlace(a, i), right = getPlace(b, i);
@@ -34,7 +34,7 @@ static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places along axes
+// Intervals along axes
 //===----------------------------------------------------------------------===//
 
 template <typename Visit>
@@ -72,7 +72,7 @@ void WrittenSlices::add(tensor::InsertSliceOp slice) {
 }
 
 bool WrittenSlices::areDisjointWith(tensor::InsertSliceOp slice) const {
-  // The axis along which the fewest slices overlap with this one.
+  // Compare only the slices that overlap along the most selective axis.
   size_t fewest = slices.size(), chosen = axes.size();
   for (auto [axis, groups] : llvm::enumerate(axes)) {
     std::optional<std::pair<int64_t, int64_t>> place = getPlace(slice, axis);

@@ -52,7 +52,7 @@ static cl::opt<bool, /*ExternalStorage=*/true>
                 cl::desc("Print the ONNX operators that are supported"));
 
 namespace {
-/// An option of the table as a flag.
+/// A flag for an option of the table.
 class TableOption : public cl::list<std::string> {
 public:
   explicit TableOption(const OptionInfo &info)
@@ -62,12 +62,12 @@ public:
     bool mayLackValue = info.form == OptionForm::Flag || info.form == OptionForm::OptionalValue;
     setValueExpectedFlag(mayLackValue ? cl::ValueOptional : cl::ValueRequired);
     setNumOccurrencesFlag(info.form == OptionForm::Repeated ? cl::ZeroOrMore : cl::Optional);
-    // -O3
+    // Allows -O3.
     if (info.name.size() == 1)
       setFormattingFlag(cl::Prefix);
   }
 
-  /// Sets the option to its values; false after an error.
+  /// Applies the values of the flag; returns false after an error.
   bool apply(CompileOptions &options) {
     return llvm::all_of(*this, [&](const std::string &value) {
       std::optional<std::string> mistake = setOption(options, info.name, value);
@@ -82,7 +82,7 @@ private:
 };
 } // namespace
 
-/// All options of the table.
+/// Returns the flags for all options of the table.
 static std::deque<TableOption> &getTableOptions() {
   static std::deque<TableOption> options(getOptionTable().begin(), getOptionTable().end());
   return options;
@@ -94,14 +94,14 @@ static std::nullopt_t refuse(const llvm::Twine &message) {
   return std::nullopt;
 }
 
-/// Whether an option is one of ours; the others are those of MLIR and LLVM.
+/// Returns whether an option belongs to this tool rather than to MLIR or LLVM.
 static bool isOurs(const cl::Option &option) {
   return llvm::any_of(option.Categories, [](const cl::OptionCategory *category) {
     return category >= std::begin(categories) && category < std::end(categories);
   });
 }
 
-/// Leaves our options in --help, and the others to --help-hidden.
+/// Restricts --help to the options of this tool; --help-hidden shows the others.
 static void hideOthers() {
   for (auto &entry : cl::getRegisteredOptions()) {
     cl::Option &option = *entry.second;
@@ -113,8 +113,8 @@ static void hideOthers() {
   }
 }
 
-/// The first word that begins like an option and is none; null where there is none. LLVM would take
-/// one that begins with `--o` for several options in one word.
+/// Returns the first argument that starts with -- but is not a known option, or null. LLVM would
+/// interpret an argument that starts with `--o` as several options in one argument.
 static const char *findUnknown(int argc, char **argv) {
   for (int i = 1; i < argc && StringRef(argv[i]) != "--"; ++i) {
     StringRef word = argv[i];
@@ -137,8 +137,8 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
   llvm::raw_string_ostream stream(errors);
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",
                                    &stream)) {
-    // What follows the first line guesses at LLVM's own options. A wrong value has been reported.
-    // The line begins with the name of the program.
+    // The first line starts with the name of the program; the following lines suggest options of
+    // LLVM. Errors in values have been printed already.
     if (!errors.empty())
       return refuse(StringRef(errors).split('\n').first.split(": ").second);
     return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// What a command line says; `output` is `-` for the standard output.
+/// The parsed command line; `output` is `-` for the standard output.
 struct CommandLine {
   ModelSource model;
   CompileOptions options;
@@ -19,12 +19,12 @@ struct CommandLine {
   bool listTargets = false, listSupport = false;
 };
 
-/// Reads the flags of the tool and those of MLIR. Where a word is not known, prints one line and
-/// returns nothing.
+/// Parses the flags of the tool and of MLIR. After a usage error, prints one line and returns
+/// nullopt.
 std::optional<CommandLine> parseCommandLine(int argc, char **argv);
 
 /// Prints `bppsa-compile: MESSAGE` as one line of standard error. Escapes control characters and
-/// bytes that are not UTF-8, which names in models and words of the command line may contain.
+/// invalid UTF-8, which names in models and command-line arguments may contain.
 void printMessage(const llvm::Twine &message);
 
 } // namespace bppsa

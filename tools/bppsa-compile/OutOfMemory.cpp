@@ -1,4 +1,4 @@
-//===- OutOfMemory.cpp - the end of a compilation without memory ----------===//
+//===- OutOfMemory.cpp - reports exhausted memory -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <utility>
 
-/// Given back when memory ends, for the removal of temporary files.
+/// Freed when memory is exhausted, so that temporary files can be removed.
 static void *reserve = nullptr;
 
-/// Of several threads that find no memory at the same time, one ends the process.
+/// If several threads run out of memory at the same time, one of them ends the process.
 [[noreturn]] static void endProcess() {
   static std::atomic_flag ends = ATOMIC_FLAG_INIT;
   static thread_local bool isEnding = false;
@@ -32,13 +32,13 @@ static void *reserve = nullptr;
       "--mlir-disable-threading, which needs less\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
   bppsa::removeTemporaryPaths();
-  // Other threads are still running, so no destructor may run.
+  // Other threads are still running, so no destructors may run.
   _exit(1);
 }
 
 #if defined(__GLIBC__) && !LLVM_ADDRESS_SANITIZER_BUILD
-// MLIR allocates tables of interfaces with malloc, and uses them unchecked. The functions of the
-// program take the place of those of the C library in all libraries.
+// MLIR allocates interface tables with malloc and uses them unchecked. These definitions in the
+// executable replace the functions of the C library in all libraries.
 extern "C" {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -63,8 +63,8 @@ void *realloc(void *block, size_t size) noexcept {
 
 static void endWithoutMemory(void *, const char *, bool) { endProcess(); }
 
-/// Prints other fatal errors. LLVM aborts after those that are bugs, and exits with status 1 after
-/// others, such as a standard output that is full.
+/// Prints other fatal errors. LLVM then aborts if the error is a bug and exits with status 1
+/// otherwise, for example if the standard output is full.
 static void endAfterFatalError(void *, const char *reason, bool isBug) {
   if (llvm::StringRef(reason).starts_with("pthread_create failed"))
     endProcess();

@@ -1,4 +1,4 @@
-//===- OutOfMemory.h - the end of a compilation without memory --*- C++ -*-===//
+//===- OutOfMemory.h - reports exhausted memory -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,8 +9,8 @@
 
 namespace bppsa {
 
-/// Makes the process end with one line and status 1, and without temporary files, where memory or
-/// threads cannot be had. LLVM would abort, as it does after errors of its own.
+/// If memory or threads are exhausted, lets the process print one line, remove its temporary files
+/// and exit with status 1. LLVM would abort, as after internal errors.
 void reportOutOfMemory();
 
 } // namespace bppsa

@@ -2,7 +2,7 @@
 //
 // Part of the bppsa project, under the MIT License.
 //
-// The command line is described in docs/CommandLine.md.
+// docs/CommandLine.md describes the command line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Exit statuses of the contract.
+/// Exit statuses, which docs/CommandLine.md guarantees.
 enum ExitStatus { kFine = 0, kWrongInput = 1, kWrongUsage = 2 };
 
 static void printTargets(raw_ostream &os) {
@@ -36,7 +36,7 @@ static void printTargets(raw_ostream &os) {
         "--emulate\n";
 }
 
-/// Prints `text`; the exit status.
+/// Prints `text` and returns the exit status.
 static int printOutput(StringRef text) {
   llvm::raw_fd_ostream &os = llvm::outs();
   os << text;
@@ -48,7 +48,7 @@ static int printOutput(StringRef text) {
   return kWrongInput;
 }
 
-/// The run-time library of the build or the installation whose `bin` has this program.
+/// Returns the run-time library of the build or installation that contains this program.
 static std::string findRuntimeLibrary(const char *argv0) {
   std::string program =
       llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntimeLibrary));
@@ -69,7 +69,7 @@ static const char *getWord(CompileDiagnostic::Severity severity) {
   llvm_unreachable("unknown severity");
 }
 
-/// Compiles; prints the first error only, so that one mistake is one line.
+/// Compiles the model. Prints only the first error, so that one mistake causes one line.
 static int compile(const CommandLine &commandLine) {
   bool hasErrors = false;
   auto print = [&](const CompileDiagnostic &diagnostic) {
@@ -90,12 +90,11 @@ static int compile(const CommandLine &commandLine) {
 int main(int argc, char **argv) {
   initTool();
   llvm::InitLLVM init(argc, argv);
-  // A file that is larger than the process may write is an error like a full disk, and so is a pipe
-  // without a reader.
+  // Report a file size limit or a closed pipe as a write error instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   reportOutOfMemory();
-  // Nothing can be said on a standard error that is closed or full; the exit status still counts.
+  // Ignore errors of a closed or full standard error; the exit status is still valid.
   llvm::scope_exit forgetErrors([] { llvm::errs().clear_error(); });
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();

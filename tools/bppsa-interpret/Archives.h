@@ -13,12 +13,11 @@
 
 namespace bppsa {
 
-/// Reads every array of the .npz archive `path`; float32, float64, int32, int64
-/// and bool are known. On failure `error` names file and array.
+/// Reads all arrays of the .npz archive `path`. Supported types are float32, float64, int32, int64
+/// and bool. On failure, `error` names the file and the array.
 llvm::LogicalResult readArchive(const std::string &path, NamedArrays &arrays, std::string &error);
 
-/// Writes `arrays` as float64 and int64 to the .npz archive `path`, which
-/// appears whole or not at all.
+/// Atomically writes `arrays` as float64 and int64 to the .npz archive `path`.
 llvm::LogicalResult writeArchive(const std::string &path, const NamedArrays &arrays,
                                  std::string &error);
 

@@ -21,7 +21,7 @@ using bppsa::runtime::UsageError;
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Larger steps take gigabytes, and minutes.
+/// Larger steps need gigabytes of memory, and minutes.
 static constexpr int32_t kMaxDevices = 4096, kMaxMicrobatches = 65536, kMaxLayers = 1 << 20,
                          kMaxOperations = 1 << 20, kMaxOwners = 64;
 
@@ -34,7 +34,7 @@ template <typename Number> static std::optional<Number> parseNumber(const std::s
   return value;
 }
 
-/// An option with a whole number from 1 to `most`.
+/// Adds an option with an integer from 1 to `most`.
 static CLI::Option *addCount(CLI::App &app, const char *flag, int32_t &value, int32_t most,
                              const char *help) {
   CLI::callback_t parse = [flag, &value, most](const CLI::results_t &words) {
@@ -48,13 +48,13 @@ static CLI::Option *addCount(CLI::App &app, const char *flag, int32_t &value, in
   return app.add_option(flag, parse, help)->type_name("N");
 }
 
-/// An option with a number from `least` to `most`.
+/// Adds an option with a number from `least` to `most`.
 template <typename Value>
 static void addNumber(CLI::App &app, const char *flag, Value &value, double least, double most,
                       const char *help) {
   CLI::callback_t parse = [flag, &value, least, most](const CLI::results_t &words) {
     std::optional<double> number = parseNumber<double>(words.front());
-    // No comparison holds for what is no number.
+    // The negated comparison also rejects NaN.
     if (!number || !(*number >= least && *number <= most))
       throw UsageError(text(flag, ": found ", quote(words.front()), ", accepted are numbers from ",
                             least, " to ", most));
@@ -64,7 +64,7 @@ static void addNumber(CLI::App &app, const char *flag, Value &value, double leas
   app.add_option(flag, parse, help)->type_name("X");
 }
 
-/// As many numbers from 0 to 1e12 as `names` says, with commas between them.
+/// Parses `count` comma-separated numbers from 0 to 1e12; `names` describes them in messages.
 static std::vector<double> parseNumbers(const char *flag, const std::string &word, size_t count,
                                         const char *names) {
   std::vector<double> values;
@@ -140,7 +140,7 @@ static std::optional<ScheduleKind> parseSchedule(const std::string &word) {
 // Flags
 //===----------------------------------------------------------------------===//
 
-/// What the two forms of the command line have in common.
+/// Adds the flags that are valid with and without a model.
 static void addCommon(CLI::App &app, CommandLine &options) {
   app.add_option_function<std::string>(
          "--pipeline-schedule",
@@ -214,7 +214,7 @@ static void addModel(CLI::App &app, CommandLine &options) {
            "With --exchange=p3, or dear --by-owners: elements of a slice (default: 50000)");
 }
 
-/// What CLI11 says of a mistake, on one line.
+/// Returns the message of CLI11 on one line.
 static std::string describe(const CLI::ParseError &error) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -237,7 +237,7 @@ static void checkExchange(bool hasSlice, const CommandLine &options) {
     throw UsageError("--slice needs --exchange=p3, or dear --by-owners");
 }
 
-/// Refuses flags of the other form.
+/// Rejects missing flags and flags that do not apply.
 static void checkFlags(const CLI::App &app, const CommandLine &options) {
   bool hasModel = !options.model.empty();
   auto isGiven = [&](const char *flag) { return app.get_option(flag)->count() > 0; };
@@ -282,7 +282,7 @@ void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {
                           " of both multiplied; use fewer --microbatches"));
 }
 
-/// Sets what was left out.
+/// Sets omitted values.
 static void setDefaults(CommandLine &options) {
   if (!options.model.empty()) {
     options.microbatches = options.microbatches ? options.microbatches : 4 * options.devices;

@@ -1,4 +1,4 @@
-//===- DeviceLinks.cpp - links of devices that differ ---------------------===//
+//===- DeviceLinks.cpp - devices with unequal links -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

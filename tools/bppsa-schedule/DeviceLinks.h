@@ -1,4 +1,4 @@
-//===- DeviceLinks.h - links of devices that differ -------------*- C++ -*-===//
+//===- DeviceLinks.h - devices with unequal links ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,11 @@
 
 namespace bppsa::schedule {
 
-/// The JSON file of --links: a list of as many lists of as many times as there are devices. Throws
+/// Reads the JSON file of --links, a `devices` x `devices` list of lists of times. Throws
 /// runtime::Error.
 Links readLinks(const std::string &path, int32_t devices);
 
-/// The devices of `text`, with commas between them, each once. Throws runtime::UsageError.
+/// Parses a comma-separated permutation of the devices. Throws runtime::UsageError.
 std::vector<int32_t> parseDeviceOrder(const std::string &text, int32_t devices);
 
 } // namespace bppsa::schedule

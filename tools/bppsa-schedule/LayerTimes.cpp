@@ -33,7 +33,7 @@ static double readTime(const json &object, const char *key, const std::string &p
   return found->get<double>();
 }
 
-/// The size that a flag and the file agree on, or the default.
+/// Returns the size if the flag and the file agree, or else the default. Fails if they conflict.
 static int64_t chooseSize(const CommandLine &options, const json &object, const char *key,
                           const char *flag, int64_t given, int64_t fallback) {
   auto found = object.find(key);
@@ -55,7 +55,7 @@ static ModelSizes chooseSizes(const CommandLine &options, const json &object) {
   return sizes;
 }
 
-/// Times of the whole model, of which each layer has the share of its FLOPs.
+/// Distributes the times of the whole model over the layers in proportion to their FLOPs.
 static void scale(std::vector<ModelLayer> &layers, const json &object, const std::string &path) {
   double forward = 0, backward = 0;
   for (const ModelLayer &layer : layers) {
@@ -71,7 +71,7 @@ static void scale(std::vector<ModelLayer> &layers, const json &object, const std
   }
 }
 
-/// Times of each layer, by its name.
+/// Sets the times of each layer by name.
 static void replace(std::vector<ModelLayer> &layers, const json &list, const std::string &path) {
   std::map<std::string, json> measured;
   for (const json &entry : list) {

@@ -12,8 +12,8 @@
 
 namespace bppsa::schedule {
 
-/// The work of the model of the command line, with times in microseconds in place of FLOPs: by the
-/// speed of the device, or as a file of measured times says (docs/Scaling.md). Throws
+/// Returns the work of the model on the command line, with times in microseconds instead of FLOPs.
+/// Times are derived from the speed of the device or read from a file (docs/Scaling.md). Throws
 /// runtime::Error.
 ModelWork getTimedWork(const CommandLine &options);
 

@@ -16,10 +16,10 @@ using nlohmann::ordered_json;
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// A difference that is not negative but for the roundings of sums.
+/// Subtracts and clamps negative rounding errors to zero.
 static double subtract(double whole, double part) { return std::max(0.0, whole - part); }
 
-/// What the step would gain if nothing took time between devices.
+/// Returns the time that a step would save if transfers between devices took no time.
 static double getExposedCommunication(const ScheduledPipeline &scheduled) {
   Pipeline local = scheduled.pipeline;
   for (StageCost &stage : local.stages)
@@ -103,7 +103,7 @@ static std::string format(const ordered_json &value) {
   return text;
 }
 
-/// Columns are as wide as their longest value.
+/// Formats a table whose columns are as wide as their longest value.
 static std::string formatTable(const ordered_json &rows) {
   std::vector<std::vector<std::string>> lines;
   for (const ordered_json &row : rows) {

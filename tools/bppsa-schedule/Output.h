@@ -14,20 +14,21 @@
 
 namespace bppsa::schedule {
 
-/// The figures of docs/Scaling.md of a schedule.
+/// Returns the figures of a schedule that docs/Scaling.md defines.
 nlohmann::ordered_json describe(const ScheduledPipeline &scheduled);
 
-/// Those of an exchange between `ranks`, each with `batch` samples; times are microseconds.
+/// Returns the figures of an exchange between `ranks` with `batch` samples each; times are in
+/// microseconds.
 nlohmann::ordered_json describe(const LinkResult &result, int32_t ranks, int64_t batch);
 
-/// The short form of a ranking of schedules.
+/// Returns a summary of each schedule of a ranking.
 nlohmann::ordered_json describeChoices(const std::vector<ScheduledPipeline> &ranking);
 
-/// The layers of a model, with the device of each where there is one.
+/// Describes the layers of a model, with the device of each unless `devices` is empty.
 nlohmann::ordered_json describeLayers(const std::vector<ModelLayer> &layers,
                                       const std::vector<int32_t> &devices);
 
-/// `object` for people: a line for each figure, and a table for each list of objects.
+/// Formats `object` for people: a line per figure, and a table per list of objects.
 std::string toText(const nlohmann::ordered_json &object);
 
 } // namespace bppsa::schedule

@@ -34,7 +34,8 @@ static void draw(const std::string &path, const Gantt &chart) {
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-/// The layers of the command line: those that it lists, or equal ones that make up its stages.
+/// Returns the layers listed on the command line, or equal layers that add up to the given stage
+/// times.
 static Layers makeGivenLayers(const CommandLine &options) {
   if (options.times.size() > 1)
     return options.times;
@@ -44,7 +45,7 @@ static Layers makeGivenLayers(const CommandLine &options) {
                 {stage.forward * share, stage.backward * share, stage.weight * share, stage.hop});
 }
 
-/// Layers of a model; times are microseconds.
+/// Returns the layers of a model, with times in microseconds.
 static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine &options) {
   Layers layers;
   for (const ModelLayer &layer : model) {
@@ -55,7 +56,7 @@ static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine
   return layers;
 }
 
-/// The schedules that the command line asks for, the best one first.
+/// Returns the requested schedules, best first.
 static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLine &options) {
   checkSize(layers.size(), options.microbatches);
   PipelineProblem problem = {std::move(layers), options.devices, options.microbatches};
@@ -139,8 +140,8 @@ static OwnerPolicy makeOwnerPolicy(const CommandLine &options) {
   return {kinds.at(*options.exchange), options.slice, options.messageShare};
 }
 
-/// What the exchange of the options does, and how many times as fast as an all-reduce with a
-/// barrier that is.
+/// Returns the result of the requested exchange, and its speed-up over an all-reduce with a
+/// barrier.
 static std::pair<LinkResult, double>
 evaluateExchange(CommandLine &options, const TrainingStep &step, const LinkNetwork &network) {
   auto compare = [&](const auto &policy, const auto &allReduce) {

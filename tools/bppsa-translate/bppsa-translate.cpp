@@ -1,5 +1,4 @@
-//===- bppsa-translate.cpp - translates models, and evaluations of plans
-//-------------------------===//
+//===- bppsa-translate.cpp - translates models and plan evaluations -------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -71,7 +70,7 @@ static StringRef getSeverityName(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are listed");
 }
 
-/// One line: "file: error: message".
+/// Prints one line: "file: error: message".
 static void printDiagnostic(Diagnostic &diagnostic) {
   if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     llvm::errs() << file.getFilename().getValue() << ": ";
@@ -87,7 +86,7 @@ static LogicalResult importJacobians(MLIRContext *context, raw_ostream &os) {
   bppsa::NamedArrays arrays;
   std::string error;
   if (failed(bppsa::readArchive(inputPath, arrays, error))) {
-    // It names the file.
+    // The message names the file.
     llvm::errs() << "error: " << error << '\n';
     return failure();
   }

@@ -1,11 +1,11 @@
-//===- Keys.h - keys of the descriptions of programs ------------*- C++ -*-===//
+//===- Keys.h - keys of program descriptions --------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled program carries a description of its model as JSON, which the compiler writes and the
-// run time reads. docs/ProgramDescription.md lists the keys of each object.
+// A compiled program contains a JSON description of its model, written by the compiler and read by
+// the run time. docs/ProgramDescription.md lists the keys of each object.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 namespace bppsa::program {
 
 /// The version of the schema. Increment it if a reader of the previous version would misread the
-/// description, or would miss what it needs.
+/// description or lack required information.
 inline constexpr int64_t kSchemaVersion = 1;
 
 namespace keys {
@@ -88,7 +88,7 @@ inline constexpr char kBackwardOrder[] = "backward_order";
 inline constexpr char kOrder[] = "order";
 inline constexpr char kPeakBytes[] = "peak_bytes";
 inline constexpr char kInOrderPeakBytes[] = "in_order_peak_bytes";
-// Chains of time loops, for predictions of their times.
+// Chains of time loops, for time predictions.
 inline constexpr char kRows[] = "rows";
 inline constexpr char kColumns[] = "columns";
 inline constexpr char kHasOffset[] = "has_offset";
@@ -104,7 +104,7 @@ inline constexpr char kDepth[] = "depth";
 inline constexpr char kUnitOperations[] = "unit_operations";
 inline constexpr char kUnitDepth[] = "unit_depth";
 inline constexpr char kBytes[] = "bytes";
-// Stages of a pipeline, loops that were rolled up and nodes that are searched for NaNs.
+// Pipeline stages, rolled-up loops and nodes checked for NaNs.
 inline constexpr char kRank[] = "rank";
 inline constexpr char kForward[] = "forward";
 inline constexpr char kCotangents[] = "cotangents";

@@ -15,9 +15,9 @@ enum class LossKind { CrossEntropy, NLL, MSE, L1, Huber, BCEWithLogits, VJP, Non
 
 struct Loss {
   LossKind kind;
-  /// The word on the command line, in pass options and in descriptions of programs.
+  /// The name on the command line, in pass options and in program descriptions.
   std::string_view name;
-  /// The target holds class indices, and the last axis of the output holds the classes.
+  /// The target holds class indices; the last axis of the output is over classes.
   bool hasClasses;
   /// The output holds logits.
   bool hasLogits;
@@ -44,19 +44,19 @@ constexpr bool hasClasses(LossKind kind) {
   return false;
 }
 
-/// Whether `name` is the word of `kind`.
+/// Returns whether `name` is the name of `kind`.
 constexpr bool isLoss(std::string_view name, LossKind kind) {
   const Loss *loss = findNamed(kLosses, name);
   return loss && loss->kind == kind;
 }
 
-/// Whether the loss of that name has class indices as targets.
+/// Returns whether the loss with this name has class indices as targets.
 constexpr bool hasClasses(std::string_view name) {
   const Loss *loss = findNamed(kLosses, name);
   return loss && loss->hasClasses;
 }
 
-/// Whether the loss of that name reads logits.
+/// Returns whether the loss with this name reads logits.
 constexpr bool hasLogits(std::string_view name) {
   const Loss *loss = findNamed(kLosses, name);
   return loss && loss->hasLogits;

@@ -1,4 +1,4 @@
-//===- Mappings.h - how kernels map work to vectors -------------*- C++ -*-===//
+//===- Mappings.h - mappings of work to vectors -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,13 +9,13 @@
 
 namespace bppsa::program::mappings {
 
-/// A vector holds samples, one in each lane.
+/// A vector holds one element of several samples, one sample per lane.
 inline constexpr char kLanes[] = "lanes";
 /// A vector holds hidden units of one sample.
 inline constexpr char kUnits[] = "units";
-/// A vector holds chunks of time in chains, and units elsewhere.
+/// In chains, a vector holds chunks of time, one per lane; elsewhere it holds hidden units.
 inline constexpr char kChunks[] = "chunks";
-/// A sample has a block of threads of a GPU.
+/// A GPU thread block processes one sample.
 inline constexpr char kBlocks[] = "blocks";
 
 inline constexpr const char *kAll[] = {kLanes, kUnits, kChunks, kBlocks};

@@ -1,11 +1,11 @@
-//===- Names.h - tables with names ------------------------------*- C++ -*-===//
+//===- Names.h - tables of named entries ------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The headers in bppsa/Program declare the words that compiled programs and the compiler share.
-// They are for both: nothing here knows of MLIR.
+// The headers in bppsa/Program declare names shared by compiled programs and the compiler, and
+// therefore do not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace bppsa::program {
 
-/// The entry of `table` with that name; null if there is none.
+/// Returns the entry of `table` named `name`; null if there is none.
 template <typename Entry, size_t size>
 constexpr const Entry *findNamed(const Entry (&table)[size], std::string_view name) {
   for (const Entry &entry : table)
@@ -27,7 +27,7 @@ constexpr const Entry *findNamed(const Entry (&table)[size], std::string_view na
   return nullptr;
 }
 
-/// "a, b and c" for the names of `table` and the conjunction `and`.
+/// Formats the names of `table` as "a, b and c" if `conjunction` is "and".
 template <typename Entry, size_t size>
 std::string listNames(const Entry (&table)[size], const std::string &conjunction) {
   std::string list;

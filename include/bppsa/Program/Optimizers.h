@@ -11,13 +11,13 @@
 
 namespace bppsa::program {
 
-/// The array `hyper` that updates read: the slot of each number.
+/// Slots of the array `hyper`, which updates read.
 enum HyperSlot {
   kRateSlot,
   kWeightDecaySlot,
   /// The number of the step, from 1.
   kStepSlot,
-  /// The factor of gradients, which clips them.
+  /// The factor by which gradients are scaled for clipping.
   kScaleSlot,
   kBeta1Slot,
   kBeta2Slot,
@@ -27,14 +27,14 @@ enum HyperSlot {
 
 /// A hyperparameter of an optimizer.
 struct HyperParameter {
-  /// Its name in descriptions of programs, in checkpoints and in the C API.
+  /// The name in program descriptions, in checkpoints and in the C API.
   const char *key;
   HyperSlot slot;
   double value;
-  /// The option of programs, or null if the optimizer does not read it.
+  /// The command-line option of programs; null if the optimizer ignores the hyperparameter.
   const char *flag = nullptr;
   const char *help = nullptr;
-  /// Values must be below 1.
+  /// Whether values must be below 1.
   bool isShare = false;
 };
 
@@ -42,9 +42,9 @@ enum class OptimizerKind { SGD, Momentum, Adam, AdamW, RMSprop };
 
 struct Optimizer {
   OptimizerKind kind;
-  /// The word on the command line, in pass options and in descriptions of programs.
+  /// The name on the command line, in pass options and in program descriptions.
   std::string_view name;
-  /// Arrays of the size of the parameters that an update reads and writes.
+  /// The number of state arrays, each of the size of the parameters.
   unsigned numStates;
   /// In the order of the options.
   HyperParameter hyper[5];

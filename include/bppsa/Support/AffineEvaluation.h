@@ -1,4 +1,4 @@
-//===- AffineEvaluation.h - values of affine expressions --------*- C++ -*-===//
+//===- AffineEvaluation.h - evaluates affine expressions --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// The value of `expr`, which has no symbols, where dimension i is `point[i]`.
-/// Makes no new expressions, so that it can stand in loops over many points.
+/// Evaluates `expr`, which has no symbols, with `point[i]` for dimension i. Creates no new
+/// expressions, so it is cheap enough for loops over many points.
 inline int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> point) {
   if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr))
     return point[dim.getPosition()];

@@ -1,4 +1,4 @@
-//===- BackwardOrder.h - when gradients of parameters are formed -*- C++ -*-===//
+//===- BackwardOrder.h - when parameter gradients are computed --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,26 +15,28 @@
 
 namespace bppsa {
 
-/// An order of the gradients of parameters in a backward pass. Stages count from 1, the one that
-/// cotangents reach last.
+/// An order of the parameter gradients in a backward pass. Stages are numbered from 1 in forward
+/// order: cotangents reach stage 1 last.
 struct BackwardOrder {
-  /// Stages whose gradients come after all cotangents, stage 1 first; nothing where the compiler
-  /// finds that number.
+  /// The number of stages whose parameter gradients are computed after all cotangents, starting
+  /// with stage 1; nullopt if the compiler chooses it.
   std::optional<int64_t> reversed = 0;
-  /// By stage: the earlier one after whose gradients its own come, or `kNextStep`.
+  /// Maps a stage to the earlier stage after which its parameter gradients are computed, or to
+  /// `kNextStep`.
   std::map<int64_t, int64_t> deferred;
-  /// The next step of training, before its parameters are read.
+  /// The next training step, before its parameters are read.
   static constexpr int64_t kNextStep = 0;
 
-  /// What `in-order`, `reverse-first:K`, `reverse-first:auto` or `defer:L:J[,L:J...]`, where J may
-  /// be `next`, means; nothing where `text` is none of these.
+  /// Parses `in-order`, `reverse-first:K`, `reverse-first:auto` or `defer:L:J[,L:J...]`; J may be
+  /// `next`. Returns nullopt for other texts.
   static std::optional<BackwardOrder> parse(llvm::StringRef text);
-  /// The spelling that `parse` reads.
+  /// Returns the text accepted by `parse`.
   std::string toString() const;
-  /// Whether the gradients of `stage`, or of any, are formed in the next step.
+  /// Returns whether the parameter gradients of `stage`, or of any stage, are computed in the next
+  /// step.
   bool isCarried(int64_t stage) const;
   bool carriesAny() const;
-  /// The last stage that it names; 0 where it names none.
+  /// Returns the highest stage named by the order; 0 if none is named.
   int64_t getLastStage() const;
 };
 

@@ -1,10 +1,10 @@
-//===- BatchAxes.h - where the arrays of a model carry samples --*- C++ -*-===//
+//===- BatchAxes.h - batch axes of the arrays of a model --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// For the compiler and for the run-time library: nothing here knows of MLIR.
+// Shared by the compiler and the run-time library, and therefore independent of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@
 
 namespace bppsa {
 
-/// One `--batch-axis=NAME:AXIS`.
+/// A request `--batch-axis=NAME:AXIS`.
 struct BatchAxisRequest {
   std::string name;
   int64_t axis;
 
-  /// Nothing where `text` is not of that form.
+  /// Returns nullopt if `text` does not have the form NAME:AXIS.
   static std::optional<BatchAxisRequest> parse(const std::string &text) {
     size_t colon = text.rfind(':');
     std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -35,8 +35,8 @@ struct BatchAxisRequest {
   }
 };
 
-/// The axis of an array that carries samples, or -1, in each layout. A layout says so for all
-/// arrays of a model: the first is the one that data flow finds.
+/// The batch axis of an array in each layout, or -1. A layout assigns a batch axis to all arrays of
+/// a model; the first layout is the one found by data flow analysis.
 using BatchAxes = std::vector<int64_t>;
 
 /// Narrows down the layouts of a model until one is chosen.
@@ -44,8 +44,9 @@ class BatchLayouts {
 public:
   explicit BatchLayouts(size_t count) : accepted(count, true) {}
 
-  /// Keeps the layouts in which the array of the given axes has its samples along `axis`. Where
-  /// there is none, keeps all and says why; `quoted` is the name of the array in quotes.
+  /// Keeps the layouts in which an array with the batch axes `axes` has its samples along `axis`.
+  /// If no layout remains, keeps all and returns an error message. `quoted` is the name of the
+  /// array in quotes.
   std::string require(const BatchAxes &axes, int64_t axis, const std::string &quoted) {
     std::vector<bool> left = accepted;
     std::vector<int64_t> others;
@@ -64,13 +65,13 @@ public:
            "; accepted: " + (others.empty() ? "no axis of this array" : list(others));
   }
 
-  /// The first layout that is left.
+  /// Returns the first remaining layout.
   size_t choose() const {
     return std::find(accepted.begin(), accepted.end(), true) - accepted.begin();
   }
 
 private:
-  /// "0", "0 or 1"
+  /// Formats as "0" or "0 or 1".
   static std::string list(std::vector<int64_t> axes) {
     std::sort(axes.begin(), axes.end());
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());

@@ -1,12 +1,12 @@
-//===- DescriptorFields.h - what is handed over of an array -----*- C++ -*-===//
+//===- DescriptorFields.h - passes arrays as words --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// An array is handed over in words: the address of its first element, and the sizes and strides
-// that its type leaves open. Any other value is one word, of the type that it is converted to.
-// Casts between arrays and their words are resolved by bppsa-resolve-words.
+// Arrays are passed to functions as words: the address of the first element, and the sizes and
+// strides that are dynamic in the type. Any other value is one word of its converted type. Casts
+// between arrays and words are resolved by bppsa-resolve-words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,42 +18,43 @@
 
 namespace bppsa {
 
-/// Fields of the descriptor of an array; the last two have one number for each dimension.
+/// Fields of an array descriptor; the last two have one element per dimension.
 enum DescriptorField : int64_t { kAllocated, kAligned, kOffset, kSizes, kStrides };
 
-/// The layout of an array, as far as its type tells.
+/// The layout of an array, as far as it is static.
 struct ArrayLayout {
   mlir::MemRefType type;
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
 
-  /// Nothing for what is no array, or has a layout that is no strides.
+  /// Returns nullopt if `type` is not an array or its layout is not strided.
   static std::optional<ArrayLayout> get(mlir::Type type);
-  /// The number that field `position` of a descriptor has where the type tells it; the offset of
-  /// what is handed over is zero unless its type has another one.
+  /// Returns the static value of the descriptor field at `position`; nullopt if it is dynamic. The
+  /// offset of a passed array is zero unless its type specifies one.
   std::optional<int64_t> getConstant(llvm::ArrayRef<int64_t> position) const;
-  /// The positions of the fields that are words, in order: one of the aligned address first.
+  /// Returns the positions of the fields passed as words, in order, starting with the aligned
+  /// address.
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>> getWords() const;
 };
 
-/// Whether an array of `type` begins at an offset that the type tells, so that its first word is
-/// the aligned address of its descriptor.
+/// Returns whether `type` is an array with a static offset, whose first word is the aligned address
+/// of its descriptor.
 bool isArrayAtKnownOffset(mlir::Type type);
 
-/// Whether `cast` casts an array to its words, or words to their array.
+/// Return whether `cast` converts an array to words, or words to an array.
 bool isCastToWords(mlir::UnrealizedConversionCastOp cast);
 bool isCastFromWords(mlir::UnrealizedConversionCastOp cast);
 
-/// The types of the words of a value of `type`.
+/// Returns the types of the words of a value of `type`.
 llvm::SmallVector<mlir::Type> getWordTypes(mlir::Type type,
                                            const mlir::LLVMTypeConverter &converter);
 
-/// Casts `value` to its words.
+/// Casts `value` to words.
 llvm::SmallVector<mlir::Value> castToWords(mlir::OpBuilder &builder, mlir::Location loc,
                                            mlir::Value value,
                                            const mlir::LLVMTypeConverter &converter);
 
-/// Casts `words` to the value of `type` that they are of.
+/// Casts `words` to a value of `type`.
 mlir::Value castFromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                           mlir::ValueRange words);
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared implementations of interfaces, for ops that return tensors or, once bufferized, write
-// memrefs that are operands.
+// Shared interface implementations for ops that return tensors or, once bufferized, write to memref
+// operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@ void addDestinationEffects(
     mlir::Operation *op, mlir::MutableOperandRange destinations,
     llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>> &effects);
 
-/// Returns the size of a dynamic dimension of a result; null if it is not known.
+/// Returns the size of a dynamic dimension of a result; null if unknown.
 using DynamicSize = llvm::function_ref<mlir::OpFoldResult(int64_t dim)>;
 
-/// Adds the sizes of `result` to `shapes`. Fails if a dynamic size is not known.
+/// Adds the sizes of `result` to `shapes`. Fails if a dynamic size is unknown.
 llvm::LogicalResult reifyShape(mlir::OpResult result, DynamicSize getSize,
                                mlir::ReifiedRankedShapedTypeDims &shapes);
 
-/// The same for the only result of `op`, which has none on memrefs.
+/// Does the same for the single result of `op`; ops on memrefs have no result.
 llvm::LogicalResult reifyOnlyShape(mlir::Operation *op, DynamicSize getSize,
                                    mlir::ReifiedRankedShapedTypeDims &shapes);
 

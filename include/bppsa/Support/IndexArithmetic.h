@@ -1,4 +1,4 @@
-//===- IndexArithmetic.h - sizes and sums of indices ------------*- C++ -*-===//
+//===- IndexArithmetic.h - arithmetic on indices and views ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,32 +11,32 @@
 
 namespace bppsa {
 
-/// An index constant.
+/// Creates an index constant.
 mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
-/// `value + offset`, folded where it can be.
+/// Creates `value + offset`, folded if possible.
 mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                      int64_t offset);
-/// Sums, products and unsigned minima of indices, folded where they can be.
+/// Create sums, products and unsigned minima of indices, folded if possible.
 mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value minIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
-/// The size of a dimension of a memref, folded where it can be.
+/// Returns the size of a dimension of a memref, folded if possible.
 mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                    int64_t dimension);
-/// `value` as digits to the bases `sizes`, the first of which is the slowest.
+/// Delinearizes `value` into a mixed-radix index with the bases `sizes`, slowest first.
 llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
                                           mlir::Value value, mlir::ValueRange sizes);
 
-/// `count` elements of the memory of `array` from element `offset` on, as an array of one
-/// dimension.
+/// Returns a one-dimensional view of `count` elements of the memory of `array`, starting at element
+/// `offset`.
 mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                          mlir::OpFoldResult offset, mlir::Value count);
 
-/// Array `slot` of `arrays`, whose first dimension counts arrays of one static shape.
+/// Returns a view of `arrays[slot]`. All dimensions but the first must be static.
 mlir::Value viewSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value arrays,
                      mlir::Value slot);
 
-/// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
+/// Returns a one-dimensional view of the elements of a contiguous array after the first `skipped`.
 mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                     mlir::OpFoldResult skipped);
 

@@ -1,4 +1,4 @@
-//===- InitTool.h - what every tool does first ------------------*- C++ -*-===//
+//===- InitTool.h - initialization of tools ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,9 +13,9 @@
 
 namespace bppsa {
 
-/// Lets a crash ask for a report to this project, not to LLVM. In builds with assertions the
-/// environment's `BPPSA_DEBUG=PASS` shows what that pass decides: packages of LLVM have no
-/// `-debug-only`.
+/// Directs crash reports to this project instead of LLVM. In builds with assertions, the
+/// environment variable `BPPSA_DEBUG=PASS` enables the debug output of a pass, because release
+/// packages of LLVM do not have `-debug-only`.
 inline void initTool() {
   llvm::setBugReportMsg("This is a bug in bppsa. Please report it to where you have bppsa from, "
                         "with the command, its input and what follows.\n");

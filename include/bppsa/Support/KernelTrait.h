@@ -1,4 +1,4 @@
-//===- KernelTrait.h - ops that become loop nests ---------------*- C++ -*-===//
+//===- KernelTrait.h - ops lowered to loop nests ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,12 +11,12 @@
 
 namespace bppsa {
 
-/// Once bufferized, the op reads and writes memrefs and is lowered to one loop nest. It has no
-/// results then.
+/// Once bufferized, the op has no results, reads and writes memrefs, and is lowered to one loop
+/// nest.
 template <typename ConcreteType>
 class KernelTrait : public mlir::OpTrait::TraitBase<ConcreteType, KernelTrait> {};
 
-/// Whether `op` is a kernel on memrefs.
+/// Returns whether `op` is a kernel on memrefs.
 inline bool isBufferizedKernel(mlir::Operation *op) {
   return op->getNumResults() == 0 && op->hasTrait<KernelTrait>();
 }

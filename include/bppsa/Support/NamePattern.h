@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// The regular expression that `option` was given for names. An error is put into `wrong`; an empty
-/// `pattern`, which matches nothing, is none.
+/// Compiles the regular expression given to `option`. Sets `wrong` on error. An empty `pattern` is
+/// valid and matches nothing.
 llvm::Regex compilePattern(llvm::StringRef option, llvm::StringRef pattern, std::string &wrong);
 
 } // namespace bppsa

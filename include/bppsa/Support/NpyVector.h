@@ -1,4 +1,4 @@
-//===- NpyVector.h - a list of numbers in an .npy file ----------*- C++ -*-===//
+//===- NpyVector.h - reads vectors from .npy files --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,9 @@
 
 namespace bppsa {
 
-/// The elements of the array in the .npy file at `path`: of one axis, float32 or float64 (rounded),
-/// little-endian. The error is one line that names the file.
+/// Returns the elements of the array in the .npy file at `path`. The array must have one axis and
+/// hold little-endian float32 or float64, which is rounded. The error is one line that names the
+/// file.
 llvm::Expected<std::vector<float>> readNpyVector(llvm::StringRef path);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- OutputFile.h - files that appear whole or not at all -----*- C++ -*-===//
+//===- OutputFile.h - writes files atomically -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,18 +13,18 @@
 
 namespace bppsa {
 
-/// Whether a file is a program, which may be executed.
+/// Whether a file is executable.
 enum class FileMode { Data, Program };
 
-/// Writes what `print` prints to `path`: to a file of another name in the same directory, which
-/// gets the name `path` once it is complete; where that fails, no file is left behind. A file that
-/// exists and is read-only is not replaced. A device or a pipe is written to as it is. Errors are
-/// one line: `cannot write PATH: REASON`.
+/// Writes the output of `print` to a temporary file in the same directory and renames it to `path`
+/// when it is complete. On failure, no file is left behind. An existing read-only file is not
+/// replaced. Devices and pipes are written in place. Errors have one line: `cannot write PATH:
+/// REASON`.
 llvm::Error writeFile(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> print,
                       FileMode mode = FileMode::Data);
 
-/// The error that `writeFile` would end with, as far as it can be told before there is anything to
-/// write: `path` is a directory or read-only, or its directory is missing or cannot be written to.
+/// Returns the error that `writeFile` would return, if it is known in advance: `path` is a
+/// directory or read-only, or its directory is missing or not writable.
 llvm::Error checkWritable(llvm::StringRef path);
 
 } // namespace bppsa

@@ -1,12 +1,12 @@
-//===- Refusal.h - errors of passes that users can do something about -----===//
+//===- Refusal.h - errors that users can act on ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass refuses a model or an option with `refuse`: the message says what was found and what to
-// change. The compiler takes every other error of a pass, that of a verifier above all, for a bug
-// of its own, and reports it as one.
+// A pass rejects a model or an option with `refuse`; the message states the problem and the remedy.
+// The compiler treats any other error of a pass, such as a verifier error, as a bug in the compiler
+// and reports it as such.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,28 +22,30 @@
 
 namespace bppsa {
 
-/// An error for users at `op`; `refuseOp` names the operation where IR is shown.
+/// Emit an error for users at `op` or `loc`. With `refuseOp`, the message names the operation if it
+/// is printed with IR.
 mlir::InFlightDiagnostic refuse(mlir::Operation *op);
 mlir::InFlightDiagnostic refuse(mlir::Location loc);
 mlir::InFlightDiagnostic refuseOp(mlir::Operation *op, const llvm::Twine &message = {});
 
 bool isRefusal(const mlir::Diagnostic &diagnostic);
 
-/// "node 'name' (Type): " for the ONNX node that `loc` names; empty where it names none.
+/// Returns "node 'name' (Type): " for the ONNX node named by `loc`; empty if it names none.
 std::string describeNode(mlir::Location loc);
 
-/// The message of `diagnostic` for users: a refusal names the ONNX node in place of the operation.
+/// Returns the message of `diagnostic` for users: a refusal names the ONNX node instead of the
+/// operation.
 std::string getUserMessage(const mlir::Diagnostic &diagnostic);
 
-/// Keeps errors that are no refusals from users while it is there.
+/// Intercepts errors that are not refusals during its lifetime.
 class BugCollector {
 public:
   explicit BugCollector(mlir::MLIRContext *context);
 
   bool hasRefusals() const { return numRefusals != 0; }
-  /// The message of the first error that is no refusal; empty where there was none.
+  /// Returns the message of the first intercepted error, or an empty string.
   std::string getMessage() const;
-  /// One line that reports the error as a bug, for `reproducer`, a path, if it is not empty.
+  /// Returns a one-line bug report for the error. `reproducer` is a path and may be empty.
   std::string describe(llvm::StringRef reproducer) const;
 
 private:

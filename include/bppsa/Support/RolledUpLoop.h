@@ -1,4 +1,4 @@
-//===- RolledUpLoop.h - equal steps that became a loop ----------*- C++ -*-===//
+//===- RolledUpLoop.h - loops rolled up from repeated steps -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,10 +13,10 @@
 
 namespace bppsa {
 
-/// A loop that equal steps of straight-line code became.
+/// A loop rolled up from repeated straight-line code.
 struct RolledUpLoop {
   int64_t steps;
-  /// The names of the nodes of the model that one of the steps was written as, in order.
+  /// The names of the model's nodes for one of the steps, in order.
   std::vector<std::string> nodes;
 };
 

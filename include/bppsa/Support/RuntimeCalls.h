@@ -1,4 +1,4 @@
-//===- RuntimeCalls.h - calls of what the run time defines ------*- C++ -*-===//
+//===- RuntimeCalls.h - calls to the run-time library -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,17 +12,17 @@
 
 namespace bppsa {
 
-/// The declaration of `name` in `module`, at its start where there was none.
+/// Returns the declaration of `name`; adds it at the start of `module` if necessary.
 mlir::func::FuncOp declareRuntimeFunction(mlir::ModuleOp module, llvm::StringRef name,
                                           mlir::TypeRange inputs, mlir::TypeRange results);
 
-/// Emits a call of the function `name` of the run time, which it declares in `module`.
+/// Emits a call to the run-time function `name` and declares it in `module`.
 mlir::func::CallOp emitRuntimeCall(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::ModuleOp module, llvm::StringRef name,
                                    mlir::ValueRange arguments, mlir::TypeRange results = {});
 
-/// How many of `count` things a task takes, `most` or halves of that down to one: what the run time
-/// says (ObjectInterface.h).
+/// Emits a query of the run time for the number of items per task, out of `count` items: `most`, or
+/// repeated halves of it down to 1 (ObjectInterface.h).
 mlir::Value emitTaskSize(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
                          mlir::Value count, int64_t most);
 

@@ -1,4 +1,4 @@
-//===- SampleLayout.h - where arrays have their samples ---------*- C++ -*-===//
+//===- SampleLayout.h - layouts of samples in tensors -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// `value`, a tensor `[B, N]`, as `[N, B]`, or the other way round.
+/// Transposes a tensor `[B, N]` to `[N, B]`, or back.
 inline mlir::Value transposeSamples(mlir::OpBuilder &builder, mlir::Location loc,
                                     mlir::Value value) {
   auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
@@ -24,7 +24,7 @@ inline mlir::Value transposeSamples(mlir::OpBuilder &builder, mlir::Location loc
       ->getResult(0);
 }
 
-/// `[B, ...]` as `[B, N]`.
+/// Collapses `[B, ...]` to `[B, N]`.
 inline mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value) {
   int64_t rank = mlir::cast<mlir::RankedTensorType>(value.getType()).getRank();
   if (rank == 2)
@@ -34,7 +34,7 @@ inline mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value) {
   return mlir::tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
 }
 
-/// `[B, N]` as `type`, `[B, ...]` with known sizes but for that of the first dimension.
+/// Expands `[B, N]` to `type`, `[B, ...]`, all of whose dimensions but the first are static.
 inline mlir::Value unflattenSamples(mlir::OpBuilder &builder, mlir::Value value,
                                     mlir::RankedTensorType type) {
   if (type.getRank() == 2)

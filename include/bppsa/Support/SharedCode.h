@@ -1,4 +1,4 @@
-//===- SharedCode.h - code that several places of a module call -*- C++ -*-===//
+//===- SharedCode.h - code shared within a module ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,9 +12,9 @@
 
 namespace bppsa {
 
-/// Emits a call of a private function of `module` that does with its arguments what `emitBody`
-/// emits, which `name` and the types of `arguments` must determine: functions of one name and type
-/// are one. `emitBody` must use no other values.
+/// Emits a call to a private function of `module` with the body emitted by `emitBody`. The body
+/// must be determined by `name` and the types of `arguments`, because calls with equal names and
+/// types share one function. `emitBody` must not use other values.
 void emitSharedCall(
     mlir::OpBuilder &builder, mlir::ModuleOp module, mlir::Location loc, llvm::StringRef name,
     mlir::ValueRange arguments,

@@ -1,4 +1,4 @@
-//===- TemporaryPath.h - files that end with their scope --------*- C++ -*-===//
+//===- TemporaryPath.h - paths removed at the end of a scope ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// Removes a file, or a directory with its files, at the end of the scope.
+/// Removes a file, or a directory with its contents, at the end of the scope.
 class TemporaryPath {
 public:
   explicit TemporaryPath(llvm::StringRef path);
@@ -31,7 +31,7 @@ private:
   std::string path;
 };
 
-/// Removes the paths of all threads, for a process that ends without leaving their scopes.
+/// Removes the paths of all threads, for a process that exits without unwinding.
 void removeTemporaryPaths();
 
 } // namespace bppsa

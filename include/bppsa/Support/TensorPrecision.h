@@ -1,4 +1,4 @@
-//===- TensorPrecision.h - what tensor cores multiply -----------*- C++ -*-===//
+//===- TensorPrecision.h - precisions of tensor cores -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@
 
 namespace bppsa {
 
-/// Terms of the sums of one product of tiles.
+/// Returns the inner dimension of one tile product.
 int64_t getTileDepth(TensorPrecision precision);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- TransposeVectors.h - small matrices in registers ---------*- C++ -*-===//
+//===- TransposeVectors.h - transposes matrices in registers ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,24 +12,24 @@
 
 namespace bppsa {
 
-/// Columns of the matrices that are transposed.
+/// Number of columns of the matrices.
 inline constexpr int64_t kTransposedColumns = 4;
 
-/// Whether the columns of so many rows can be vectors: a power of two from four on.
+/// Returns whether columns of `numRows` elements can be vectors: the number must be a power of two
+/// and at least four.
 inline bool canTransposeRows(int64_t numRows) {
   return numRows >= kTransposedColumns && llvm::isPowerOf2_64(numRows);
 }
 
-/// The four columns, of as many elements as there are `rows`, of a matrix of four columns. Rows are
-/// vectors of four elements, as many as `canTransposeRows` takes.
+/// Transposes `rows`, vectors of four elements, to four columns. `canTransposeRows` must accept the
+/// number of rows.
 ///
-/// Four elements are what a register of 128 bits has, and shuffles do not leave such parts of a
-/// wider register: these are the cheap ones of a processor, and a tile of four columns takes few
-/// registers.
+/// Four floats fill a 128-bit register part. Shuffles within such parts are the cheap ones, and a
+/// tile of four columns needs few registers.
 llvm::SmallVector<mlir::Value> transposeRowsOfFour(mlir::OpBuilder &builder, mlir::Location loc,
                                                    llvm::ArrayRef<mlir::Value> rows);
 
-/// Undoes `transposeRowsOfFour`: the rows of the matrix with these four `columns`.
+/// Returns the rows of the matrix with these four `columns`; inverse of `transposeRowsOfFour`.
 llvm::SmallVector<mlir::Value> transposeFourColumns(mlir::OpBuilder &builder, mlir::Location loc,
                                                     llvm::ArrayRef<mlir::Value> columns);
 

@@ -1,4 +1,4 @@
-//===- WrittenSlices.h - slices that are written into one tensor -*- C++ -*-===//
+//===- WrittenSlices.h - disjointness of inserted slices --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,22 +13,23 @@
 
 namespace bppsa {
 
-/// Slices that are written into one tensor, and where they lie along each axis, so that a new one
-/// is compared with its neighbours rather than with all of them.
+/// The slices inserted into one tensor, indexed by their intervals along each axis, so that a new
+/// slice is compared only with its neighbours.
 class WrittenSlices {
 public:
-  /// Whether no slice has an entry in common with `slice`, as far as static boxes tell.
+  /// Returns whether `slice` is known to be disjoint from all added slices, based on static offsets
+  /// and sizes.
   bool areDisjointWith(mlir::tensor::InsertSliceOp slice) const;
   void add(mlir::tensor::InsertSliceOp slice);
 
 private:
-  /// Slices of the same place along an axis, which ends before `end`.
+  /// Slices with the same interval along an axis; `end` is exclusive.
   struct Group {
     int64_t end;
     llvm::SmallVector<mlir::tensor::InsertSliceOp, 1> slices;
   };
-  /// Groups that do not overlap, by where they begin. Nothing where places overlap without being
-  /// the same, or are not static.
+  /// Disjoint groups, keyed by the start of their interval. Nullopt if intervals overlap partially
+  /// or are not static.
   using Groups = std::optional<std::map<int64_t, Group>>;
 
   template <typename Visit>
