@@ -1,4 +1,4 @@
-//===- CallMutexTest.cpp - one call of a program at a time ----------------===//
+//===- CallMutexTest.cpp - serializes the calls of a program --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,7 @@
 using namespace bppsa::capi;
 using bppsa::runtime::UsageError;
 
-/// Whether `test` holds in the child of a fork, within 60 seconds.
+/// Returns whether `test` returns true in the child of a fork within 60 seconds.
 static bool holdsInChild(const std::function<bool()> &test) {
   pid_t child = fork();
   if (child == 0) {
@@ -45,7 +45,7 @@ static bool isRefused(CallMutex &mutex) {
 }
 
 namespace {
-/// A thread that holds a mutex while this lives.
+/// A thread that holds a mutex during the lifetime of this object.
 class Holder {
 public:
   explicit Holder(CallMutex &mutex) : thread([this, &mutex] { hold(mutex); }) {
@@ -110,19 +110,19 @@ TEST(CallMutexTest, ThreadsOfTheChildWaitForTheThreadThatForked) {
   }));
 }
 
-/// The child would wait for a thread that it does not have.
+/// The child would wait forever for a thread that does not exist there.
 TEST(CallMutexTest, RefusesToWaitForAThreadOfTheParent) {
   CallMutex mutex, other;
   Holder holder(mutex);
   EXPECT_TRUE(holdsInChild([&] {
     bool refused = isRefused(mutex) && canLock(other);
-    // A thread of the child may have the number of the one that it lacks.
+    // A new thread of the child may have the id of the missing thread.
     std::thread([&] { refused = refused && isRefused(mutex); }).join();
     return refused && holdsInChild([&] { return isRefused(mutex); });
   }));
 }
 
-/// Another thread waits when the process forks.
+/// Another thread waits for the mutex during the fork.
 TEST(CallMutexTest, ChildDoesWithoutWaitingThreads) {
   CallMutex mutex;
   std::unique_lock lock(mutex);

@@ -16,7 +16,7 @@ static void readElement(void **arguments) {
   load(argument<float *>(arguments, 0) + argument<int64_t>(arguments, 1), "reader");
 }
 
-/// Writes one more than the first element of an array to another one.
+/// Writes the first element of an array plus one to another array.
 static void addOne(void **arguments) {
   store(argument<float *>(arguments, 1), load(argument<float *>(arguments, 0)) + 1);
 }
@@ -24,7 +24,7 @@ static void addOne(void **arguments) {
 static const bppsa_device_kernel kernels[] = {
     {"read", readElement}, {"add_one", addOne}, {nullptr, nullptr}};
 
-/// Reads element `index` of one of three small arrays that are neighbours in the arena.
+/// Reads element `index` of the middle one of three adjacent arrays in the arena.
 static void readNear(int64_t count, int64_t index) {
   std::unique_ptr<Device> device(bppsa_make_emulated_device(kernels));
   uint64_t bytes = count * sizeof(float);
@@ -58,8 +58,8 @@ TEST(EmulatedDeviceTest, ArraysHaveNoNeighbours) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A call on a device whose streams run in the order of a seed: 0 for a late sub stream, 1 for an
-/// early one.
+/// A call on a device whose streams run in the order given by a seed: 0 for a late sub stream, 1
+/// for an early one.
 class EmulatedCall {
 public:
   explicit EmulatedCall(uint64_t seed) {
@@ -99,7 +99,7 @@ public:
   std::unique_ptr<Device> device;
 };
 
-/// The message of the Error that `action` throws.
+/// Returns the message of the Error thrown by `action`.
 template <typename Action> std::string errorOf(Action &&action) {
   try {
     action();
@@ -110,7 +110,8 @@ template <typename Action> std::string errorOf(Action &&action) {
 }
 } // namespace
 
-/// The main stream makes 1 of 0, the sub stream 2 of that, and the main stream 3, where they wait.
+/// The main stream adds one, the sub stream adds one to its result, and the main stream adds one
+/// again. The result is 3 if the streams wait for each other.
 static float addOnTwoStreams(uint64_t seed, bool subWaits, bool mainWaits) {
   EmulatedCall call(seed);
   void *arrays[4];
@@ -149,7 +150,7 @@ static const char refusal[] =
     "kernel 'add_one' uses memory of the arena for which the other stream may still have a use: "
     "streams do not wait for each other as they must; compile the model again";
 
-/// The sub stream uses memory of the arena that the main stream then uses for something else.
+/// The main stream reuses arena memory that the sub stream used before.
 static void shareArena(bool mainWaits) {
   EmulatedCall call(/*seed=*/0);
   void *source = call.allocate();
@@ -170,7 +171,7 @@ TEST(EmulatedDeviceTest, StreamsDoNotShareTheArena) {
   EXPECT_EQ(errorOf([] { shareArena(false); }), refusal);
 }
 
-/// What the main stream had in the arena before two streams began is gone as well.
+/// The sub stream reuses arena memory that the main stream used before the call had two streams.
 static void takeOver(bool subWaits) {
   EmulatedCall call(/*seed=*/0);
   void *source = call.allocate();

@@ -1,4 +1,4 @@
-//===- EmulatedKernels.h - kernels written by hand ---------------------*- C++ -*-===//
+//===- EmulatedKernels.h - helpers for hand-written kernels -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,7 +31,7 @@ template <typename T> void store(T *address, T value, const char *site = "store"
   *address = value;
 }
 
-/// Adds one at a time, as atomicrmw fadd does.
+/// Adds with a compare-and-swap loop, like atomicrmw fadd.
 inline float atomicAdd(float *address, float value, const char *site = "atomic") {
   bppsa_emu_access(address, sizeof(float),
                    naturalAlignment<float>() | BPPSA_EMU_WRITE | BPPSA_EMU_ATOMIC, site);
@@ -44,7 +44,7 @@ inline float atomicAdd(float *address, float value, const char *site = "atomic")
   return old;
 }
 
-/// A barrier of blocks: waits until `counter`, which each of them adds one to, has come to `count`.
+/// A barrier between blocks: increments `counter` and waits until it has reached `count`.
 inline void awaitBlocks(uint32_t *counter, uint32_t count, const char *site) {
   constexpr uint32_t atomic = naturalAlignment<uint32_t>() | BPPSA_EMU_ATOMIC;
   bppsa_emu_barrier(site);

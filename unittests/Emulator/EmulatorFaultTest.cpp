@@ -1,11 +1,11 @@
-//===- EmulatorFaultTest.cpp - faults planted in kernels --------------------===//
+//===- EmulatorFaultTest.cpp - detection of faults in kernels -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kernel takes a flag: with it there is a fault, without it none. Both are run, so that a
-// detector that always or never fires fails.
+// Every kernel takes a flag that enables its fault. Tests run both versions, so that a detector
+// that always or never fires fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,8 @@ protected:
     emulator.launch("planted", kernel, {3}, {blockSize}, arguments, 1024, /*cooperative=*/true);
   }
 
-  /// Without the fault the kernel runs; with it, it ends with the one line, in every schedule.
+  /// Checks in several schedules that the kernel runs without the fault and reports one line with
+  /// it.
   static void check(KernelBody kernel, const std::string &what, uint32_t blockSize = 64) {
     for (uint64_t seed : {0, 1, 2})
       for (int threads : {1, 2}) {

@@ -16,8 +16,8 @@
 
 using namespace bppsa::runtime;
 
-// The figures of the PTX ISA, "Matrix Fragments for mma.m16n8k8", .tf32: which lane holds each
-// element of a matrix, and in which of its registers.
+// Figures of the PTX ISA, "Matrix Fragments for mma.m16n8k8", .tf32: the lane and register that
+// hold each element of a matrix.
 static const char *const fragmentA[16] = {
     "0.a0 1.a0 2.a0 3.a0 0.a2 1.a2 2.a2 3.a2",
     "4.a0 5.a0 6.a0 7.a0 4.a2 5.a2 6.a2 7.a2",
@@ -74,7 +74,7 @@ struct Problem {
 };
 } // namespace
 
-/// Calls `visit(row, column, lane, register)` as the figure says.
+/// Calls `visit(row, column, lane, register)` for each element of the figure.
 template <int rows, typename Visit>
 static void readFigure(const char *const (&figure)[rows], Visit visit, int columns = 8) {
   for (int row = 0; row < rows; ++row) {
@@ -101,7 +101,7 @@ static void multiply(void **arguments) {
   bppsa_emu_mma_m16n8k8_tf32(bitsA, bitsB, c, d, "mma");
 }
 
-/// The product as one warp computes it.
+/// Computes the product with one warp.
 static std::array<std::array<float, 8>, 16> run(const Problem &problem) {
   Fragments<4> a, c, d;
   Fragments<2> b;
@@ -154,7 +154,7 @@ TEST(EmulatorMmaTest, EveryElementIsInItsPlace) {
 TEST(EmulatorMmaTest, MultipliesMatricesOfNumbersThatFit) {
   Random random(1);
   Problem problem;
-  // Eleven bits, as tf32 has them.
+  // Integers of eleven bits, the precision of tf32.
   auto draw = [&] { return static_cast<float>(random.below(2047)) - 1023; };
   for (int n = 0; n < 128; ++n)
     problem.a[n / 8][n % 8] = draw();
@@ -171,7 +171,7 @@ TEST(EmulatorMmaTest, CutsInputsToTf32) {
   EXPECT_EQ(run(problem)[3][5], -1.0f - 0x1p-10f + 0x1p-20f);
 }
 
-// PTX ISA, "cvt": .rna rounds to the nearest, ties away from zero; NaN becomes canonical.
+// PTX ISA, "cvt": .rna rounds to nearest, ties away from zero; NaN becomes canonical.
 TEST(EmulatorMmaTest, RoundsToTf32) {
   auto round = [](float value) {
     uint32_t bits = bppsa_emu_tf32(value);
@@ -187,8 +187,8 @@ TEST(EmulatorMmaTest, RoundsToTf32) {
   EXPECT_EQ(bppsa_emu_tf32(NAN), 0x7fffffffu);
 }
 
-// The figures of "Matrix Fragments for mma.m16n8k16 with floating point type", .bf16; C as above.
-// Numbers 2i and 2i+1 of a lane are the lower and the upper half of register i.
+// Figures of "Matrix Fragments for mma.m16n8k16 with floating point type", .bf16; C is as above.
+// Elements 2i and 2i+1 of a lane are the lower and the upper half of register i.
 static const char *const fragmentOf16A[16] = {
     "0.a0 0.a1 1.a0 1.a1 2.a0 2.a1 3.a0 3.a1 0.a4 0.a5 1.a4 1.a5 2.a4 2.a5 3.a4 3.a5",
     "4.a0 4.a1 5.a0 5.a1 6.a0 6.a1 7.a0 7.a1 4.a4 4.a5 5.a4 5.a5 6.a4 6.a5 7.a4 7.a5",
@@ -246,7 +246,7 @@ static void multiplyBF16(void **arguments) {
 }
 
 TEST(EmulatorMmaTest, MultipliesMatricesOfBF16) {
-  // Eight bits, as bf16 has them.
+  // Integers of eight bits, the precision of bf16.
   Random random(2);
   auto draw = [&] { return static_cast<float>(random.below(255)) - 127; };
   float a[16][16], b[16][8];
@@ -269,7 +269,7 @@ TEST(EmulatorMmaTest, MultipliesMatricesOfBF16) {
   });
 }
 
-// PTX ISA, "cvt": .rn rounds to the nearest, ties to even; the first operand is the upper half.
+// PTX ISA, "cvt": .rn rounds to nearest, ties to even; the first operand is the upper half.
 TEST(EmulatorMmaTest, RoundsToBF16) {
   EXPECT_EQ(bppsa_emu_bf16x2(1.0f, -2.0f), 0x3f80c000u);
   EXPECT_EQ(bppsa_emu_bf16x2(1.0f + 0x1p-8f, 1.0f + 0x1p-7f + 0x1p-8f), 0x3f803f82u);

@@ -15,7 +15,7 @@
 
 using namespace bppsa::runtime;
 
-/// The sum of each block's numbers: by shuffles in each warp, then by the first warp.
+/// Sums the elements of each block: by shuffles within each warp, then over the warps.
 static void reduce(void **arguments) {
   auto *in = argument<float *>(arguments, 0), *out = argument<float *>(arguments, 1);
   uint32_t thread = bppsa_emu_tid_x(), warps = bppsa_emu_ntid_x() / 32;
@@ -73,7 +73,8 @@ TEST(EmulatorTest, EveryThreadRunsOnceAtItsPlace) {
 
 struct ShuffleCase {
   uint32_t mode, lane, clamp;
-  /// What each of the first lanes reads; -1: its own value, out of range.
+  /// The lane that each of the first lanes reads; -1 if it is out of range and the lane reads its
+  /// own value.
   std::vector<int> sources;
 };
 
@@ -89,7 +90,7 @@ static void shuffleLanes(void **arguments) {
     EXPECT_EQ(value, static_cast<float>(lane));
 }
 
-// The c operand: clamp in bits 0 to 4, segment mask in bits 8 to 12.
+// The c operand holds the clamp in bits 0 to 4 and the segment mask in bits 8 to 12.
 TEST(EmulatorTest, ShufflesClampAndSegmentAsPTX) {
   const uint32_t segmentsOf8 = (31u & ~7u) << 8;
   const ShuffleCase cases[] = {
@@ -137,7 +138,7 @@ TEST(EmulatorTest, VotesAmongTheLanesOfAMask) {
   }
 }
 
-/// Warps of which the last has 8 threads; bar.warp.sync orders what its lanes write and read.
+/// The last warp has 8 threads; bar.warp.sync orders the writes and reads of its lanes.
 static void exchangeInWarps(void **arguments) {
   auto *out = argument<uint32_t *>(arguments, 0);
   uint32_t thread = bppsa_emu_tid_x();
@@ -162,7 +163,7 @@ TEST(EmulatorTest, WarpBarriersOrderMemory) {
   }
 }
 
-/// Two groups in flight, of which the older one is waited for first.
+/// Issues two groups and waits for the older one first.
 static void copyInGroups(void **arguments) {
   auto *in = argument<float *>(arguments, 0), *out = argument<float *>(arguments, 1);
   uint32_t thread = bppsa_emu_tid_x();
@@ -192,7 +193,7 @@ TEST(EmulatorTest, CopiesArriveInGroups) {
   }
 }
 
-/// Sums that depend on their order in the last bits.
+/// The rounding of the sum depends on the order.
 static void addUp(void **arguments) {
   auto *out = argument<float *>(arguments, 0);
   uint32_t number = bppsa_emu_ctaid_x() * bppsa_emu_ntid_x() + bppsa_emu_tid_x();
@@ -221,7 +222,8 @@ TEST(EmulatorTest, ResultsDependOnTheSeedAlone) {
   EXPECT_NE(std::vector<float>(6, sums[0]), sums) << "no seed changes the order";
 }
 
-/// In device memory a missing barrier is no fault that shows itself: seeds make it one.
+/// A missing barrier for device memory is not detected as a fault, but some seeds produce wrong
+/// results.
 static void readNeighbour(void **arguments) {
   auto *data = argument<uint32_t *>(arguments, 0);
   bool synchronise = argument<bool>(arguments, 1);
@@ -250,8 +252,8 @@ TEST(EmulatorTest, SeedsShowAMissingBarrier) {
   }
 }
 
-/// Blocks of one parity pass numbers around, the odd ones once more: a block reads what its
-/// neighbour wrote before their barrier, which is a counter.
+/// Blocks of equal parity pass values around, odd blocks for one round more. A block reads the
+/// value that its neighbour wrote before the barrier, which is a counter.
 static void passAround(void **arguments) {
   auto *data = argument<uint32_t *>(arguments, 0);
   uint32_t block = bppsa_emu_ctaid_x(), blocks = bppsa_emu_nctaid_x();

@@ -1,4 +1,4 @@
-//===- InterlockingTest.cpp - modules with losses of their own ------------===//
+//===- InterlockingTest.cpp - modules with local losses -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,7 +9,7 @@
 
 using namespace bppsa::schedule;
 
-/// An independent simulation of unit times: speed-ups over one loss for all modules.
+/// Speed-ups over a single loss from an independent simulation with unit times.
 TEST(InterlockingTest, SpeedUpsOfWindows) {
   auto getSpeedUp = [](int32_t modules, int32_t window) {
     return getInterlockingPeriod(modules, modules, {1, 1, 1}) /
@@ -24,7 +24,8 @@ TEST(InterlockingTest, SpeedUpsOfWindows) {
   EXPECT_NEAR(getSpeedUp(8, 4), 1.89, 0.005);
 }
 
-/// The critical cycle: N modules forward, the head, N back, the update, and the hops between them.
+/// The critical cycle: N modules forward, the head, N modules backward, the update, and the hops in
+/// between.
 TEST(InterlockingTest, PeriodIsTheCriticalCycle) {
   for (int32_t window = 1; window <= 6; ++window)
     EXPECT_NEAR(getInterlockingPeriod(6, window, {3, 2, 5, 7, 0.5}),
@@ -32,7 +33,7 @@ TEST(InterlockingTest, PeriodIsTheCriticalCycle) {
         << window;
 }
 
-/// What the published code does: 23 unit times where one loss for all takes 17.
+/// The published code behaves like this and needs 23 time units instead of 17 with a single loss.
 TEST(InterlockingTest, WaitingForAllCotangentsMakesAChainOfAllModules) {
   EXPECT_NEAR(getInterlockingPeriod(8, 8, {1, 1, 1}), 17, 1e-9);
   EXPECT_NEAR(getInterlockingPeriod(8, 3, {1, 1, 1}, /*streams=*/false), 23, 1e-9);

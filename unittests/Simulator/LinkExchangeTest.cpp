@@ -11,8 +11,8 @@
 
 using namespace bppsa::schedule;
 
-/// An independent simulation of ResNet-50 on 16 workers, 0.3 s a step: speed-ups over all-reduce
-/// with a barrier.
+/// Speed-ups over all-reduce with a barrier from an independent simulation of ResNet-50 on 16
+/// workers with 0.3 s per step.
 class ReverseFirstTest : public testing::Test {
 protected:
   double getTime(const LinkPolicy &policy, double gigabits) const {
@@ -59,10 +59,10 @@ TEST_F(ReverseFirstTest, NothingIsGainedWithoutABarrierInTheOrderOfGradients) {
   EXPECT_NEAR(getTime(policy, 5), getTime(kAllReduce, 5), 1e-3);
 }
 
-/// By hand: two layers of 1 s each for F, B and W, and one element each, at 1 byte/s between two
-/// workers. An all-reduce takes 4 s: from 4 to 8 and from 8 to 12, after which the next step
-/// begins. With DeAR the halves of the second phase end at 10 and 12; its forward operations start
-/// at 10 and 12, its first exchange at 15, and the step after it at 21.
+/// Calculated by hand: two layers of one element with 1 s each for F, B and W, at 1 byte/s between
+/// two workers. The all-reduces take 4 s each, from 4 to 8 and from 8 to 12, when the next step
+/// begins. With DeAR, the two all-gathers end at 10 and 12. The next forward operations start at 10
+/// and 12, the first exchange at 15, and the following step at 21.
 TEST(LinkExchangeTest, PhasesOverlapWithTheNextForwardPass) {
   TrainingStep step = {{1, 1, 1, {1}}, {1, 1, 1, {1}}};
   LinkNetwork network = {2, 1};
@@ -71,9 +71,9 @@ TEST(LinkExchangeTest, PhasesOverlapWithTheNextForwardPass) {
   EXPECT_NEAR(evaluate(step, network, makeDear(2)).step, 11, 1e-9);
 }
 
-/// By hand: two elements each, in slices of one, 4 s each. The second slice of the second layer
-/// comes last, from 16 to 20; the next forward pass begins at 16 and goes on at 20, its slices take
-/// from 23 to 39, and the step after it begins at 35.
+/// Calculated by hand: two elements per layer in slices of one element, 4 s each. The second slice
+/// of the second layer is last, from 16 to 20. The next forward pass begins at 16 and continues at
+/// 20, its slices take from 23 to 39, and the following step begins at 35.
 TEST(LinkExchangeTest, UrgentSlicesOvertakeOthers) {
   TrainingStep step = {{1, 1, 1, {2}}, {1, 1, 1, {2}}};
   LinkNetwork network = {2, 1};
@@ -81,7 +81,7 @@ TEST(LinkExchangeTest, UrgentSlicesOvertakeOthers) {
   EXPECT_NEAR(evaluate(step, network, makeP3(2, 1)).step, 19, 1e-9);
 }
 
-/// By hand: with 8 workers an all-reduce has 6 rounds, of which each takes the latency.
+/// Calculated by hand: an all-reduce on 8 workers has 6 rounds with a latency each.
 TEST(LinkExchangeTest, RoundsTakeTheLatency) {
   TrainingStep step = {{1, 1, 1, {8}}};
   LinkNetwork network = {8, 28, 0.5};

@@ -12,8 +12,8 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// Speed-ups over GPipe that an independent simulation of layers with F = B = W = 1 found, printed
-/// with two digits.
+/// Speed-ups over GPipe from an independent simulation of layers with F = B = W = 1, with two
+/// digits.
 struct SpeedUps {
   int32_t layers, devices, microbatches;
   double hop;

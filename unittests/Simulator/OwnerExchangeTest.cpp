@@ -1,4 +1,4 @@
-//===- OwnerExchangeTest.cpp - the exchange of gradients of programs ------===//
+//===- OwnerExchangeTest.cpp - gradient exchange of programs --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,9 +10,9 @@
 using namespace bppsa::schedule;
 using Kind = OwnerPolicy::Kind;
 
-/// A tensor that takes a second from rank to rank.
+/// A tensor that takes one second to send.
 static constexpr int64_t kElements = 250000000;
-/// The messages about losses take no more.
+/// Upper bound of the time of loss messages.
 static constexpr double kError = 1e-5;
 
 static double getStep(const TrainingStep &step, const OwnerPolicy &policy, double latency = 0,
@@ -28,17 +28,17 @@ TEST(OwnerExchangeTest, OneTensorGoesToItsOwnerAndBack) {
   EXPECT_NEAR(getStep(step, {Kind::AllReduce}, 0, 3), 3 + 1 + 2, kError);
 }
 
-/// Forward operations of both layers, then B and W of the second and of the first one: its
-/// gradients are there when the step ends, those of the second one 2 seconds before.
+/// Two layers: gradients of the second are ready 2 s before the end of the step, those of the first
+/// at its end.
 static TrainingStep makeTwoLayers(double forward) {
   return {{forward, 1, 1, {kElements}}, {forward, 1, 1, {kElements}}};
 }
 
 TEST(OwnerExchangeTest, WholeTensorsHaveOwnersInTurn) {
   TrainingStep step = makeTwoLayers(1);
-  // Both ways are used at a time.
+  // The two tensors travel in opposite directions at the same time.
   EXPECT_NEAR(getStep(step, {Kind::Barrier}), 6 + 2, kError);
-  // The first layer's tensor goes one way, then the other.
+  // The first layer's tensor travels to its owner and then back.
   EXPECT_NEAR(getStep(step, {Kind::AllReduce}), 6 + 2, kError);
   EXPECT_NEAR(getStep(step, {Kind::P3, kElements}), 6 + 2, kError);
 }
@@ -48,24 +48,25 @@ TEST(OwnerExchangeTest, SlicesGoBothWaysAtATime) {
   TrainingStep step = makeTwoLayers(1);
   EXPECT_NEAR(getStep(step, p3), 6 + 1, kError);
   EXPECT_NEAR(getStep(step, dear), 6 + 1, kError);
-  // The sums of the second layer leave with those of the first one, behind them.
+  // The sums of the second layer are sent after those of the first.
   step = makeTwoLayers(0.1);
   EXPECT_NEAR(getStep(step, p3), 4.2 + 1, kError);
   EXPECT_NEAR(getStep(step, dear), 4.2 + 1 + 0.4, kError);
 }
 
 TEST(OwnerExchangeTest, LossesWaitForTheMessageThatIsSent) {
-  // The next step waits for nothing but the losses of the other rank: its second layer, which is
-  // long, reads the sums of 2 seconds after the end of the step.
+  // The first layer has no parameters, so the next step only waits for the losses of the other
+  // rank. Its long second layer needs the sums 2 s after the end of the previous step.
   TrainingStep step = {{1, 0, 0, {}}, {8, 8, 0, {kElements}}};
   EXPECT_NEAR(getStep(step, {Kind::P3, kElements / 2}), 17 + 0.5, kError);
 }
 
 TEST(OwnerExchangeTest, MessagesTakeTimeOfComputations) {
   TrainingStep step = {{1, 0, 0, {}}, {8, 8, 0, {kElements}}};
-  // The rank that the step waits for computes nothing while a message is sent.
+  // The rank on the critical path computes nothing while a message is sent.
   EXPECT_NEAR(getStep(step, {Kind::Barrier, kElements, 0.25}), 17 + 2, kError);
-  // Sums are sent for half a second while the first layer computes, which loses a quarter of it.
+  // Sums are sent for half a second while the first layer computes and loses a quarter of that
+  // time.
   OwnerPolicy p3 = {Kind::P3, kElements / 2, 0.25};
   EXPECT_NEAR(getStep(step, p3), 17 + 0.5 + 0.25 * 0.5, kError);
 }

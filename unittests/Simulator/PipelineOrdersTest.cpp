@@ -1,4 +1,4 @@
-//===- PipelineOrdersTest.cpp - pipeline schedules by definition ----------===//
+//===- PipelineOrdersTest.cpp - pipeline schedules in closed form ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace bppsa::schedule;
 
 static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-/// The bubble of a step that does not wait for the slowest device before the next one.
+/// Returns the bubble of a step without a barrier before the next step.
 static double getBubble(const Pipeline &pipeline, const DeviceOrders &orders) {
   PipelineResult result = evaluate(pipeline, orders).value();
   return result.getBubble(result.span);
@@ -68,7 +68,7 @@ TEST(PipelineTest, RefusesAnOrderAgainstDependences) {
   EXPECT_FALSE(evaluate(pipeline, orders));
 }
 
-/// Operations of one kind and stage on microbatches 0, 1, ...
+/// Returns operations of one type and stage on microbatches 0, 1, ...
 static std::vector<PipelineOp> repeat(OpKind kind, int32_t stage, int32_t count) {
   std::vector<PipelineOp> ops;
   for (int32_t microbatch = 0; microbatch < count; ++microbatch)
@@ -86,7 +86,8 @@ TEST(LeadingForwardTest, IsTheWarmUpOfEachStage) {
 }
 
 TEST(LeadingForwardTest, EndsWhereADeviceNeedsWhatComesLater) {
-  // The second stage runs three microbatches forward, the first one two before it goes back.
+  // The second stage runs three forward operations; the first runs only two before its first
+  // backward operation.
   DeviceOrders orders = {repeat(OpKind::F, 0, 2), repeat(OpKind::F, 1, 3)};
   orders[0].push_back({OpKind::BW, 0, 0});
   orders[0].push_back({OpKind::F, 0, 2});
@@ -95,7 +96,8 @@ TEST(LeadingForwardTest, EndsWhereADeviceNeedsWhatComesLater) {
 }
 
 TEST(LeadingForwardTest, FollowsStagesThatComeBack) {
-  // Stages 0 and 3 on one device, 1 and 2 on the other one, which runs stage 2 after a cotangent.
+  // Stages 0 and 3 are on one device, 1 and 2 on the other, which runs stage 2 after a backward
+  // operation.
   DeviceOrders orders = {{{OpKind::F, 0, 0}, {OpKind::F, 3, 0}, {OpKind::F, 0, 1}},
                          {{OpKind::F, 1, 0}, {OpKind::B, 1, 0}, {OpKind::F, 2, 0}}};
   EXPECT_EQ(countLeadingForward(orders, {0, 1, 1, 0}), (std::vector<size_t>{1, 1}));

@@ -28,7 +28,7 @@ static PipelineProblem makeRandomProblem(int seed) {
   return problem;
 }
 
-/// The most activations at a time of a device, from when its operations start and end.
+/// Computes the peak activations of a device from the start and end times of its operations.
 static double getPeakFromTimes(const ScheduledPipeline &scheduled, int32_t device) {
   const PipelineResult &result = scheduled.result;
   double kept = scheduled.pipeline.deferredMemory, held = 0, peak = 0;
@@ -47,8 +47,8 @@ static double getPeakFromTimes(const ScheduledPipeline &scheduled, int32_t devic
 
 class RandomPipelineTest : public testing::TestWithParam<int> {};
 
-/// Every schedule runs each operation once, after what it reads, and is no shorter than its longest
-/// path or the work of a device.
+/// Every schedule runs each operation once, after its dependences, and is no shorter than the
+/// critical path or the work of a device.
 TEST_P(RandomPipelineTest, SchedulesAreLinearExtensions) {
   PipelineProblem problem = makeRandomProblem(GetParam());
   std::vector<ScheduledPipeline> ranking = rankSchedules(problem);
@@ -86,7 +86,7 @@ TEST_P(RandomPipelineTest, SchedulesAreLinearExtensions) {
   }
 }
 
-/// So that sums over microbatches are the same in all schedules, to the last bit.
+/// Sums over microbatches are therefore bitwise identical in all schedules.
 TEST_P(RandomPipelineTest, GradientsOfAStageAreFormedInTheOrderOfMicrobatches) {
   for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
     std::vector<int32_t> next(scheduled.pipeline.getNumStages(), 0);
@@ -97,7 +97,7 @@ TEST_P(RandomPipelineTest, GradientsOfAStageAreFormedInTheOrderOfMicrobatches) {
   }
 }
 
-/// Stages exchange arrays in this order, which carry no numbers of microbatches.
+/// Stages exchange arrays in this order, without microbatch numbers.
 TEST_P(RandomPipelineTest, StagesRunMicrobatchesInOrder) {
   for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
     std::map<std::pair<OpKind, int32_t>, int32_t> next;
@@ -107,8 +107,7 @@ TEST_P(RandomPipelineTest, StagesRunMicrobatchesInOrder) {
   }
 }
 
-/// Where stages are placed as a kind wants them, its orders are those of layers that were divided
-/// so.
+/// Scheduling a given placement yields the same span as dividing and placing layers.
 TEST_P(RandomPipelineTest, PlacedStagesHaveTheOrdersOfDividedLayers) {
   for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
     EXPECT_TRUE(goesWith(scheduled.kind, scheduled.pipeline)) << getText(scheduled.kind);
@@ -136,8 +135,8 @@ TEST(ScheduleKindTest, ParsesWhatItPrints) {
     EXPECT_FALSE(parseScheduleKind(text)) << text;
 }
 
-/// By hand: of 3, 1, 1, 1, 4 the best halves are 3 + 1 + 1 and 1 + 4, and the best thirds 3 + 1, 1
-/// + 1, 4.
+/// Calculated by hand for the layers 3, 1, 1, 1, 4: the best halves are 3 + 1 + 1 and 1 + 4, and
+/// the best thirds are 3 + 1, 1 + 1 and 4.
 TEST(PlacementTest, DividesLayersEvenly) {
   Layers layers;
   for (double time : {3, 1, 1, 1, 4})
@@ -164,7 +163,7 @@ TEST(PlacementTest, PlacesStages) {
   EXPECT_FALSE(takesChunks(parsePlacementKind("neighbours").value(), 0));
 }
 
-/// The kinds that two stages on each of two devices can have, by how they are placed.
+/// Lists the schedules that support a placement of four stages.
 TEST(PlacementTest, SchedulesGoWithPlacements) {
   auto list = [](std::vector<int32_t> placement) {
     Pipeline pipeline = makePipeline(Layers(4, {1, 1, 1}), {}, std::move(placement), 4);

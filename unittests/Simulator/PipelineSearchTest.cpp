@@ -1,4 +1,4 @@
-//===- PipelineSearchTest.cpp - pipeline schedules within a memory --------===//
+//===- PipelineSearchTest.cpp - schedules under a memory limit ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

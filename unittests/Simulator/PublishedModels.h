@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// VGG-19 and ResNet-50 on 224 x 224 images: weights of every layer, and compute time in shares of
-// multiply-adds; forward is a third of it.
+// VGG-19 and ResNet-50 on 224 x 224 images: the weights of every layer, and compute times in
+// proportion to multiply-adds, one third of them forward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@ namespace bppsa::schedule {
 /// Collects layers by their sizes.
 class ModelBuilder {
 public:
-  /// A convolution with `size` x `size` outputs.
+  /// Adds a convolution with `size` x `size` outputs.
   void addConvolution(int64_t in, int64_t out, int64_t kernel, int64_t size) {
     add(in * out * kernel * kernel, size * size);
   }
   void addDense(int64_t in, int64_t out) { add(in * out, 1); }
 
-  /// `seconds` of compute time a step.
+  /// Builds a step with `seconds` of compute time.
   TrainingStep build(double seconds) const {
     double all = 0;
     for (double share : multiplyAdds)

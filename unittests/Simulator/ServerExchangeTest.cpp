@@ -1,10 +1,11 @@
-//===- ServerExchangeTest.cpp - gradients through parameter servers -------===//
+//===- ServerExchangeTest.cpp - exchange through parameter servers --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Figures are those of an independent packet-level simulation of P3, which timed the fifth step.
+// Expected values are from an independent packet-level simulation of P3, which timed the fifth
+// step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ static double getTime(const TrainingStep &step, const PacketNetwork &network,
   return getServerStepTimes(step, 4, network, policy, 5).back();
 }
 
-/// How much more P3 gets done than a parameter server without it, in percent.
+/// Returns the throughput gain of P3 over a plain parameter server, in percent.
 static double getGain(const TrainingStep &step, const PacketNetwork &network,
                       const ServerPolicy &policy = kServerP3) {
   return 100 * (getTime(step, network, kServerFifo) / getTime(step, network, policy) - 1);

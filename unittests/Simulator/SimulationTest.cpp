@@ -1,4 +1,4 @@
-//===- SimulationTest.cpp - discrete events of tasks on resources ---------===//
+//===- SimulationTest.cpp - discrete-event simulation ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,8 @@
 
 using namespace bppsa::schedule;
 
-/// Tasks of random lengths on `resources` resources, each after some of those before it.
+/// Returns tasks of random durations on `resources` resources with random dependences on earlier
+/// tasks.
 static TaskGraph makeRandomGraph(std::mt19937 &random, int32_t tasks, int32_t resources) {
   auto draw = [&](int32_t end) { return static_cast<int32_t>(random() % end); };
   TaskGraph graph;
@@ -62,7 +63,8 @@ TEST_P(RandomGraphTest, RunsInALinearExtension) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphTest, testing::Range(0, 50));
 
-/// By hand: a task of 3 and one of 2 that a link delays by 1, then one after both.
+/// Calculated by hand: tasks of 3 and 2 in parallel, the latter with a lag of 2.5, and a task after
+/// both.
 TEST(SimulationTest, FollowsDurationsAndLags) {
   TaskGraph graph;
   TaskId left = graph.addTask(0, 3), right = graph.addTask(1, 2), last = graph.addTask(0, 1);

@@ -1,4 +1,4 @@
-//===- VShapeTest.cpp - two stages on each device, there and back ---------===//
+//===- VShapeTest.cpp - schedules with two stages per device --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,25 +16,25 @@ protected:
   int32_t devices = GetParam().first, microbatches = GetParam().second;
   Pipeline pipeline = makePipeline(Layers(2 * size_t(devices), {0.5, 0.5, 0.5}), {},
                                    placeVShape(devices), microbatches);
-  /// What 1F1B leaves idle.
+  /// The bubble of 1F1B.
   double bubble = (devices - 1.0) / (microbatches + devices - 1.0);
 };
 
-/// What the authors of ZB-V state for equal times.
+/// The authors of ZB-V state this for equal times.
 TEST_P(VShapeTest, HasNoBubbleWithinTheMemoryOfOneForwardOneBackward) {
   PipelineResult result = evaluate(pipeline, searchVShape(pipeline, devices).value()).value();
   EXPECT_NEAR(result.getBubble(result.span), 0, 1e-9);
   EXPECT_LE(result.getPeakActivations(), devices + 1e-9);
 }
 
-/// Published: two thirds of the bubble of 1F1B, a third of its memory.
+/// Published: two thirds of the bubble and a third of the memory of 1F1B.
 TEST_P(VShapeTest, VMinHasAThirdOfTheMemory) {
   PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVMin).value()).value();
   EXPECT_NEAR(result.getBubble(result.span), 2 * bubble / 3, 0.06 * bubble);
   EXPECT_LE(result.getPeakActivations(), devices / 3.0 + 1);
 }
 
-/// Published: half of the bubble of 1F1B and some overhead, half of its memory.
+/// Published: half of the bubble, plus some overhead, and half of the memory of 1F1B.
 TEST_P(VShapeTest, VHalfHasHalfOfTheMemory) {
   PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVHalf).value()).value();
   EXPECT_GE(result.getBubble(result.span), bubble / 2);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times that the authors of "Zero Bubble Pipeline Parallelism" (ICLR 2024) measured on GPUs, in
-// milliseconds, and the bubble rates that they publish for them, of four digits.
+// GPU times in milliseconds from "Zero Bubble Pipeline Parallelism" (ICLR 2024), and the bubble
+// rates published for them with four digits.
 //
 //===----------------------------------------------------------------------===//
 

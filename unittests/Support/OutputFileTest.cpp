@@ -1,4 +1,4 @@
-//===- OutputFileTest.cpp - files that appear whole or not at all ---------===//
+//===- OutputFileTest.cpp - writes files atomically -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,7 +19,7 @@ using namespace bppsa;
 namespace fs = llvm::sys::fs;
 
 namespace {
-/// A directory of its own for each test.
+/// Provides a separate directory for each test.
 class OutputFileTest : public testing::Test {
 protected:
   OutputFileTest() { EXPECT_FALSE(fs::createUniqueDirectory("output-file", directory)); }
@@ -45,7 +45,7 @@ protected:
   llvm::SmallString<64> directory;
 };
 
-/// Lets no file of this process grow beyond some bytes while it lives.
+/// Limits the size of files written by this process during its lifetime.
 class SizeLimit {
 public:
   explicit SizeLimit(rlim_t bytes) {
@@ -121,7 +121,7 @@ TEST_F(OutputFileTest, ProgramsCanBeExecuted) {
   EXPECT_TRUE(fs::can_execute(in("program")));
 }
 
-// Whoever is last wins; no text is a mixture of two.
+// The last writer wins; the contents are never a mixture.
 TEST_F(OutputFileTest, ThreadsDoNotMeet) {
   std::vector<std::thread> threads;
   for (char letter : {'a', 'b', 'c', 'd'})

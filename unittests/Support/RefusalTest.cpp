@@ -1,4 +1,4 @@
-//===- RefusalTest.cpp - messages for users, and bugs ---------------------===//
+//===- RefusalTest.cpp - user errors and compiler bugs --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An op at the location that the importer gives to what a node of the model becomes.
+/// An op at a location like those that the importer assigns to ops of a node.
 struct RefusalTest : testing::Test {
   RefusalTest()
       : location(NameLoc::get(StringAttr::get(&context, "loop"),
