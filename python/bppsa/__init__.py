@@ -4,12 +4,12 @@
     m = bppsa.compile("gru.onnx", loss="cross-entropy", optimizer="adam")
     loss = m.step({"x": x}, target, lr=1e-3)
 
-``compile`` makes a program in this process, ``build`` a file, ``load`` opens a shared library that
-``build`` made, and ``check`` says whether a model is supported.  ``bppsa.torch``, ``bppsa.jax`` and
-``bppsa.plot`` are for PyTorch, JAX and Matplotlib.  ``python -m bppsa.data`` makes seeded training
-sets, ``python -m bppsa.models`` the example models.
+``compile`` creates a program in this process and ``build`` writes a file. ``load`` opens a shared
+library written by ``build``. ``check`` reports whether a model is supported. ``bppsa.torch``,
+``bppsa.jax`` and ``bppsa.plot`` integrate PyTorch, JAX and Matplotlib. ``python -m bppsa.data``
+writes seeded training sets and ``python -m bppsa.models`` the example models.
 
-Importing the package needs the standard library only: its parts are imported when they are used.
+Importing the package requires only the standard library; its modules are imported on first use.
 """
 
 import importlib

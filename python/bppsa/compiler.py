@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Models to programs."""
+"""Compiles models to programs."""
 
 import collections.abc
 import contextlib
@@ -20,10 +20,11 @@ from bppsa import _native
 from bppsa.errors import CompileWarning, Error
 from bppsa.program import Path, Program
 
-#: A file, the bytes of one, an ``onnx.ModelProto``, or what ``torch.onnx.export`` returns.
+#: A path, the bytes of a file, an ``onnx.ModelProto``, or the result of ``torch.onnx.export``.
 Model = typing.Union[Path, bytes, typing.Any]
 
-#: Called with the phase that begins, the number of parts before it and that of those that are known.
+#: Whether to show progress, or a function called with the phase that begins, the number of parts
+#: started before, and the number of parts known so far.
 Progress = typing.Union[bool, collections.abc.Callable[[str, int, int], typing.Any]]
 
 _NOTE, _WARNING, _ERROR = range(3)
@@ -33,20 +34,21 @@ _log = logging.getLogger("bppsa")
 def compile(  # noqa: A001 (the name is a contract)
     model: Model, *, progress: Progress = False, **options: typing.Any
 ) -> Program:
-    """Compiles ``model`` to a program in this process, for this machine's processor.
+    """Compiles ``model`` to a program in this process for the processor of this machine.
 
-    ``options`` are those of ``bppsa-compile`` with ``_`` for ``-``: ``loss="mse"``,
+    ``options`` are the options of ``bppsa-compile`` with ``_`` instead of ``-``: ``loss="mse"``,
     ``optimizer="sgd"``, ``freeze="^encoder"``, ``backward="scan"``, ``batch_axis={"x": 1}``,
-    ``bind={"n": 3}``; see ``bppsa.options()``.  Flags are ``True``, lists are lists, pairs such as
-    ``NAME:AXIS`` are dicts, and an array will do where a ``.npy`` file is asked for.
+    ``bind={"n": 3}``; see ``bppsa.options()``. Flags are ``True``, lists are lists, and pairs such
+    as ``NAME:AXIS`` are dicts. An array can be passed instead of a ``.npy`` file.
 
-    ``progress`` shows a bar (tqdm's, or lines where that is not installed), or is called as each part of the
-    compilation begins, as ``progress("scan", done=3, total=4)`` without the names; where that
-    returns ``False`` or raises, and with Ctrl-C, the compilation ends there.  Functions get their
-    code when they are first called, without progress.
+    ``progress=True`` shows a progress bar if tqdm is installed, otherwise lines. If ``progress`` is
+    a function, it is called at the start of each part of the compilation with three positional
+    arguments, for example ``progress("scan", 3, 4)`` if 3 of 4 parts were started before. If it
+    returns ``False`` or raises an exception, or on Ctrl-C, the compilation is cancelled. Functions
+    of the program are compiled to machine code when they are first called, without progress.
 
-    Needs no toolchain and leaves no files.  Raises ``bppsa.Error`` where the model or an option
-    cannot be used; what the compiler warns of is a ``bppsa.CompileWarning``.
+    No toolchain is needed and no files are left behind. Raises ``bppsa.Error`` if the model or an
+    option cannot be used. Warnings of the compiler are issued as ``bppsa.CompileWarning``.
     """
     path, content = _source(model)
     with _option_list(options) as pairs:
@@ -61,11 +63,12 @@ def compile(  # noqa: A001 (the name is a contract)
 def build(
     model: Model, output: Path, *, progress: Progress = False, **options: typing.Any
 ) -> pathlib.Path:
-    """Writes what ``bppsa-compile MODEL -o OUTPUT`` writes: an executable that trains by itself, or
-    what ``emit`` asks for (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...).
+    """Compiles ``model`` to the file ``output``, like ``bppsa-compile MODEL -o OUTPUT``.
 
-    Shared libraries and objects are linked by a C++ compiler on the ``PATH``; executables need none.
-    The file appears whole or not at all.  ``options`` and ``progress`` are those of ``bppsa.compile``; returns the path.
+    The default is an executable that trains the model; ``emit`` selects other formats
+    (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...). Linking shared libraries
+    and objects requires a C++ compiler on the ``PATH``; executables do not. The file is replaced
+    atomically. See ``bppsa.compile`` for ``options`` and ``progress``. Returns the path.
     """
     path, content = _source(model)
     with _option_list(options) as pairs:
@@ -80,7 +83,7 @@ def build(
 
 @dataclasses.dataclass(frozen=True)
 class Initializer:
-    """An initializer of a model: whether it is trained, and why."""
+    """An initializer of a model: whether it is trained, and the reason."""
 
     name: str
     shape: tuple[int, ...]
@@ -93,7 +96,7 @@ class Initializer:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """Whether a model can be compiled with some options, and what the compiler says of it."""
+    """Whether a model can be compiled with given options, and the diagnostics of the compiler."""
 
     model: str
     errors: tuple[str, ...]
@@ -133,10 +136,11 @@ class Check:
 
 
 def check(model: Model, **options: typing.Any) -> Check:
-    """What is supported of ``model``, what is not, and what helps; which initializers are trained.
+    """Checks whether ``model`` can be compiled; see ``bppsa.compile`` for ``options``.
 
-    Goes as far as gradients and scan plans, without making code.  True where the model can be
-    compiled with ``options``, which are those of ``bppsa.compile``.
+    The result is true if the model is supported. It contains the diagnostics, with remedies, and
+    states which initializers are trained. Compilation stops after gradients and scan plans, without
+    generating code.
     """
     path, content = _source(model)
     said: list[tuple[int, str]] = []
@@ -158,7 +162,7 @@ def check(model: Model, **options: typing.Any) -> Check:
 
 @functools.cache
 def options() -> dict[str, str]:
-    """The options of ``compile``, ``build`` and ``check`` by name, each with a line of help."""
+    """Returns a line of help for each option of ``compile``, ``build`` and ``check``, by name."""
     return {name.replace("-", "_"): help for name, _, help, _ in _native.list_options()}
 
 
@@ -185,7 +189,7 @@ def _listener(
 
     try:
         yield show
-        # A program that was kept has no parts.
+        # A cached program has no parts.
         if bar is not None and bar.total:
             bar.update(bar.total - bar.n)
     finally:
@@ -194,7 +198,8 @@ def _listener(
 
 
 def _source(model: Model) -> tuple[str, bytes | None]:
-    """The path of a model, by which external data is found, and its bytes if it has no file."""
+    """Returns the path of a model, which locates external data, and its bytes if it is not a file.
+    """
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
         try:
@@ -225,7 +230,7 @@ def _tell(path: str, said: list[tuple[int, str]]) -> None:
 def _option_list(
     options: dict[str, typing.Any],
 ) -> collections.abc.Iterator[list[tuple[str, str]]]:
-    """Options as pairs of the command line's names and values; arrays are files meanwhile."""
+    """Yields options as command-line names and values. Arrays are stored in temporary files."""
     forms = {name: (value, repeated) for name, value, _, repeated in _native.list_options()}
     with contextlib.ExitStack() as stack:
         pairs = []
@@ -242,7 +247,7 @@ def _option_list(
 
 
 def _words(value: typing.Any, sign: str) -> list[str]:
-    """What stands behind an option, for each time that it is given."""
+    """Returns the value of an option for each of its occurrences on the command line."""
     if value is None or value is False:
         return []
     if value is True:

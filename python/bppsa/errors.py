@@ -1,18 +1,21 @@
 # Part of the bppsa project, under the MIT License.
-"""What the package raises."""
+"""Exceptions and warnings of the package."""
 
 
 class Error(Exception):
-    """A model, an option, an array or a file that cannot be used: one line that says which, what
-    was found, what is accepted and the remedy.  Whatever the call was for has not changed."""
+    """A model, an option, an array or a file cannot be used.
+
+    The message is one line with the problem, the accepted values and the remedy. The failed call
+    has not changed anything unless its documentation states otherwise.
+    """
 
 
 class DivergedError(Error):
-    """A loss or a gradient is infinite or not a number.  Parameters are those before the step."""
+    """A loss or a gradient is infinite or NaN. The parameters are those before the step."""
 
 
 class CompileWarning(UserWarning):
-    """What the compiler warns of in a model that it compiles."""
+    """A warning of the compiler about a model."""
 
 
 for _kind in (Error, DivergedError, CompileWarning):

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The training loop: that of the command `train` of compiled programs, on arrays, files or loaders."""
+"""The training loop of compiled programs, on arrays, files or loaders."""
 
 import collections.abc
 import contextlib
@@ -21,23 +21,24 @@ _log = logging.getLogger("bppsa")
 
 @dataclasses.dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to: a line of the log."""
+    """The log record of an epoch."""
 
-    #: From 1.
+    #: The number of the epoch, counted from 1.
     epoch: int
-    #: The mean over the samples, each with the parameters before its step.
+    #: The mean loss of the samples, each evaluated before the update of its batch.
     loss: float
     val_loss: float | None
-    #: The share of right positions, where the loss has classes.
+    #: The fraction of correct positions; None unless the loss has classes.
     val_accuracy: float | None
-    #: In all, and until batches were filled with their samples.
+    #: Seconds of the epoch, and of loading its batches.
     seconds: float
     load_seconds: float
-    #: Of the last step.
+    #: The learning rate of the last step.
     lr: float
-    #: What computed the gradients.
+    #: The variant that computed the gradients.
     variant: str
-    #: Where there are several: ``loss_on``, ``loss``, ``val_loss``, ``val_accuracy`` of each.
+    #: If there are several losses: ``loss_on``, ``loss``, ``val_loss`` and ``val_accuracy`` of
+    #: each.
     losses: list[dict[str, typing.Any]] | None = None
 
     def __str__(self) -> str:
@@ -49,7 +50,7 @@ class Epoch:
         return "  ".join(parts)
 
 
-#: Called after each epoch; training ends where one returns True.
+#: Called after each epoch; returns True to stop training.
 Callback = collections.abc.Callable[[Program, Epoch], typing.Any]
 
 def fit(
@@ -83,31 +84,37 @@ def fit(
     progress: bool = True,
     **others: typing.Any,
 ) -> list[Epoch]:
-    """Trains ``program`` as the command ``train`` of a compiled program does, and returns what each
-    epoch came to.
+    """Trains ``program`` like the command ``train`` of a compiled program.
 
-    ``train`` and ``val`` are a dict of arrays, those of inputs and of ``target`` by name; a pair of
-    such inputs and a target; the path of an ``.npz`` file or of a directory of these; or, to loop
-    over in each epoch, a loader that yields pairs or dicts, one for each batch.
+    Returns the record of each epoch.
 
-    Settings are the options of that command.  ``batch`` is the number of samples of a batch (32),
-    ``accumulate`` that of the batches of an update, a loader's too, ``tbptt`` the steps of a segment of a stream.
-    ``lr`` is the learning rate, ``lr_for={"^head": 1e-4}`` that of parameters by their names, and
-    ``lr_schedule`` is ``constant``, ``step:N:GAMMA``, ``cosine[:MIN]`` or ``plateau[:FACTOR[:N]]``,
-    with or without ``warmup:N,`` before it.  ``clip_norm`` is the largest norm of the gradients.
-    ``ema`` is the share of averaged weights that an update keeps; the averages are what is validated
-    and saved, and the parameters in the end.  ``val_split`` is the share of the samples that
-    validate, ``patience`` the epochs without a ``best`` ("loss" or "accuracy") before training ends.
-    ``others`` are those of the optimizer (``beta1``, ``eps``, ...) and of the variant (``backward``,
-    ``scan``, ``mapping``).  What is left out is as ``set_hyperparameters``, ``set_variant`` and
-    ``set_seed`` say.
+    ``train`` and ``val`` may be
 
-    ``save`` and ``save_best`` are files for the trained model and that of the best epoch,
-    ``checkpoint`` is one that keeps the state of training after each epoch and when Ctrl-C ends it,
-    ``resume`` one to go on from, by ``fit`` or the command, and ``log`` one for a JSON object an
-    epoch.  ``progress`` shows a bar where tqdm is installed, else lines.
+    - a dict of arrays by name: the inputs and ``target``
+    - a pair of such a dict of inputs and a target
+    - the path of an ``.npz`` file, or of a directory of ``.npz`` files
+    - a loader, iterated once per epoch, that yields such dicts or pairs, one per batch
 
-    A call that raises leaves the parameters after the last whole step.
+    The settings are the options of the command. ``batch`` is the number of samples per batch
+    (default 32), ``accumulate`` the number of batches per update, and ``tbptt`` the number of steps
+    per segment of a stream. ``lr`` is the learning rate, and ``lr_for={"^head": 1e-4}`` sets the
+    learning rates of parameters by name. ``lr_schedule`` is ``constant``, ``step:N:GAMMA``,
+    ``cosine[:MIN]`` or ``plateau[:FACTOR[:N]]``, optionally prefixed by ``warmup:N,``.
+    ``clip_norm`` is the maximum norm of the gradients. ``ema`` is the decay of the moving average
+    of the weights; the averages are used for validation, saved, and assigned to the parameters at
+    the end. ``val_split`` is the fraction of samples used for validation. Training stops after
+    ``patience`` epochs without a new ``best`` ("loss" or "accuracy"). ``others`` are settings of
+    the optimizer (``beta1``, ``eps``, ...) and of the variant (``backward``, ``scan``,
+    ``mapping``). Omitted settings default to ``set_hyperparameters``, ``set_variant`` and
+    ``set_seed``.
+
+    ``save`` and ``save_best`` are files for the final model and the model of the best epoch.
+    ``checkpoint`` is a file for the training state, written after each epoch and when Ctrl-C
+    interrupts training; ``resume`` is such a file to continue from, written by ``fit`` or by the
+    command. ``log`` is a file for one JSON object per epoch. ``progress`` shows a progress bar if
+    tqdm is installed, otherwise lines.
+
+    If the call raises an exception, the parameters are those after the last complete step.
     """
     settings = {
         "epochs": epochs,
@@ -156,7 +163,7 @@ def fit(
 
 
 def _words(name: str, value: typing.Any) -> list[tuple[str, str | None]]:
-    """An option of the command line and its value, each time that it is given."""
+    """Returns the command-line words of a setting: a name and a value for each occurrence."""
     name = name.replace("_", "-")
     if value is None or value is False:
         return []
@@ -168,14 +175,14 @@ def _words(name: str, value: typing.Any) -> list[tuple[str, str | None]]:
 
 
 def _in_python(line: str) -> str:
-    """A message of the command with the names that options have here."""
+    """Replaces command-line names of options in a message by their Python names."""
     line = re.sub(r"; see train --help$", "; see help(bppsa.Program.fit)", line)
     line = line.removeprefix("train: ")
     return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: found[1].replace("-", "_"), line)
 
 
 class _Loader:
-    """Gives the arrays of batch after batch by name, and None at the end of each epoch."""
+    """Returns the arrays of one batch per call, and None at the end of each epoch."""
 
     def __init__(self, loader: typing.Any):
         if not hasattr(loader, "__iter__"):
@@ -205,10 +212,10 @@ class _Loader:
 
 
 def _source(data: typing.Any) -> typing.Any:
-    """A path, arrays by name, a loader, or None."""
+    """Returns a path, a dict of arrays, a loader, or None."""
     if data is None or isinstance(data, (str, os.PathLike)):
         return data
-    # Of two dicts in a tuple, the second one has targets; in a list, they are batches.
+    # A tuple of two dicts holds inputs and targets; a list of dicts holds batches.
     if isinstance(data, list) and all(map(_named, data)):
         return _Loader(data)
     return _named(data) or _Loader(data)
@@ -219,7 +226,7 @@ def _without_path(data: typing.Any) -> typing.Any:
 
 
 def _named(data: typing.Any) -> dict[str, typing.Any] | None:
-    """The arrays of a dict, or of a pair of inputs and target, by the names that programs give them."""
+    """Returns a dict, or a pair of inputs and target, as a dict with the names used by programs."""
     if isinstance(data, collections.abc.Mapping):
         return dict(data)
     if not (isinstance(data, (tuple, list)) and len(data) == 2):
@@ -233,7 +240,7 @@ def _named(data: typing.Any) -> dict[str, typing.Any] | None:
 
 
 class _Listener:
-    """Keeps the history of a run and shows how it goes on."""
+    """Records the history of a run and displays its progress."""
 
     def __init__(
         self, program: Program, epochs: int, callbacks: tuple[Callback, ...], progress: bool
@@ -288,7 +295,7 @@ class _Listener:
 
 
 class _Line:
-    """A line for each epoch, where there is no bar."""
+    """Replaces the progress bar by one line per epoch."""
 
     def __init__(self, title: str):
         self._title = title

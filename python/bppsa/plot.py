@@ -1,6 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Pictures of runs and of models: loss curves, and the compiler's report on scan trees, costs and
-Jacobian patterns."""
+"""Plots of loss curves, and the compiler's report on scan plans, costs and Jacobian patterns."""
 
 import collections.abc
 import dataclasses
@@ -16,12 +15,12 @@ from bppsa.errors import Error
 from bppsa.fit import Epoch
 from bppsa.program import Path
 
-#: A file of JSON lines, as ``--log`` and ``fit(log=...)`` write, or what ``fit`` returned.
+#: A file of JSON lines written by ``--log`` or ``fit(log=...)``, or the result of ``fit``.
 Log = typing.Union[Path, collections.abc.Sequence[Epoch]]
 
 
 def read_log(log: Log) -> list[dict[str, typing.Any]]:
-    """What each epoch came to."""
+    """Returns a dict for each epoch of the log. Raises ``bppsa.Error`` if the file is not a log."""
     if not isinstance(log, (str, os.PathLike)):
         return [dataclasses.asdict(record) for record in typing.cast(list[Epoch], log)]
     try:
@@ -35,9 +34,9 @@ def read_log(log: Log) -> list[dict[str, typing.Any]]:
 
 
 def losses(*logs: Log, axes: typing.Any = None) -> typing.Any:
-    """Draws ``loss`` and, dashed, ``val_loss`` of each log over its epochs, with Matplotlib.
+    """Plots ``loss`` (solid) and ``val_loss`` (dashed) of each log over the epochs with Matplotlib.
 
-    Returns the axes: those given, or new ones.
+    Returns the given or newly created axes.
     """
     from matplotlib import pyplot
 
@@ -58,7 +57,7 @@ def losses(*logs: Log, axes: typing.Any = None) -> typing.Any:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """A page of HTML; notebooks show it."""
+    """An HTML page, which notebooks display."""
 
     page: str
 
@@ -71,9 +70,10 @@ class Report:
 
 
 def report(model: Model, **options: typing.Any) -> Report:
-    """The scan tree of a model, what its plans cost, and the patterns of its Jacobians, as the
-    compiler draws them; ``options`` are those of ``bppsa.compile``, ``report_length`` and
-    ``report_batch`` among them."""
+    """Returns the compiler's report on a model: scan plans, their costs, and Jacobian patterns.
+
+    See ``bppsa.compile`` for ``options``, which include ``report_length`` and ``report_batch``.
+    """
     path, content = _source(model)
     said: list[tuple[int, str]] = []
     with _option_list({**options, "emit": "report"}) as pairs:

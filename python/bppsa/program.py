@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Programs in this process: what ``bppsa.compile`` and ``bppsa.load`` return."""
+"""Programs in this process, as returned by ``bppsa.compile`` and ``bppsa.load``."""
 
 import collections.abc
 import dataclasses
@@ -15,11 +15,11 @@ from bppsa.errors import Error
 if typing.TYPE_CHECKING:
     from bppsa.fit import Epoch
 
-#: A file.
+#: The path of a file.
 Path = str | os.PathLike[str]
-#: Anything with DLPack or the buffer protocol: arrays of NumPy, PyTorch and JAX on the CPU.
+#: Any object with DLPack or the buffer protocol: CPU arrays of NumPy, PyTorch and JAX.
 Array = typing.Any
-#: Arrays by the names of the graph inputs that they feed.
+#: Arrays by the names of graph inputs.
 Arrays = collections.abc.Mapping[str, Array]
 
 _INPUT, _OUTPUT, _TARGET, _PARAMETER, _GRADIENT = range(5)
@@ -27,21 +27,22 @@ _INPUT, _OUTPUT, _TARGET, _PARAMETER, _GRADIENT = range(5)
 
 @dataclasses.dataclass(frozen=True)
 class ArrayInfo:
-    """An array of a program."""
+    """The description of an array of a program."""
 
     name: str
-    #: As NumPy writes it: "float32".
+    #: The NumPy name of the type, such as "float32".
     dtype: str
-    #: None for sizes that are known at run time only.
+    #: None for dynamic sizes.
     shape: tuple[int | None, ...]
-    #: The axes that carry samples and time steps, if there are.
+    #: The axes of samples and time steps; None if there is none.
     batch_axis: int | None = None
     time_axis: int | None = None
-    #: Of a parameter: whether steps change it.
+    #: Whether training steps change this parameter.
     trained: bool = False
-    #: Whether calls may leave it out: zero for states of a stream, one for weights.
+    #: Whether calls may omit the array. Omitted states of a stream are zero; omitted weights are
+    #: one.
     optional: bool = False
-    #: In a stream, the graph output that holds this input after the last step.
+    #: The graph output that holds the final value of this input of a stream.
     carried: str | None = None
 
     def __str__(self) -> str:
@@ -50,8 +51,11 @@ class ArrayInfo:
 
 
 class Parameters(collections.abc.Mapping[str, np.ndarray]):
-    """The parameters of a program by the names of their initializers: NumPy arrays over the
-    program's own memory, float32, to be read and written in place between calls."""
+    """The parameters of a program by the names of their initializers.
+
+    The values are float32 NumPy arrays that view the memory of the program. They may be read and
+    modified in place between calls.
+    """
 
     def __init__(self, program: _native.Program, infos: dict[str, ArrayInfo]):
         self._program = program
@@ -62,7 +66,7 @@ class Parameters(collections.abc.Mapping[str, np.ndarray]):
         return np.asarray(self._program.parameter(self._indices[name]))
 
     def __setitem__(self, name: str, value: Array) -> None:
-        """Writes ``value``, which must have the shape of the parameter."""
+        """Copies ``value``, which must have the shape of the parameter."""
         target = self[name]
         source = to_numpy(value)
         if source.shape != target.shape:
@@ -97,7 +101,7 @@ def _check_keys(
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """A NumPy array over the memory of ``array`` where there is one, else a new one."""
+    """Returns ``array`` as a NumPy array, sharing its memory if possible."""
     if hasattr(array, "detach"):
         array = array.detach()
     return np.asarray(array)
@@ -113,7 +117,10 @@ Convert = collections.abc.Callable[[np.ndarray], Array]
 
 
 def _like(inputs: Arrays) -> Convert:
-    """What turns a result into an array of the kind of the first input, without a copy."""
+    """Returns a function that converts results to the array type of the first input.
+
+    The function does not copy.
+    """
     for array in inputs.values():
         library = type(array).__module__.partition(".")[0]
         if library == "torch":
@@ -129,14 +136,14 @@ def _like(inputs: Arrays) -> Convert:
 
 
 class Program:
-    """A compiled model with its parameters and the states of its optimizer.
+    """A compiled model with its parameters and optimizer states.
 
-    Arrays are given by the names of graph inputs, with the layouts of ``inputs`` and ``targets``:
-    any DLPack arrays on the CPU.  Those that are compact and have the described type are read where
-    they are, others are copied; where the model takes integers, every integer type will do.
-    Results are NumPy arrays, or of the kind of the first input (PyTorch, JAX).
+    Arrays are passed by the names of graph inputs, in the layouts given by ``inputs`` and
+    ``targets``. Any DLPack array on the CPU is accepted. Contiguous arrays of the expected dtype
+    are used without copying; others are copied. Integer inputs accept every integer type. Results
+    are NumPy arrays, or PyTorch or JAX arrays if the first input is one.
 
-    Other threads of Python run while a program computes.  Calls on one program wait for each other.
+    Other Python threads can run during calls. Calls on the same program are serialized.
     """
 
     def __init__(self, program: _native.Program):
@@ -145,21 +152,21 @@ class Program:
             {info["name"]: ArrayInfo(**info) for info in program.describe(kind)}
             for kind in range(_GRADIENT + 1)
         ]
-        #: What a call takes: an ``ArrayInfo`` by the name of each graph input.
+        #: The graph inputs: an ``ArrayInfo`` by name.
         self.inputs: dict[str, ArrayInfo] = arrays[_INPUT]
-        #: What ``infer`` returns.
+        #: The results of ``infer``.
         self.outputs: dict[str, ArrayInfo] = arrays[_OUTPUT]
-        #: What losses compare with: ``target`` and, optional, ``weight``; with several losses
-        #: ``target.OUTPUT`` and ``weight.OUTPUT`` for each.
+        #: Arrays of the loss: ``target`` and the optional ``weight``, or ``target.OUTPUT`` and
+        #: ``weight.OUTPUT`` for each of several losses.
         self.targets: dict[str, ArrayInfo] = arrays[_TARGET]
-        #: What ``grad`` returns: trained parameters, then float graph inputs.
+        #: The results of ``grad``: trained parameters, then float graph inputs.
         self.gradients: dict[str, ArrayInfo] = arrays[_GRADIENT]
-        #: Live views of all float parameters by the names of their initializers.
+        #: Views of all float parameters by the names of their initializers.
         self.parameters = Parameters(program, arrays[_PARAMETER])
 
     @property
     def info(self) -> dict[str, typing.Any]:
-        """What the command ``info`` of a compiled program prints."""
+        """The dict that the command ``info`` of a compiled program prints as JSON."""
         return dict(json.loads(self._program.description))
 
     def __reduce__(self) -> typing.NoReturn:
@@ -174,13 +181,16 @@ class Program:
         count = sum(self.parameters[name].size for name in self.parameters)
         return "\n".join(lines) + f"\n  parameters: {count} in {len(self.parameters)} arrays>"
 
-    # Computing.
+    # Computation.
 
     def infer(
         self, inputs: Arrays, *, out: collections.abc.Mapping[str, np.ndarray] | None = None
     ) -> dict[str, Array]:
-        """Every graph output by its name.  With ``out``, those named there are written to memory of
-        the caller, of the shapes that they have, and ``out`` is returned."""
+        """Returns all graph outputs by name.
+
+        If ``out`` is given, writes only the outputs named there to the given arrays, which must
+        have the shapes of the outputs, and returns ``out``.
+        """
         if out is not None:
             self._program.infer_into(_by_name(inputs), dict(out))
             return dict(out)
@@ -191,8 +201,10 @@ class Program:
     def eval(
         self, inputs: Arrays, target: Array = None, *, weight: Array = None
     ) -> dict[str, float]:
-        """The ``loss``, as of ``step``, and the ``accuracy``, the share of right positions, where
-        the loss has classes.  Changes nothing."""
+        """Returns the ``loss`` and, for losses with classes, the ``accuracy``, without an update.
+
+        The accuracy is the fraction of correct positions.
+        """
         loss, accuracy = self._program.eval(_by_name(inputs), target, weight)
         return {"loss": loss} if accuracy != accuracy else {"loss": loss, "accuracy": accuracy}
 
@@ -204,13 +216,13 @@ class Program:
         weight: Array = None,
         out: collections.abc.Mapping[str, np.ndarray] | None = None,
     ) -> tuple[float, dict[str, Array]]:
-        """The loss and its gradients by the names of trained parameters and float graph inputs.
+        """Returns the loss and its gradients by the names of trained parameters and float inputs.
 
-        ``target`` has the layout of ``targets``: the shape of the output for mse, l1, huber and
-        bce-with-logits; without its last axis, as integers, for cross-entropy and nll; None where
-        the model's own output is the loss.  With several losses it is a dict by their outputs.
-        ``weight`` multiplies the loss at each position of the target.
-        ``out`` is memory of the caller for the gradients that are wanted.
+        ``target`` has the layout given by ``targets``: the shape of the output for mse, l1, huber
+        and bce-with-logits; integers without the last axis for cross-entropy and nll; None if the
+        output of the model is the loss. With several losses, it is a dict by output name.
+        ``weight`` multiplies the loss at each position of the target. If ``out`` is given, only the
+        gradients named there are written to the given arrays.
         """
         if out is not None:
             return self._program.grad_into(_by_name(inputs), target, weight, dict(out)), dict(out)
@@ -226,21 +238,22 @@ class Program:
         weight: Array = None,
         lr: float | None = None,
     ) -> float:
-        """A training step: forward, backward, and the update of all trained parameters with the
-        learning rate ``lr`` (default: the hyperparameter).  Returns the loss before the update.
+        """Runs a training step and returns the loss before the update.
 
-        Arrays are those of ``grad``.  Raises ``bppsa.DivergedError`` where the loss or a gradient
-        is not finite; then nothing has changed.
+        Computes the loss and its gradients, and updates all trained parameters with the learning
+        rate ``lr`` (default: the hyperparameter). See ``grad`` for the other arguments. Raises
+        ``bppsa.DivergedError`` if the loss or a gradient is not finite; in this case nothing has
+        changed.
         """
         return self._program.step(_by_name(inputs), target, weight, lr)
 
     def update(self, gradients: Arrays, *, lr: float | None = None) -> None:
-        """The update of a step alone, by gradients of all trained parameters."""
+        """Updates all trained parameters with the given gradients, like the update of ``step``."""
         self._program.update(dict(gradients), lr)
 
     @property
     def losses(self) -> dict[str, float]:
-        """The losses of the last ``step``, ``grad`` or ``eval`` by their outputs."""
+        """The losses of the last ``step``, ``grad`` or ``eval``, by output name."""
         names = self._loss_names()
         return dict(zip(names, self._program.losses(len(names)), strict=True))
 
@@ -253,7 +266,7 @@ class Program:
     def fit(
         self, train: typing.Any, val: typing.Any = None, **settings: typing.Any
     ) -> list["Epoch"]:
-        """Trains for a number of epochs: see ``bppsa.fit.fit``, which has the settings."""
+        """Trains for a number of epochs; see ``bppsa.fit.fit`` for the settings."""
         from bppsa.fit import fit
 
         return fit(self, train, val, **settings)
@@ -261,41 +274,56 @@ class Program:
     # Settings.
 
     def set_threads(self, count: int) -> None:
-        """The most threads that calls use; 0 for all cores.  Results do not depend on it."""
+        """Sets the maximum number of threads used by calls; 0 selects all cores.
+
+        Results do not depend on the number of threads.
+        """
         self._program.set_threads(count)
 
     def set_affinity(self, cpus: collections.abc.Iterable[int]) -> None:
-        """Binds the threads that help with calls of this and of other programs, one after the other,
-        to these CPUs; the first of them is left for the calling thread, which stays where it is.
-        An empty list lets them run anywhere."""
+        """Binds the worker threads of this and other programs to CPUs, in order.
+
+        The first CPU is reserved for the calling thread, which is not moved. With an empty list,
+        the workers are unbound.
+        """
         self._program.set_affinity(list(cpus))
 
     def set_variant(
         self, backward: str | None = None, scan: str | None = None, mapping: str | None = None
     ) -> None:
-        """Which backward pass computes gradients: ``backward`` is "auto", "sequential" or "scan",
-        ``scan`` a plan, ``mapping`` "auto", "lanes", "units" or "blocks"."""
+        """Selects the variant that computes gradients.
+
+        ``backward`` is "auto", "sequential" or "scan"; ``scan`` is "auto" or a plan; ``mapping`` is
+        "auto", "lanes", "units" or "blocks". None is equivalent to "auto".
+        """
         self._program.set_variant(backward, scan, mapping)
 
     def set_hyperparameters(self, **values: float) -> None:
-        """Sets ``lr``, ``weight_decay``, those of the optimizer (``beta1``, ``beta2``, ``eps``), or
-        ``clip_norm``, the largest norm of all gradients together (0: no limit)."""
+        """Sets hyperparameters.
+
+        Accepts ``lr``, ``weight_decay``, the hyperparameters of the optimizer (``beta1``,
+        ``beta2``, ``eps``), and ``clip_norm``, the maximum norm of all gradients combined (0 for no
+        limit).
+        """
         for name, value in values.items():
             self._program.set_hyperparameter(name, value)
 
     def set_seed(self, seed: int) -> None:
-        """What the random numbers of dropout follow from, with the number of the step."""
+        """Sets the seed of dropout, which also depends on the number of the step."""
         self._program.set_seed(seed)
 
     # Parameters and files.
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of all parameters by name."""
+        """Returns copies of all parameters by name."""
         return {name: self.parameters[name].copy() for name in self.parameters}
 
     def load_state_dict(self, state: Arrays, *, strict: bool = True) -> None:
-        """Writes parameters by name, all or none.  Unless ``strict`` is False, the names must be
-        those of ``parameters``."""
+        """Copies parameters by name. If a shape does not match, nothing is copied.
+
+        If ``strict`` is True, the names must equal the names in ``parameters``; otherwise missing
+        and unknown names are ignored.
+        """
         if strict:
             _check_keys(state, self.parameters)
         new = {name: to_numpy(state[name]) for name in self.parameters if name in state}
@@ -310,24 +338,28 @@ class Program:
             self.parameters[name] = array
 
     def reset(self) -> None:
-        """Gives parameters the values of the model and forgets the optimizer's states."""
+        """Resets the parameters to the values of the model, and the state of the optimizer."""
         self._program.reset()
 
     def save(self, path: Path) -> None:
-        """Writes the ONNX model with the parameters of now; the file appears whole or not at all."""
+        """Writes the ONNX model with the current parameters, replacing the file atomically."""
         self._program.save(os.fspath(path))
 
     def checkpoint(self, path: Path) -> None:
-        """Writes parameters, optimizer states, hyperparameters and the number of the step; the file
-        appears whole or not at all."""
+        """Writes parameters, optimizer states, hyperparameters and the number of the step.
+
+        The file is replaced atomically.
+        """
         self._program.save_checkpoint(os.fspath(path))
 
     def resume(self, path: Path) -> None:
-        """Reads what ``checkpoint`` or the command ``train`` of a compiled program wrote."""
+        """Reads a checkpoint written by ``checkpoint`` or by the command ``train`` of a program."""
         self._program.load_checkpoint(os.fspath(path))
 
 
 def load(path: Path) -> Program:
-    """A program of a shared library, which ``build(..., emit="shared")`` wrote.  Every call makes
-    one with parameters of its own."""
+    """Loads a program from a shared library written by ``build(..., emit="shared")``.
+
+    Every call creates a program with separate parameters.
+    """
     return Program(_native.load(os.fspath(path)))

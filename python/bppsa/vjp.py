@@ -1,6 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Models as pure functions of parameters and inputs with vector-Jacobian products, for the automatic
-differentiation of PyTorch and JAX."""
+"""Models as pure functions with vector-Jacobian products, for autodiff in PyTorch and JAX."""
 
 import collections.abc
 import itertools
@@ -30,7 +29,7 @@ _OPERATIONS: dict[str, collections.abc.Callable[[typing.Any, typing.Any], typing
 
 
 def _evaluate(extent: typing.Any, sizes: dict[str, typing.Any]) -> typing.Any:
-    """A size of the program's description, of the values of symbols."""
+    """Evaluates a size of the program description for given values of symbols."""
     if isinstance(extent, list):
         operation, *operands = extent
         return _OPERATIONS[operation](*(_evaluate(operand, sizes) for operand in operands))
@@ -40,9 +39,9 @@ def _evaluate(extent: typing.Any, sizes: dict[str, typing.Any]) -> typing.Any:
 class Function:
     """A model compiled for its vector-Jacobian products.
 
-    Arguments are the trained parameters, then the graph inputs, each in the model's order; results
-    are the outputs of type float32.  All calls are pure: they read the parameters that are given,
-    where they are.  They may come from several threads, one after the other.
+    Arguments are the trained parameters, followed by the graph inputs, in the order of the model.
+    Results are the float32 outputs. All calls are pure: they read the given parameters in place.
+    Calls from several threads are serialized.
     """
 
     def __init__(self, model: Model, **options: typing.Any):
@@ -53,13 +52,13 @@ class Function:
         self.inputs = list(self.program.inputs)
         self._info = self.program.info
         self.outputs = [n for n, info in self.program.outputs.items() if info.dtype == "float32"]
-        #: By which operators of the frameworks find it: a text, which they take for a constant.
+        #: Identifies the function to framework operators, which treat the string as a constant.
         self.key = f"{next(_numbers)}"
         _functions[self.key] = self
 
     @staticmethod
     def find(key: str) -> "Function":
-        """The function of a key; it must be alive."""
+        """Returns the function with the given key, which must still exist."""
         return _functions[key]
 
     def _name(self, parameters: Arrays, inputs: Arrays) -> dict[str, np.ndarray]:
@@ -67,31 +66,37 @@ class Function:
         return arrays | dict(zip(self.inputs, inputs, strict=True))
 
     def call(self, parameters: Arrays, inputs: Arrays) -> list[np.ndarray]:
-        """The results alone."""
+        """Returns the results without residuals."""
         results = self.program.infer(self._name(parameters, inputs))
         return [results[name] for name in self.outputs]
 
     def residual_bytes(self, inputs: Arrays) -> int:
-        """The bytes of the residuals of a forward pass on inputs of these shapes; an upper bound
-        where lengths of samples decide."""
+        """Returns the size in bytes of the residuals for inputs of these shapes.
+
+        This is an upper bound if the size depends on sample lengths.
+        """
         shapes = {
-            # All in the memory of one element, at which nobody looks.
+            # Broadcast from one element because the data is never read.
             name: np.broadcast_to(np.zeros((), self.program.inputs[name].dtype), tuple(array.shape))
             for name, array in zip(self.inputs, inputs, strict=True)
         }
         return self.program._program.residual_bytes(shapes)
 
     def allocate(self, shape: collections.abc.Sequence[int], *, of_bytes: bool = False) -> np.ndarray:
-        """An array for a call, float32 or of bytes, of memory that is used again when it is freed:
-        that of the system costs a fault for each of its pages."""
+        """Allocates an array of float32, or of bytes if ``of_bytes`` is set.
+
+        Its memory is reused after it is freed, which avoids a page fault for each new page.
+        """
         array: np.ndarray = self.program._program.allocate(list(shape), of_bytes)
         return array
 
     def forward(
         self, parameters: Arrays, inputs: Arrays, results: Arrays, residuals: np.ndarray
     ) -> int:
-        """Writes the results, and to ``residuals`` what ``backward`` reads of this pass; returns how
-        many of its bytes that are."""
+        """Writes the results, and the residuals for ``backward`` to ``residuals``.
+
+        Returns the number of bytes used in ``residuals``.
+        """
         arrays = self._name(parameters, inputs)
         out = dict(zip(self.outputs, results, strict=True))
         return self.program._program.forward(arrays, out, residuals)
@@ -104,16 +109,18 @@ class Function:
         cotangents: Arrays,
         gradients: collections.abc.Mapping[str, np.ndarray],
     ) -> None:
-        """Writes gradients of the sum over all results of result times cotangent, by the names of
-        parameters and inputs.  A cotangent that is None is zero.  ``parameters`` and ``inputs`` are
-        those of the forward pass."""
+        """Writes the gradients of the sum of results times cotangents.
+
+        ``gradients`` are arrays by the names of parameters and inputs. A cotangent of None is zero.
+        ``parameters`` and ``inputs`` must be those of the forward pass.
+        """
         given = zip(self.outputs, cotangents, strict=True)
         named = {name: cotangent for name, cotangent in given if cotangent is not None}
         arrays = self._name(parameters, inputs)
         self.program._program.backward(arrays, residuals, named, dict(gradients))
 
     def result_shapes(self, inputs: Arrays) -> list[list[typing.Any]]:
-        """The shape of each result for arrays of these shapes."""
+        """Returns the shape of each result for inputs of these shapes."""
         sizes: dict[str, typing.Any] = {}
         for info, array in zip(self._info["inputs"], inputs, strict=True):
             for extent, size in zip(info["shape"], array.shape, strict=True):

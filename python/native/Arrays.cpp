@@ -1,4 +1,4 @@
-//===- Arrays.cpp - DLPack arrays of Python for the C API -----------------===//
+//===- Arrays.cpp - converts Python arrays for the C API ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,7 @@ static std::string typeName(nb::handle object) {
 void CallArrays::add(std::string name, nb::handle array, bool isWritten) {
   nb::ndarray<nb::ro> owner;
   bool isArray = nb::try_cast(array, owner, /*convert=*/false);
-  // Tensors of PyTorch that take part in its autograd do not lend their memory.
+  // PyTorch tensors that require gradients do not export their memory.
   if (!isArray && nb::hasattr(array, "detach"))
     isArray = nb::try_cast(array.attr("detach")(), owner, /*convert=*/false);
   if (!isArray)

@@ -1,4 +1,4 @@
-//===- Arrays.h - DLPack arrays of Python for the C API ---------*- C++ -*-===//
+//===- Arrays.h - Python arrays for the C API -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,17 +16,17 @@
 
 namespace bppsa::python {
 
-/// The named arrays of one call of the C API, which are kept alive and where they are.
+/// The named arrays of one call of the C API. Keeps the arrays alive and their addresses stable.
 class CallArrays {
 public:
-  /// Adds every array of a dict, under its key with `prefix` in front. Null and None are no arrays.
+  /// Adds all arrays of a dict, with `prefix` before each key. Null and None are skipped.
   void addAll(nanobind::handle arrays, const std::string &prefix = "");
 
-  /// Adds `array`, which is any object with `__dlpack__` or the buffer protocol. Where
-  /// `isWritten`, it must not be read-only.
+  /// Adds `array`, any object with `__dlpack__` or the buffer protocol. If `isWritten`, it must not
+  /// be read-only.
   void add(std::string name, nanobind::handle array, bool isWritten = false);
 
-  /// The arrays in which a call leaves its results.
+  /// Adds the arrays into which a call writes its results.
   void addWritten(nanobind::dict arrays);
 
   const BppsaNamedArray *data();
@@ -34,19 +34,19 @@ public:
 
 private:
   std::vector<nanobind::ndarray<nanobind::ro>> owners;
-  // In these, elements stay where they are.
+  // A deque keeps the addresses of its elements stable.
   std::deque<std::string> names;
   std::deque<DLTensor> tensors;
   std::vector<BppsaNamedArray> named;
 };
 
-/// A NumPy array over `tensor`, which it frees.
+/// Returns a NumPy array that owns `tensor`.
 nanobind::object adopt(DLManagedTensor *tensor);
 
-/// A NumPy array over the memory of `owner` that `tensor` describes.
+/// Returns a NumPy array that views `tensor`, which is in the memory of `owner`.
 nanobind::object view(const DLTensor &tensor, nanobind::handle owner);
 
-/// "float32", as NumPy writes it.
+/// Returns the NumPy name of a type, such as "float32".
 std::string nameType(DLDataType type);
 
 } // namespace bppsa::python

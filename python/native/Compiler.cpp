@@ -1,4 +1,4 @@
-//===- Compiler.cpp - compilations for Python -----------------------------===//
+//===- Compiler.cpp - Python bindings of the compiler ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,7 +19,7 @@ using namespace bppsa::python;
 namespace {
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
-/// What a compilation says, as it says it: the interpreter's lock is not held meanwhile.
+/// Diagnostics, collected in C++ because a compilation does not hold the GIL.
 using Diagnostics = std::vector<std::pair<int, std::string>>;
 
 struct DestroyOptions {
@@ -40,9 +40,9 @@ static void addDiagnostic(BppsaSeverity severity, const char *message, void *dia
 }
 
 namespace {
-/// Tells a function of Python of the progress, and lets Ctrl-C end a compilation.
+/// Forwards progress to a Python function and cancels a compilation on Ctrl-C.
 struct Progress {
-  /// None, or called with what BppsaCompileCallback is; false ends it.
+  /// None, or a function with the arguments of BppsaCompileCallback; False cancels the compilation.
   nb::object function;
   std::unique_ptr<nb::python_error> raised;
 
@@ -65,8 +65,7 @@ static bool tellProgress(const char *phase, int64_t done, int64_t total, void *p
   return static_cast<Progress *>(progress)->tell(phase, done, total);
 }
 
-/// Runs `call(model, options, diagnostics)` while other threads of Python run, and adds what it
-/// says to `said`.
+/// Runs `call(model, options, diagnostics)` without the GIL and appends the diagnostics to `said`.
 template <typename Call>
 static void compile(const std::string &path, nb::object bytes, const OptionList &list,
                     nb::list said, nb::object progress, Call call) {
@@ -119,7 +118,7 @@ static nb::bytes compileToBytes(const std::string &path, nb::object bytes,
   return nb::bytes(data, size);
 }
 
-/// Every option: its name, what its value looks like, its help, and whether it is repeated.
+/// Returns name, form of the value, help text and repeatability of every option.
 static nb::list listOptions() {
   nb::list options;
   for (intptr_t i = 0; i < bppsaGetNumOptions(); ++i) {

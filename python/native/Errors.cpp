@@ -1,4 +1,4 @@
-//===- Errors.cpp - failed calls as exceptions ----------------------------===//
+//===- Errors.cpp - errors of the C API as exceptions ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Errors.h - failed calls as exceptions --------------------*- C++ -*-===//
+//===- Errors.h - errors of the C API as exceptions -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,10 +12,10 @@
 
 namespace bppsa::python {
 
-/// Throws the exception of `bppsa.errors` that says `message`.
+/// Raises the exception of `bppsa.errors` for `status` with `message`.
 [[noreturn]] void raise(BppsaStatus status, const std::string &message);
 
-/// Throws what the last call says where it has failed.
+/// Raises the last error of the C API unless `status` is success.
 void check(BppsaStatus status);
 
 } // namespace bppsa::python

@@ -1,9 +1,9 @@
-//===- Jax.cpp - programs as calls of XLA ---------------------------------===//
+//===- Jax.cpp - programs as XLA custom calls -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
-// Handlers of XLA's foreign function interface, which run without the interpreter's lock. They are
-// in packages that are built where jaxlib, whose headers they need, is installed.
+// Handlers of XLA's foreign function interface, which run without holding the GIL. They are only
+// built if jaxlib, which provides the headers, is installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,11 @@ public:
 
   int64_t getNumber() const { return number; }
 
-  /// Parameters and inputs to outputs.
+  /// Computes outputs from parameters and inputs.
   ffi::Error infer(ffi::RemainingArgs arguments, ffi::RemainingRets results);
-  /// The same to outputs and residuals.
+  /// Computes outputs and residuals from parameters and inputs.
   ffi::Error forward(ffi::RemainingArgs arguments, ffi::RemainingRets results);
-  /// Parameters, inputs, residuals and cotangents of outputs to gradients.
+  /// Computes gradients from parameters, inputs, residuals and cotangents of outputs.
   ffi::Error backward(ffi::RemainingArgs arguments, ffi::RemainingRets results);
 
 private:
@@ -47,15 +47,15 @@ private:
 
   nb::object owner;
   BppsaProgram program;
-  /// Parameters, then inputs.
+  /// Names of the parameters, followed by the inputs.
   Names arrays;
   Names outputs, gradients;
   int64_t number;
-  /// How many calls run.
+  /// Number of running calls.
   int64_t calls = 0;
 };
 
-/// The functions that are alive, by their numbers.
+/// All existing functions, by number.
 struct Registry {
   std::mutex mutex;
   std::condition_variable callEnded;
@@ -63,13 +63,13 @@ struct Registry {
   int64_t next = 0;
 };
 
-/// Arrays of XLA under their names.
+/// XLA buffers as named arrays.
 class NamedBuffers {
 public:
   explicit NamedBuffers(size_t most) { tensors.reserve(most); }
 
   ffi::Error add(const std::string &name, ffi::ErrorOr<ffi::AnyBuffer> buffer);
-  /// Adds those that are in turn from number `first` on.
+  /// Adds consecutive arguments, starting at index `first`.
   ffi::Error addAll(const Names &names, ffi::RemainingArgs arguments, size_t first = 0);
   ffi::Error addAll(const Names &names, ffi::RemainingRets results);
   const BppsaNamedArray *data() const { return named.data(); }
@@ -97,7 +97,7 @@ JaxFunction::JaxFunction(nb::object program, Names parameters, Names inputs, Nam
   registry.functions[number] = this;
 }
 
-/// Waits for the calls that run: XLA calls from threads of its own, which own nothing of Python.
+/// Waits for running calls, because XLA's threads hold no Python references.
 JaxFunction::~JaxFunction() {
   nb::gil_scoped_release release;
   Registry &registry = getRegistry();
@@ -107,7 +107,7 @@ JaxFunction::~JaxFunction() {
 }
 
 namespace {
-/// Finds the function of a number, and keeps it alive.
+/// Looks up a function by number and keeps it alive during the call.
 class JaxCall {
 public:
   explicit JaxCall(int64_t number) {
@@ -125,7 +125,7 @@ public:
   }
   JaxCall(const JaxCall &) = delete;
 
-  /// Null: there is no such function any more.
+  /// Returns null if the function no longer exists.
   JaxFunction *get() const { return function; }
 
 private:
@@ -234,7 +234,7 @@ ffi::Error JaxFunction::backward(ffi::RemainingArgs arguments, ffi::RemainingRet
                                       written.size()));
 }
 
-/// Calls a member of the function of that number.
+/// Calls a member of the function with the given number.
 template <ffi::Error (JaxFunction::*member)(ffi::RemainingArgs, ffi::RemainingRets)>
 static ffi::Error dispatch(ffi::RemainingArgs arguments, ffi::RemainingRets results,
                            int64_t number) {

@@ -1,8 +1,8 @@
-//===- Program.cpp - compiled programs for Python -------------------------===//
+//===- Program.cpp - Python bindings of programs --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
-// A thin layer: names, documentation and everything that is not called for every step are in
+// A thin layer: names, documentation and everything that is not performance-critical are in
 // bppsa/program.py.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,8 @@
 namespace nb = nanobind;
 using namespace bppsa::python;
 
-/// Calls the C API while other threads of Python run. Every call that waits for the program needs
-/// it: the thread that trains the program calls back, and takes the interpreter's lock for that.
+/// Calls the C API without the GIL. Every call that may wait for the program must do so: a thread
+/// that trains the program takes the GIL in its callbacks.
 template <typename Call> static void compute(Call call) {
   BppsaStatus status;
   {
@@ -43,7 +43,7 @@ static nb::object axis(int64_t number) {
   return number < 0 ? nb::none() : nb::object(nb::int_(number));
 }
 
-/// The arrays of a kind as dicts: the arguments of `bppsa.program.ArrayInfo`.
+/// Returns the arrays of a kind as dicts with the arguments of `bppsa.program.ArrayInfo`.
 static nb::list describe(const Program &program, int kind) {
   nb::list arrays;
   auto kindOfArray = static_cast<BppsaArrayKind>(kind);
@@ -67,10 +67,10 @@ static nb::list describe(const Program &program, int kind) {
 }
 
 //===----------------------------------------------------------------------===//
-// Computing
+// Computation
 //===----------------------------------------------------------------------===//
 
-/// The inputs and, by their own names, targets and weights.
+/// Adds the inputs, and targets and weights under their names.
 static void addCall(CallArrays &arrays, nb::dict inputs, nb::object target, nb::object weight) {
   arrays.addAll(inputs);
   for (auto [name, value] : {std::pair("target", target), std::pair("weight", weight)}) {
@@ -83,7 +83,7 @@ static void addCall(CallArrays &arrays, nb::dict inputs, nb::object target, nb::
   }
 }
 
-/// NumPy arrays over what a call has allocated for the arrays of `kind`, by their names.
+/// Returns NumPy arrays that own the results of a call, by the names of the arrays of `kind`.
 static nb::dict adoptAll(const Program &program, BppsaArrayKind kind,
                          const std::vector<DLManagedTensor *> &tensors) {
   nb::dict arrays;
@@ -168,16 +168,16 @@ static void update(const Program &program, nb::dict gradients, std::optional<dou
 }
 
 //===----------------------------------------------------------------------===//
-// Forward and backward apart
+// Separate forward and backward passes
 //===----------------------------------------------------------------------===//
 
-/// A DLPack array that is no named one of a call.
+/// Adds the residuals, which have no name in the API, and returns their tensor.
 static const DLTensor *addResiduals(CallArrays &arrays, nb::object residuals, bool isWritten) {
   arrays.add("residuals", residuals, isWritten);
   return arrays.data()[0].array;
 }
 
-/// Memory that is used again when the array is freed.
+/// Allocates an array whose memory is reused after it is freed.
 static nb::object allocate(const Program &program, const std::vector<int64_t> &shape,
                            bool isBytes) {
   DLDataType dtype = isBytes ? DLDataType{kDLUInt, 8, 1} : DLDataType{kDLFloat, 32, 1};
@@ -198,7 +198,7 @@ static size_t residualBytes(const Program &program, nb::dict inputs) {
   return bytes;
 }
 
-/// Returns how many bytes of `residuals` belong to them.
+/// Returns the number of bytes used in `residuals`.
 static size_t forward(const Program &program, nb::dict inputs, nb::dict out, nb::object residuals) {
   CallArrays arrays, outputs, kept;
   arrays.addAll(inputs);
@@ -260,7 +260,7 @@ static nb::object parameter(nb::handle self, intptr_t index) {
   return view(*tensor, self);
 }
 
-/// A method that hands a path to `call`.
+/// Returns a method that passes a path to `call`.
 static auto withPath(BppsaStatus (*call)(BppsaProgram, const char *)) {
   return [call](const Program &program, const std::string &path) {
     compute([&] { return call(program.get(), path.c_str()); });

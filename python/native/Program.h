@@ -1,4 +1,4 @@
-//===- Program.h - compiled programs for Python -----------------*- C++ -*-===//
+//===- Program.h - Python bindings of programs ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 namespace bppsa::python {
 
-/// Owns a program of the C API. Views of its parameters keep it alive.
+/// Owns a program of the C API. Views of its parameters keep this object alive.
 class Program {
 public:
   explicit Program(BppsaProgram program) : program(program) {}
@@ -26,16 +26,16 @@ private:
   BppsaProgram program;
 };
 
-/// The class `Program` of the module and the function `load`.
+/// Defines the class `Program` and the function `load`.
 void bindProgram(nanobind::module_ &module);
 
-/// The function `fit`.
+/// Defines the function `fit`.
 void bindTraining(nanobind::module_ &module);
 
-/// The functions that compile.
+/// Defines the functions that compile.
 void bindCompiler(nanobind::module_ &module);
 
-/// What `bppsa.jax` needs, where the package is built with it.
+/// Defines the functions for `bppsa.jax`, if the package is built with jaxlib.
 void bindJax(nanobind::module_ &module);
 
 } // namespace bppsa::python

@@ -1,4 +1,4 @@
-//===- Training.cpp - the training loop for Python ------------------------===//
+//===- Training.cpp - Python bindings of training -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,10 +19,10 @@ using namespace bppsa::python;
 namespace {
 using Settings = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-/// What Python has raised in a callback, to be raised again when training has ended.
+/// An exception raised in a Python callback, rethrown after training has ended.
 using Raised = std::exception_ptr;
 
-/// Arrays of all samples, or a function that gives those of the next batch; or None.
+/// The arrays of all samples, a function that returns the arrays of the next batch, or None.
 class Source {
 public:
   Source(nb::object data, std::optional<int64_t> batches, Raised &raised) : raised(raised) {
@@ -67,7 +67,7 @@ private:
   BppsaTrainingSource source = {};
 };
 
-/// Tells Python of an event; and lets it raise what a signal, such as that of Ctrl-C, stands for.
+/// Forwards events to Python, where signal handlers such as Ctrl-C may raise an exception.
 struct Listener {
   nb::object callback;
   Raised &raised;

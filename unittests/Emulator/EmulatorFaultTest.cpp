@@ -300,7 +300,7 @@ TEST_F(EmulatorFaultTest, CopyFromOutside) {
 }
 
 TEST_F(EmulatorFaultTest, BlocksThatWaitForEver) {
-  // One block does not come; the others wait for it, or for each other.
+  // First one block never arrives, then all blocks wait for each other.
   check(
       [](void **arguments) {
         auto *counter = argument<uint32_t *>(arguments, 4);

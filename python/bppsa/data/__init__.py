@@ -3,9 +3,9 @@
 
 ``bitstream``  Bernoulli bitstreams of ten densities
 ``gratings``   images of oriented stripes, ten classes
-``irmas``      synthesised instrument-like tones as standardised MFCC sequences, eleven classes
-``voices``     frames of speech-like tones in noise, and of the tones alone
-``mfcc``       the MFCC transform itself
+``irmas``      synthesized instrument-like tones as standardized MFCC sequences, eleven classes
+``voices``     frames of speech-like tones with noise, and of the tones without noise
+``mfcc``       the MFCC transform
 
 The submodules need NumPy, so they are not imported here.
 """

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Writes a generated training set as an ``.npz`` file that a compiled program reads."""
+"""Writes a generated training set as an ``.npz`` file for compiled programs."""
 
 import argparse
 import os
@@ -84,8 +84,8 @@ def main(arguments=None):
         if getattr(options, "batch_major", False):
             x = np.ascontiguousarray(x.swapaxes(0, 1))
         save = np.savez_compressed if options.compress else np.savez
-        # A file object keeps NumPy from appending .npz; the rename keeps a killed run from
-        # leaving half a set.
+        # Passing a file object prevents NumPy from appending .npz. The rename prevents an
+        # incomplete file after a killed run.
         partial = options.out + ".partial"
         with open(partial, "wb") as file:
             save(file, **{options.name: x, "target": target})

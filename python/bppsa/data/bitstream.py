@@ -1,8 +1,8 @@
 # Part of the bppsa project, under the MIT License.
-"""Bernoulli bitstreams: sequences of coin flips whose class is the coin's bias.
+"""Bernoulli bitstreams: sequences of coin flips, classified by the bias of the coin.
 
-A sample of class c in 0..9 is T independent draws that are 1 with probability 0.05 + 0.1 c, so the
-label depends on the whole sequence and any length can be asked for.
+A sample of class c in 0..9 consists of T independent draws that are 1 with probability 0.05 + 0.1
+c. The label therefore depends on the whole sequence, and the length is arbitrary.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ CLASSES = 10
 
 
 def probability(label):
-    """Probability of a one in a stream of class `label` (array or integer)."""
+    """Returns the probability of a one in a stream of class `label` (array or integer)."""
     return 0.05 + 0.1 * np.asarray(label)
 
 
@@ -21,7 +21,8 @@ def generate(samples, length, seed):
     target = rng.integers(0, CLASSES, size=samples, dtype=np.int64)
     threshold = probability(target).astype(np.float32)
     x = np.empty((length, samples, 1), np.float32)
-    # One time step at a time: the largest set of the paper would not fit twice in memory.
+    # Generate one time step after the other: temporaries of full size for the paper's largest set
+    # would exceed the memory.
     for step in range(length):
         x[step, :, 0] = rng.random(samples, dtype=np.float32) < threshold
     return x, target

@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""Gratings: small images of stripes whose class is the direction of the stripes.
+"""Gratings: small images of stripes, classified by the direction of the stripes.
 
-A sample of class c in 0..9 shows a sine wave whose direction is 18 c degrees plus a little, with a
-random wavelength, phase, contrast and colour, under noise. Shapes are those of CIFAR-10
-(3 x 32 x 32) or, with one channel and 28 pixels, of MNIST.
+A sample of class c in 0..9 is a sine wave with a direction of 18 c degrees plus a small deviation,
+with random wavelength, phase, contrast and colour, and added noise. The default shape matches
+CIFAR-10 (3 x 32 x 32); one channel and size 28 match MNIST.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ CLASSES = 10
 
 
 def generate(samples, seed, size=32, channels=3, noise=0.3):
-    """Returns (x, target): float32 images [samples, channels, size, size], int64 labels [samples]."""
+    """Returns (x, target): float32 [samples, channels, size, size] and int64 labels [samples]."""
     rng = np.random.default_rng(seed)
     target = rng.integers(0, CLASSES, size=samples, dtype=np.int64)
 

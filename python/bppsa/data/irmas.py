@@ -1,11 +1,11 @@
 # Part of the bppsa project, under the MIT License.
-"""A stand-in for the IRMAS instrument recordings: synthesised tones, real MFCC features.
+"""A substitute for the IRMAS instrument recordings: synthesized tones with real MFCC features.
 
-Eleven classes in the order of IRMAS (cello, clarinet, flute, acoustic guitar, electric guitar,
-organ, piano, saxophone, trumpet, violin, voice). A clip is a short melody of harmonic tones whose
-spectrum, envelope, vibrato and noise depend on the class, in stereo at 44.1 kHz and 3 s unless
-asked otherwise. Features per channel: MFCC without coefficient 0, standardised over time; left and
-right are concatenated.
+The eleven classes are in the order of IRMAS (cello, clarinet, flute, acoustic guitar, electric
+guitar, organ, piano, saxophone, trumpet, violin, voice). A clip is a short melody of harmonic tones
+whose spectrum, envelope, vibrato and noise depend on the class, in stereo at 44.1 kHz, with a
+default length of 3 s. Features are the MFCCs of both channels without coefficient 0, standardized
+over time and concatenated.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SECONDS = 3.0
 
 @dataclass(frozen=True)
 class FeatureSize:
-    """One of the paper's three settings; features = 2 (n_mfcc - 1)."""
+    """One of the three settings of the paper, with 2 (n_mfcc - 1) features."""
 
     n_fft: int
     hop: int
@@ -38,13 +38,18 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Instrument:
-    """How one class sounds.
+    """Sound parameters of a class.
 
-    notes: range of MIDI pitches. rolloff: harmonic k has amplitude k^-rolloff. even: factor on even
-    harmonics. formant: (centre Hz, width in octaves, gain). attack, decay: seconds (decay 0: the
-    tone is held). damping: how much faster high harmonics die. vibrato: (Hz, depth in semitones).
-    tremolo: depth of amplitude modulation at the vibrato rate. noise: breath or bow noise
-    relative to the tone. length: range of note lengths in seconds.
+    - notes: range of MIDI pitches
+    - rolloff: harmonic k has amplitude k^-rolloff
+    - even: factor of even harmonics
+    - formant: (centre in Hz, width in octaves, gain)
+    - attack, decay: seconds; a decay of 0 holds the tone
+    - damping: additional decay of high harmonics
+    - vibrato: (Hz, depth in semitones)
+    - tremolo: depth of amplitude modulation at the vibrato rate
+    - noise: breath or bow noise relative to the tone
+    - length: range of note lengths in seconds
     """
 
     name: str
@@ -79,11 +84,11 @@ INSTRUMENTS = tuple(Instrument(*row) for row in (
 CLASSES = len(INSTRUMENTS)
 
 _MAX_HARMONICS = 24
-_PEAK = 20000.0  # of 32767: features are taken from 16-bit sample values
+_PEAK = 20000.0  # of 32767: features are computed from 16-bit samples
 
 
 def _envelope(instrument, time, release):
-    """Amplitude over time (s) of a note that ends at `release`."""
+    """Returns the amplitude at each time (s) of a note that ends at `release`."""
     rise = 1.0 - np.exp(-time / instrument.attack)
     fall = np.exp(-time / instrument.decay) if instrument.decay else 1.0
     end = np.clip((release - time) / 0.02, 0.0, 1.0)
@@ -91,18 +96,18 @@ def _envelope(instrument, time, release):
 
 
 def _tone(instrument, hertz, count, rng):
-    """One note of `count` samples, unit-order amplitude."""
+    """Returns one note of `count` samples with an amplitude of about 1."""
     time = np.arange(count) / RATE
     rate, depth = instrument.vibrato
     rate *= rng.uniform(0.9, 1.1)
     wobble = np.sin(2 * np.pi * (rate * time + rng.random()))
-    # Players let the vibrato grow after the onset.
+    # The vibrato grows after the onset.
     bend = depth * np.minimum(1.0, time / 0.25) * wobble
     phase = 2 * np.pi * np.cumsum(hertz * 2.0 ** (bend / 12.0)) / RATE
     centre, width, gain = instrument.formant
 
     tone = np.zeros(count)
-    # Powers of one rotating pointer: harmonic k is the imaginary part of the k-th, already damped.
+    # Powers of one phasor: harmonic k is the imaginary part of its k-th power, including damping.
     pointer = np.exp(1j * phase)
     ratio = pointer * np.exp(-instrument.damping * time)
     for k in range(1, min(_MAX_HARMONICS, int(0.45 * RATE / hertz)) + 1):
@@ -119,7 +124,7 @@ def _tone(instrument, hertz, count, rng):
 
 
 def synthesise(label, seconds, rng):
-    """A stereo clip of class `label`: int16 values as float64, [samples, 2]."""
+    """Returns a stereo clip of class `label`: int16 values as float64, [samples, 2]."""
     instrument = INSTRUMENTS[label]
     count = int(round(seconds * RATE))
     mono = np.zeros(count)
@@ -134,7 +139,7 @@ def synthesise(label, seconds, rng):
         position += length + int(rng.uniform(0.0, 0.15) * RATE)
 
     pan = rng.uniform(0.3, 0.7)
-    # The far microphone hears the source a moment later.
+    # The sound reaches the far microphone later.
     stereo = np.stack([pan * mono, (1.0 - pan) * np.roll(mono, rng.integers(0, 30))], axis=1)
     reverberation = 10.0 ** rng.uniform(-3.5, -2.5) * np.abs(stereo).max()
     stereo += reverberation * rng.standard_normal(stereo.shape)
@@ -142,9 +147,9 @@ def synthesise(label, seconds, rng):
 
 
 def features(clip, size):
-    """Standardised MFCC of a stereo clip, left then right.
+    """Returns the standardized MFCCs of a stereo clip, left before right.
 
-    The result is float32 [1 + samples // hop, 2 (n_mfcc - 1)].
+    The shape is [1 + samples // hop, 2 (n_mfcc - 1)], float32.
     """
     channels = [
         mfcc.standardise(mfcc.mfcc(clip[:, side], RATE, size.n_fft, size.hop, size.n_mfcc)[:, 1:])
@@ -156,7 +161,7 @@ def features(clip, size):
 def generate(samples, size, seed, seconds=SECONDS):
     """Returns (x, target): float32 [T, samples, F], time first, and int64 labels [samples].
 
-    size is "s", "m" or "l"; with 3 s clips T x F is 259 x 38, 517 x 24 or 1034 x 12.
+    size is "s", "m" or "l"; for 3 s clips, T x F is 259 x 38, 517 x 24 or 1034 x 12.
     """
     setting = SIZES[size]
     rng = np.random.default_rng(seed)

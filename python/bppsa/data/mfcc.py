@@ -3,7 +3,7 @@
 
 Conventions: centred frames with reflected borders, periodic Hann window, power spectrum, triangular
 filters of equal area on the Slaney mel scale, decibels limited to 80 below the peak, orthonormal
-DCT-II. A signal of n samples gives 1 + n // hop frames.
+DCT-II. A signal of n samples has 1 + n // hop frames.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def mel_to_hertz(mel):
 
 
 def mel_filterbank(rate, n_fft, n_mels):
-    """Triangular filters [n_mels, 1 + n_fft // 2], each of unit area over frequency."""
+    """Returns triangular filters [n_mels, 1 + n_fft // 2], each of unit area over frequency."""
     corners = mel_to_hertz(np.linspace(0.0, hertz_to_mel(rate / 2), n_mels + 2))
     bins = np.arange(1 + n_fft // 2) * (rate / n_fft)
     left, centre, right = corners[:-2, None], corners[1:-1, None], corners[2:, None]
@@ -41,7 +41,7 @@ def mel_filterbank(rate, n_fft, n_mels):
 
 
 def frames(signal, n_fft, hop):
-    """Overlapping centred frames [frames, n_fft] of a one-dimensional signal."""
+    """Returns overlapping centred frames [frames, n_fft] of a one-dimensional signal."""
     if len(signal) <= n_fft // 2:
         raise ValueError(
             f"signal has {len(signal)} samples, n_fft {n_fft} needs more than {n_fft // 2}"
@@ -52,19 +52,19 @@ def frames(signal, n_fft, hop):
 
 
 def power_spectrum(signal, n_fft, hop):
-    """Power of the windowed short-time Fourier transform, [frames, 1 + n_fft // 2]."""
+    """Returns the power of the short-time Fourier transform, [frames, 1 + n_fft // 2]."""
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)
     return np.abs(np.fft.rfft(frames(signal, n_fft, hop) * window, axis=1)) ** 2
 
 
 def decibel(power):
-    """10 log10 of a power, at most 80 dB below its largest value."""
+    """Returns 10 log10 of a power, limited to 80 dB below its maximum."""
     level = 10.0 * np.log10(np.maximum(power, _POWER_FLOOR))
     return np.maximum(level, level.max() - _TOP_DECIBEL)
 
 
 def dct2(values):
-    """Orthonormal DCT-II along the last axis, through an FFT of the even-odd reordered values."""
+    """Returns the orthonormal DCT-II along the last axis, via an FFT of the reordered values."""
     n = values.shape[-1]
     reordered = np.concatenate([values[..., ::2], values[..., 1::2][..., ::-1]], axis=-1)
     twiddle = np.exp(-0.5j * np.pi * np.arange(n) / n)
@@ -74,13 +74,13 @@ def dct2(values):
 
 
 def mfcc(signal, rate, n_fft, hop, n_mfcc, n_mels=128):
-    """First n_mfcc coefficients of each frame, float64 [frames, n_mfcc]."""
+    """Returns the first n_mfcc coefficients of each frame, float64 [frames, n_mfcc]."""
     energy = power_spectrum(signal, n_fft, hop) @ mel_filterbank(rate, n_fft, n_mels).T
     return dct2(decibel(energy))[:, :n_mfcc]
 
 
 def standardise(features):
-    """Mean 0 and variance 1 over time (axis 0); a constant coefficient becomes 0."""
+    """Scales to mean 0 and variance 1 over time (axis 0); constant coefficients become 0."""
     centred = features - features.mean(axis=0)
     deviation = centred.std(axis=0)
     return centred / np.where(deviation > 0, deviation, 1.0)

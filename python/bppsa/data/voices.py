@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Speech-like tones in noise: harmonics of a gliding pitch that come and go, frame by frame."""
+"""Speech-like tones with noise: frames of harmonics of a gliding pitch that fade in and out."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ FRAME = 64
 
 
 def _clean(rng, samples, length):
-    """Sums of eight harmonics [samples, length] with an envelope of syllables."""
+    """Returns sums of eight harmonics [samples, length] with an envelope like syllables."""
     time = np.arange(length) / RATE
     pitch = rng.uniform(90, 220, (samples, 1)) * (
         1 + 0.1 * np.sin(2 * np.pi * rng.uniform(0.5, 2, (samples, 1)) * time)
@@ -25,7 +25,7 @@ def _clean(rng, samples, length):
 
 
 def generate(samples, frames, seed):
-    """Returns (noisy, clean): float32 frames [frames, samples, 64]; the noise has a level of 0 dB."""
+    """Returns (noisy, clean): float32 frames [frames, samples, 64], with noise at 0 dB."""
     rng = np.random.default_rng(seed)
     clean = _clean(rng, samples, frames * FRAME)
     clean /= np.sqrt(np.mean(clean**2, axis=1, keepdims=True)) + 1e-9

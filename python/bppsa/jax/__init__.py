@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""ONNX models as functions of JAX.
+"""ONNX models as JAX functions.
 
     f = bppsa.jax.function("gru.onnx")
     loss = lambda parameters, x: jax.numpy.mean(f(parameters, {"x": x})["logits"] ** 2)

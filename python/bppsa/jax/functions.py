@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Functions of parameters and inputs, as calls of XLA's foreign function interface."""
+"""Models as JAX functions, implemented with XLA's foreign function interface."""
 
 import collections.abc
 import functools
@@ -28,9 +28,9 @@ def _register() -> None:
 class Function:
     """A pure function ``f(parameters, inputs)`` on the CPU, for ``jit``, ``grad`` and ``vmap``.
 
-    ``parameters`` are the trained initializers of the model and ``inputs`` its graph inputs, both by
-    name; the results are the outputs of type float32 by name.  A forward pass that is differentiated
-    keeps what its backward pass reads as one array of bytes.
+    ``parameters`` are the trained initializers of the model and ``inputs`` its graph inputs, both
+    as dicts by name. Returns the float32 outputs by name. When differentiated, the forward pass
+    stores the residuals of the backward pass in one array of bytes.
     """
 
     def __init__(self, model: Model, **options: typing.Any):
@@ -45,7 +45,7 @@ class Function:
             own.outputs,
             self._gradients,
         )
-        #: The values of the model.
+        #: The initial values of the parameters.
         self.parameters: dict[str, jax.Array] = {
             name: jnp.array(program.parameters[name]) for name in own.parameters
         }
@@ -107,7 +107,7 @@ class Function:
         results = [_float32(by_name[name].shape) for name in self._gradients]
         found = self._call_ffi("bppsa_backward", results, (*arguments, residuals, *cotangents))
         gradients = dict(zip(self._gradients, found, strict=True))
-        # What JAX takes for the gradient by an integer.
+        # JAX expects float0 gradients of integer inputs.
         return tuple(
             gradients[name] if name in gradients else np.zeros(array.shape, jax.dtypes.float0)
             for name, array in by_name.items()
@@ -124,6 +124,8 @@ def _float32(shape: collections.abc.Sequence[typing.Any]) -> typing.Any:
 
 
 def function(model: Model, **options: typing.Any) -> Function:
-    """``model``, compiled, as a function of JAX.  ``options`` are those of ``bppsa.compile`` without
-    ``loss`` and ``optimizer``."""
+    """Compiles ``model`` to a JAX function.
+
+    See ``bppsa.compile`` for ``options``; ``loss`` and ``optimizer`` are not allowed.
+    """
     return Function(model, **options)

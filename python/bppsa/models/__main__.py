@@ -1,11 +1,11 @@
 # Part of the bppsa project, under the MIT License.
-"""Makes the example ONNX models and checks each against its origin with ONNX Runtime."""
+"""Creates the example ONNX models and checks each against its source with ONNX Runtime."""
 
 import argparse
 import os
 import sys
 
-# Which module makes which file; kept here so that --list needs neither PyTorch nor onnx.
+# The module that creates each file; listed here so that --list needs neither PyTorch nor onnx.
 MAKERS = {
     "bitstream_rnn": "pytorch",
     "irmas_gru": "pytorch",
@@ -23,7 +23,7 @@ MAKERS = {
 
 
 def strip(model):
-    """Drops what exporters record about the machine they ran on: file paths, stack traces."""
+    """Removes file paths and stack traces that exporters record."""
     model.doc_string = ""
     del model.metadata_props[:]
     graph = model.graph

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Adds auxiliary heads, outputs with losses of their own, to an ONNX model, or takes them off again.
+"""Adds auxiliary heads (outputs with separate losses) to an ONNX model, or removes them.
 
     python -m bppsa.models.heads model.onnx --list
     python -m bppsa.models.heads model.onnx --add early=/rnn/GRU_output_0 --width 10 --out with.onnx
@@ -21,20 +21,21 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bppsa.errors import Error
 
-#: Under this key a model says which of its outputs are heads.
+#: The metadata key under which a model lists the outputs that are heads.
 KEY = "bppsa.heads"
 POOLS = ("every", "last", "mean")
 RECURRENT = ("RNN", "GRU", "LSTM")
 
 Model = typing.Union[str, "os.PathLike[str]", onnx.ModelProto]
-#: A number, a name or, where nothing is known, ``None`` for each axis.
+#: A number, a symbolic name or, if unknown, ``None`` for each axis.
 Shape = list[typing.Any]
 
 
 def candidates(model: Model) -> dict[str, Shape]:
-    """The tensors that a head can read: float, made by a node, of known rank and width.
+    """Returns the tensors that a head can read, with their shapes.
 
-    Shapes are lists of numbers, names and, where nothing is known, ``None``.
+    Candidates are float results of nodes with known rank and width. Each size is a number, a
+    symbolic name or, if unknown, ``None``.
     """
     return {
         name: shape
@@ -52,13 +53,14 @@ def add(
     pool: typing.Optional[str] = None,
     seed: int = 0,
 ) -> onnx.ModelProto:
-    """A copy of ``model`` with a linear layer of ``width`` outputs on each tensor of ``heads``, which
-    maps names of new outputs to names of tensors.
+    """Returns a copy of ``model`` with linear heads of ``width`` outputs each.
 
-    ``pool`` says what the layer sees: ``"every"`` position by its last axis, the ``"last"`` step of a
-    sequence, or the ``"mean"`` of an image over all positions of a channel; by default the mean of
-    tensors with four and more axes, every position of others.  Directions of a recurrent layer are
-    joined.  Weights are drawn by ``seed``.
+    ``heads`` maps the name of each new output to the name of the tensor that its head reads.
+    ``pool`` selects the input of the linear layer: ``"every"`` position (the last axis is the
+    features), the ``"last"`` time step of a sequence, or the ``"mean"`` over all positions of each
+    channel of an image. The default is ``"mean"`` for tensors with at least four axes and
+    ``"every"`` for others. The directions of a recurrent layer are concatenated. Weights are
+    initialized with ``seed``.
     """
     model = _copy(_open(model))
     opset = next((entry.version for entry in model.opset_import if entry.domain == ""), 0)
@@ -81,8 +83,10 @@ def add(
 def remove(
     model: Model, names: typing.Optional[collections.abc.Sequence[str]] = None
 ) -> onnx.ModelProto:
-    """A copy of ``model`` without the outputs ``names``, by default all heads that ``add`` has made,
-    and without what only they need."""
+    """Returns a copy of ``model`` without the outputs ``names`` and everything that only they need.
+
+    By default, removes all heads added by ``add``.
+    """
     model = _copy(_open(model))
     outputs = _names_of_outputs(model)
     if names is None:
@@ -108,7 +112,7 @@ def remove(
 
 
 class _Head:
-    """A head that is being added to a graph."""
+    """Adds one head to a graph."""
 
     def __init__(self, model: onnx.ModelProto, name: str, tensor: str):
         self.graph, self.name, self.value = model.graph, name, tensor
@@ -160,8 +164,10 @@ class _Head:
         )
 
     def _join_directions(self) -> typing.Optional[int]:
-        """Makes [..., directions * hidden] of what a recurrent node gives; returns the axis of steps
-        where it has one."""
+        """Reshapes the output of a recurrent node to [..., directions * hidden].
+
+        Returns the axis of time steps; None if the value is not a sequence.
+        """
         if self.producer.op_type not in RECURRENT:
             return None
         is_sequence = self.value == self.producer.output[0]
@@ -225,8 +231,8 @@ def _infer(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
 
 
 def _activations(model: onnx.ModelProto) -> dict[str, typing.Optional[Shape]]:
-    """The shapes of float tensors that nodes make of graph inputs; ``None`` where not even the rank
-    is known."""
+    """Returns the shapes of float tensors that depend on inputs; ``None`` if the rank is unknown.
+    """
     graph, infos = model.graph, _infer(model)
     reached = {entry.name for entry in graph.input} - {entry.name for entry in graph.initializer}
     shapes: dict[str, typing.Optional[Shape]] = {}
@@ -252,7 +258,7 @@ def _text(shape: Shape) -> str:
 
 
 def _names_read(node: onnx.NodeProto) -> set[str]:
-    """What a node reads, also in its graphs."""
+    """Returns the names that a node reads, including in its subgraphs."""
     names = set(filter(None, node.input))
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Convolutional example models as PyTorch exports them: images [B, channels, rows, columns]."""
+"""Convolutional example models exported by PyTorch: images [B, channels, rows, columns]."""
 
 import io
 import warnings
@@ -11,7 +11,7 @@ from torch import nn
 
 
 def lenet5(channels=3, size=32, classes=10):
-    """LeNet-5 with rectifiers and maximum pooling."""
+    """LeNet-5 with ReLU and max pooling."""
     plane = ((size - 4) // 2 - 4) // 2
     return nn.Sequential(
         nn.Conv2d(channels, 6, 5),
@@ -33,7 +33,7 @@ EXAMPLES = {"lenet5": (lenet5, (3, 32, 32))}
 
 
 def build(name, seed=6):
-    """The PyTorch module of an example, with the weights that its seed gives."""
+    """Returns the PyTorch module of an example, initialized with `seed`."""
     torch.manual_seed(seed)
     return EXAMPLES[name][0]().eval()
 
@@ -49,7 +49,7 @@ def make(name):
 
     module, buffer = build(name), io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the exporter's own age
+        warnings.simplefilter("ignore")  # about its deprecation
         torch.onnx.export(
             module,
             (sample(name, batch=2, seed=0),),

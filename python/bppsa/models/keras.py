@@ -1,9 +1,10 @@
 # Part of the bppsa project, under the MIT License.
-"""Example models as the usual Keras converter writes them, made node by node.
+"""Example models as the usual Keras converter writes them, built node by node.
 
 Keras is batch-major, so the converter puts a Transpose before each recurrent node and after its
-output; kernels are transposed and their gates put into ONNX's order; GRU has reset_after, which is
-linear_before_reset = 1; the initial state is a zero tensor whose batch size the graph computes.
+output. Kernels are transposed and their gates reordered for ONNX. GRU has reset_after, which is
+linear_before_reset = 1. The initial state is a zero tensor whose batch size is computed in the
+graph.
 """
 
 import numpy as np
@@ -21,15 +22,15 @@ def _glorot(rng, rows, columns):
 
 
 def _orthogonal_rows(rng, rows, columns):
-    """Keras' orthogonal initialiser for a matrix with fewer rows than columns."""
+    """Keras' orthogonal initializer for a matrix with fewer rows than columns."""
     q, r = np.linalg.qr(rng.standard_normal((columns, rows)))
     return (q * np.sign(np.diag(r))).T
 
 
 class KerasLayer:
-    """Weights of one recurrent layer in Keras' own arrangement.
+    """Weights of one recurrent layer in the layout of Keras.
 
-    kernel [I, G H], recurrent [H, G H], bias [2, G H] for GRU and [G H] for LSTM, G gates.
+    kernel [I, G H], recurrent [H, G H], bias [2, G H] for GRU and [G H] for LSTM, with G gates.
     """
 
     def __init__(self, kind, features, hidden, rng):
@@ -42,14 +43,14 @@ class KerasLayer:
             self.bias[hidden : 2 * hidden] = 1.0  # unit_forget_bias
 
     def _onnx_order(self, matrix):
-        """Transposes [.., G H] to [G H, ..] with the gates in ONNX's order."""
+        """Transposes [.., G H] to [G H, ..] and reorders the gates for ONNX."""
         gates = dict(
             zip(_KERAS_GATES[self.kind], np.split(matrix, len(_KERAS_GATES[self.kind]), axis=-1))
         )
         return np.concatenate([gates[gate].T for gate in _ONNX_GATES[self.kind]])
 
     def onnx_weights(self):
-        """W [1, G H, I], R [1, G H, H] and B [1, 2 G H] of the ONNX node."""
+        """Returns W [1, G H, I], R [1, G H, H] and B [1, 2 G H] of the ONNX node."""
         if self.kind == "GRU":
             bias = np.concatenate([self._onnx_order(self.bias[0]), self._onnx_order(self.bias[1])])
         else:
@@ -61,7 +62,7 @@ class KerasLayer:
         )
 
     def run(self, x):
-        """Keras' formulas in float64: every hidden state [B, T, H] for x [B, T, I]."""
+        """Evaluates Keras' formulas in float64: all hidden states [B, T, H] for x [B, T, I]."""
         sigmoid = lambda a: 1.0 / (1.0 + np.exp(-a))
         count = len(_KERAS_GATES[self.kind])
         h = c = np.zeros((x.shape[0], self.hidden))
@@ -101,7 +102,11 @@ class _Graph:
         return output
 
     def recurrent(self, scope, layer, x, sequences):
-        """One Keras layer on batch-major x: all states [B, T, H], or only the last [B, H]."""
+        """Adds one Keras layer on batch-major x.
+
+        Returns all hidden states [B, T, H] if `sequences` is true, and otherwise the last one [B,
+        H].
+        """
         major = self.node("Transpose", [x], f"{scope}/transpose:0", perm=[1, 0, 2])
         shape = self.node("Shape", [major], f"{scope}/Shape:0")
         one, two = self.constant(f"{scope}/one", [1]), self.constant(f"{scope}/two", [2])
@@ -153,7 +158,7 @@ class _Graph:
 
 
 def _compare(model, reference, features):
-    """Compares every output with ONNX Runtime against the float64 reference at several shapes."""
+    """Compares all outputs in ONNX Runtime with the float64 reference at several shapes."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(model.SerializeToString())
@@ -210,5 +215,5 @@ EXAMPLES = {"keras_gru": gru_classifier, "keras_lstm": lstm_regressor}
 
 
 def make(name):
-    """Makes and checks one example; returns an onnx.ModelProto."""
+    """Creates and checks one example; returns an onnx.ModelProto."""
     return EXAMPLES[name]()

@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""Example models as PyTorch exports them.
+"""Example models exported by PyTorch.
 
 `exporter` is "torchscript" (dynamo=False: RNN, GRU and LSTM nodes, weights folded into ONNX's gate
-order) or "dynamo" (dynamo=True: GRU and LSTM nodes, but nn.RNN is unrolled over time, so no dynamo
-model here uses it).
+order) or "dynamo" (dynamo=True: GRU and LSTM nodes; nn.RNN would be unrolled over time, so no
+dynamo model here uses it).
 """
 
 import io
@@ -40,7 +40,7 @@ class SequenceModel(torch.nn.Module):
 
 @dataclass(frozen=True)
 class Example:
-    """How one file is made. steps: None keeps T dynamic."""
+    """Parameters of an example model. If steps is None, T is dynamic."""
 
     kind: str
     features: int
@@ -57,7 +57,7 @@ EXAMPLES = {
     "bitstream_rnn": Example("RNN", 1, 20, 10, seed=1, options={"final_state": True}),
     "irmas_gru": Example("GRU", 12, 20, 11, seed=2),
     "irmas_gru_dynamo": Example("GRU", 12, 20, 11, seed=2, exporter="dynamo"),
-    # A tagger: one answer for every step, two bidirectional layers.
+    # A tagger with one output per time step and two bidirectional layers.
     "lstm_tagger": Example(
         "LSTM",
         6,
@@ -76,14 +76,14 @@ EXAMPLES = {
         options={"num_layers": 2, "bidirectional": True, "every_step": True},
     ),
     "lstm_batch_first": Example("LSTM", 12, 20, 11, seed=4, options={"batch_first": True}),
-    # The sequence length is part of the file.
+    # The sequence length is static.
     "rnn_fixed_t": Example("RNN", 1, 20, 10, seed=5, steps=1000),
     "rnn_fixed_t_30000": Example("RNN", 1, 20, 10, seed=5, steps=30000),
 }
 
 
 def build(example):
-    """The PyTorch module of an example, with the weights that its seed gives."""
+    """Returns the PyTorch module of an example, initialized with its seed."""
     torch.manual_seed(example.seed)
     return SequenceModel(
         example.kind, example.features, example.hidden, example.outputs, **example.options
@@ -91,7 +91,7 @@ def build(example):
 
 
 def _sample(example, steps, batch, seed):
-    """An input of the example's layout; a fixed length overrides `steps`."""
+    """Returns a random input in the layout of the example. A static length overrides `steps`."""
     steps = example.steps or steps
     shape = (batch, steps) if example.options.get("batch_first") else (steps, batch)
     generator = torch.Generator().manual_seed(seed)
@@ -99,14 +99,14 @@ def _sample(example, steps, batch, seed):
 
 
 def _export(module, example):
-    """The bytes that PyTorch's exporter writes."""
+    """Exports a module and returns the ONNX model."""
     time, batch = (1, 0) if example.options.get("batch_first") else (0, 1)
     dynamic = {batch: "B"} if example.steps else {time: "T", batch: "B"}
     x = _sample(example, steps=7, batch=3, seed=0)
     axes = {"x": dynamic, "logits": dynamic if example.options.get("every_step") else {0: "B"}}
     names = {"input_names": ["x"], "output_names": ["logits"]}
     with warnings.catch_warnings():
-        # The exporters warn about their own age, internals and other batch sizes.
+        # The exporters warn about deprecation, their internals and other batch sizes.
         warnings.simplefilter("ignore")
         if example.exporter == "dynamo":
             shapes = ({axis: torch.export.Dim(name, min=1) for axis, name in dynamic.items()},)

@@ -1,10 +1,10 @@
 # Part of the bppsa project, under the MIT License.
-"""A step graph that takes the noise out of one frame of sound, made node by node.
+"""A step graph that denoises one frame of sound, built node by node.
 
-As in DTLN and GTCRN, one run of the graph is one frame: what it must remember comes in and goes
-out. A learned basis turns the 64 numbers of a frame into features; a causal convolution over three
-frames, whose cache holds the last two, and a GRU decide how much of each feature passes; the way
-back is another basis.
+As in DTLN and GTCRN, one run of the graph processes one frame; the carried state is an input and an
+output. A learned basis maps the 64 values of a frame to features. A causal convolution over three
+frames, whose cache holds the last two, and a GRU compute a mask for the features. A second basis
+maps the masked features back to a frame.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
 FRAME, FEATURES, HIDDEN = 64, 96, 48
-# Graph outputs that are graph inputs of the next frame.
+# Graph inputs of a frame, and the outputs of the previous frame that they carry.
 CARRIED = {"cache": "cache_next", "h": "h_next"}
 
 
@@ -45,7 +45,7 @@ def _weights(rng):
 
 
 def make(name, seed=7):
-    """The model `denoiser_step`: noisy frame `x` [1, 64] to clean frame `y`."""
+    """Creates the model `denoiser_step`, from a noisy frame `x` [1, 64] to a clean frame `y`."""
     nodes = [
         _node("MatMul", "x encoder", "features"),
         _node("Unsqueeze", "features last", "newest"),

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""ONNX models as modules."""
+"""ONNX models as PyTorch modules."""
 
 import typing
 import warnings
@@ -14,7 +14,7 @@ from bppsa.vjp import Function
 
 
 class _Shared:
-    """A compiled function, which copies of a module share."""
+    """A compiled function shared by copies of a module."""
 
     def __init__(self, function: Function):
         self.function = function
@@ -32,10 +32,10 @@ class _Shared:
 class Module(nn.Module):
     """A compiled ONNX model.
 
-    Its trained initializers are ``nn.Parameter``s under their names: ``rnn.weight_ih_l0`` is
-    ``weight_ih_l0`` of the submodule ``rnn``.  Called with tensors in the order of the graph inputs,
-    or by their names; returns the output of type float32, or a tuple where there are several.
-    ``options`` are those of ``bppsa.compile`` without ``loss`` and ``optimizer``.
+    Its trained initializers are ``nn.Parameter``s of the same names: ``rnn.weight_ih_l0`` is
+    ``weight_ih_l0`` of the submodule ``rnn``. A call takes tensors in the order of the graph inputs
+    or by name. It returns the float32 output, or a tuple if there are several. See
+    ``bppsa.compile`` for ``options``; ``loss`` and ``optimizer`` are not allowed.
     """
 
     def __init__(self, model: Model, **options: typing.Any):
@@ -49,7 +49,7 @@ class Module(nn.Module):
                 if not hasattr(owner, part):
                     owner.add_module(part, nn.Module())
                 owner = getattr(owner, part)
-            # Not the program's own memory: copies of the module use the program, too.
+            # Copied because copies of the module share the program.
             value = torch.from_numpy(program.parameters[name].copy())
             owner.register_parameter(last, nn.Parameter(value))
 
@@ -65,14 +65,12 @@ class Module(nn.Module):
 
 
 def from_module(module: nn.Module, example: typing.Any, **options: typing.Any) -> Module:
-    """A compiled ``module``, as it is in evaluation: exported with ``example``, a tensor or a tuple of
-    them.
+    """Compiles ``module`` in evaluation mode, exported with the tensor or tuple ``example``.
 
-    The number of samples and that of steps stay open where ``torch.export`` allows it: axes 0 and 1 of
-    examples ``[T, B, H]`` or ``[B, T, H]`` and of integers, axis 0 of others.  A
-    ``bppsa.CompileWarning`` says which of them are fixed nevertheless.  ``dynamic_shapes``, as in
-    ``torch.onnx.export``, chooses others; with ``{}`` all sizes are those of the example.  ``options``
-    are those of ``Module``.
+    Batch and time axes are dynamic if ``torch.export`` allows it: axes 0 and 1 of integers and of
+    examples of shape ``[T, B, H]`` or ``[B, T, H]``, axis 0 of others. A ``bppsa.CompileWarning``
+    lists the axes that are static nevertheless. ``dynamic_shapes``, as in ``torch.onnx.export``,
+    selects other axes; with ``{}``, all sizes are static. See ``Module`` for ``options``.
     """
     arguments = example if isinstance(example, tuple) else (example,)
     if "dynamic_shapes" in options:
@@ -98,7 +96,7 @@ def from_module(module: nn.Module, example: typing.Any, **options: typing.Any) -
 
 
 def _open_axes(example: typing.Any) -> range:
-    """The axes of samples and of steps, by what models take most of the time."""
+    """Returns the likely axes of samples and time steps, based on common layouts."""
     if not isinstance(example, Tensor):
         raise Error(f"an example must be a tensor or a tuple of tensors, found {type(example).__name__}")
     has_steps = example.dim() == 3 or not example.is_floating_point()

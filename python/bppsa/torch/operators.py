@@ -1,6 +1,8 @@
 # Part of the bppsa project, under the MIT License.
-"""The operators ``bppsa::infer``, ``bppsa::forward`` and ``bppsa::backward`` on functions of
-``bppsa.vjp``."""
+"""The operators ``bppsa::infer``, ``bppsa::forward`` and ``bppsa::backward``.
+
+They call functions of ``bppsa.vjp``.
+"""
 
 import collections.abc
 import typing
@@ -16,14 +18,14 @@ from bppsa.vjp import Function
 def call(
     key: str, parameters: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor]
 ) -> list[Tensor]:
-    """The results of a function; what a backward pass reads is kept only where there may be one."""
+    """Returns the results of a function. Stores residuals only if a backward pass may follow."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in (*parameters, *inputs)):
         return _list(forward(key, parameters, inputs))[:-1]
     return _list(infer(key, parameters, inputs))
 
 
 def _list(tensors: typing.Any) -> list[Tensor]:
-    """What an operator returns, of which type checkers know nothing."""
+    """Casts the result of an operator, whose type is unknown to type checkers."""
     return typing.cast(list[Tensor], tensors)
 
 
@@ -55,13 +57,13 @@ def _(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
 
 
 def _has_open_residuals(inputs: list[Tensor]) -> bool:
-    """Whether values of inputs, such as lengths of samples, may say how large residuals are."""
+    """Returns whether the size of residuals may depend on input values, such as sample lengths."""
     return not all(tensor.is_floating_point() for tensor in inputs)
 
 
 @torch.library.custom_op("bppsa::forward", mutates_args=())
 def forward(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    """The results, then the residuals."""
+    """Returns the results, followed by the residuals."""
     function, arrays = Function.find(key), _to_numpy(inputs)
     results = [function.allocate(shape) for shape in function.result_shapes(inputs)]
     residuals = function.allocate([function.residual_bytes(inputs)], of_bytes=True)
@@ -94,8 +96,11 @@ def backward(
     cotangents: collections.abc.Sequence[Tensor | None],
     of_inputs: bool,
 ) -> list[Tensor]:
-    """Gradients by parameters and inputs; empty ones by integers, and by inputs unless ``of_inputs``.
-    A cotangent that is None is zero."""
+    """Returns the gradients of parameters and inputs.
+
+    Gradients of integers are empty; gradients of inputs are empty unless ``of_inputs`` is set. A
+    cotangent of None is zero.
+    """
     function = Function.find(key)
     names = (*function.parameters, *function.inputs)
     arguments = (*parameters, *inputs) if of_inputs else parameters
@@ -130,7 +135,7 @@ def _(
 def _set_up(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: list[Tensor]) -> None:
     ctx.key, parameters, arrays = inputs
     ctx.count = len(parameters)
-    # Else there would be zeros in the size of the residuals.
+    # Otherwise PyTorch would allocate zeros of the size of the residuals.
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*parameters, *arrays, output[-1])
 

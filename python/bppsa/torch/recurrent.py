@@ -13,7 +13,7 @@ from bppsa.errors import Error
 from bppsa.torch.operators import call
 from bppsa.vjp import Function
 
-#: For each gate of ONNX, which one of PyTorch's it is.
+#: The PyTorch gate that corresponds to each ONNX gate.
 _GATES = {"RNN": (0,), "GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}
 
 
@@ -21,7 +21,7 @@ _GATES = {"RNN": (0,), "GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}
 def _layer(
     kind: str, features: int, units: int, directions: int, activation: str, lengths: bool
 ) -> Function:
-    """One layer as a function of W, R, B and x, the states, and the lengths of samples."""
+    """Compiles one layer as a function of W, R, B, x, the states, and optional sample lengths."""
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -43,7 +43,7 @@ def _layer(
         attributes["activations"] = [activation] * directions
     names = ["x", "W", "R", "B", "lengths" if lengths else "", *states]
     node = helper.make_node(kind, names, ["y", *finals], name=kind.lower(), **attributes)
-    # Values that no two have in common, which exporters would have merged.
+    # Random values, because exporters merge equal weights.
     weights = [
         numpy_helper.from_array(
             np.random.default_rng(i).normal(size=(directions, *shape)).astype(np.float32), name
@@ -56,17 +56,17 @@ def _layer(
 
 
 def _find_key(*arguments: typing.Any) -> str:
-    """The key of the function `_layer(*arguments)`."""
+    """Returns the key of the function `_layer(*arguments)`."""
     return _layer(*arguments).key
 
 
-# torch.compile does not look into it: what it returns is part of the graph.
+# torch.compile does not trace into this function and treats its result as a constant.
 _compiler: typing.Any = torch.compiler
 _key: collections.abc.Callable[..., str] = _compiler.assume_constant_result(_find_key)
 
 
 class _Recurrent(nn.RNNBase):
-    """What the layers have in common; parameters and ``extra_repr`` are those of ``torch.nn``."""
+    """The base of the layers; inherits parameters and ``extra_repr`` from ``torch.nn``."""
 
     kind: str
 
@@ -81,7 +81,7 @@ class _Recurrent(nn.RNNBase):
         return "Tanh"
 
     def _weights(self, layer: int) -> list[Tensor]:
-        """W, R and B of ONNX, of all directions."""
+        """Returns W, R and B in ONNX layout, stacked over directions."""
 
         def arrange(name: str) -> Tensor:
             found = []
@@ -98,7 +98,7 @@ class _Recurrent(nn.RNNBase):
     def _run(
         self, x: Tensor, lengths: Tensor | None, states: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
-        """The sequences [T, N, ...] and the final states of all layers."""
+        """Returns the sequences [T, N, ...] of the last layer and all final states."""
         directions = 2 if self.bidirectional else 1
         finals: list[list[Tensor]] = [[] for _ in states]
         for layer in range(self.num_layers):
@@ -124,7 +124,7 @@ class _Recurrent(nn.RNNBase):
         return given
 
     def _pack(self, y: Tensor, lengths: Tensor, like: PackedSequence) -> PackedSequence:
-        """Sequences [T, N, ...] in the order of samples that ``like`` has."""
+        """Packs sequences [T, N, ...] in the sample order of ``like``."""
         order = like.sorted_indices
         if order is not None:
             y, lengths = y.index_select(1, order), lengths[order]
@@ -162,13 +162,15 @@ class _Recurrent(nn.RNNBase):
 
 
 class RNN(_Recurrent):
-    """``torch.nn.RNN``, compiled.  Inputs, outputs and parameters are the same; ``dropout`` and
-    ``proj_size`` are refused."""
+    """A compiled ``torch.nn.RNN``.
+
+    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
+    """
 
     kind = "RNN"
 
     def __init__(self, *arguments: typing.Any, **settings: typing.Any):
-        # As in torch.nn, the fourth argument.
+        # The fourth argument, as in torch.nn.
         nonlinearity = arguments[3] if len(arguments) > 3 else settings.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
             raise Error(f"nonlinearity must be tanh or relu, found '{nonlinearity}'")
@@ -180,8 +182,10 @@ class RNN(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """``torch.nn.GRU``, compiled.  Inputs, outputs and parameters are the same; ``dropout`` and
-    ``proj_size`` are refused."""
+    """A compiled ``torch.nn.GRU``.
+
+    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
+    """
 
     kind = "GRU"
 
@@ -190,8 +194,10 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """``torch.nn.LSTM``, compiled.  Inputs, outputs and parameters are the same; ``dropout`` and
-    ``proj_size`` are refused."""
+    """A compiled ``torch.nn.LSTM``.
+
+    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
+    """
 
     kind = "LSTM"
 
