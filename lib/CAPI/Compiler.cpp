@@ -88,7 +88,6 @@ public:
 
   /// Checks everything that can be checked without the model.
   BppsaStatus check();
-  /// Returns the status of a failed compilation.
   BppsaStatus getFailure() const {
     return setError(isCancelled ? BppsaCancelled : BppsaWrongInput, firstError);
   }

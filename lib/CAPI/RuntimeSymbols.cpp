@@ -8,7 +8,7 @@
 #include "bppsa/Runtime/ObjectInterface.h"
 
 extern "C" {
-// Defined in CompiledMemory.cpp. ObjectInterface.h declares these names with other types.
+// Defined in CompiledMemory.cpp and not declared in any header.
 void *_mlir_memref_to_llvm_alloc(uint64_t size);
 void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size);
 void _mlir_memref_to_llvm_free(void *block);

@@ -42,7 +42,6 @@ struct WarpOperation {
   bool inRange = false;
 };
 
-/// An issued cp.async.
 struct AsyncCopy {
   char *shared;
   const char *global;
@@ -89,7 +88,6 @@ public:
   ~Block();
   Block(const Block &) = delete;
 
-  /// Starts the block at `position`.
   void start(uint64_t position);
   /// Runs until all threads are done (returns true) or some wait for other blocks (see suspend()).
   bool run();

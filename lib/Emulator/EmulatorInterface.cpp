@@ -121,7 +121,6 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
   return operation.result;
 }
 
-/// Executes an mma with the other lanes of the warp.
 static void multiply(uint32_t mode, const uint32_t *a, const uint32_t *b, const float *c, float *d,
                      const char *site) {
   Thread &thread = currentThread();

@@ -1,4 +1,4 @@
-//===- EmulatorLaunch.cpp - one launch of an emulated kernel --------------------===//
+//===- EmulatorLaunch.cpp - one launch of an emulated kernel --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

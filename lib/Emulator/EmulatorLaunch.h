@@ -1,4 +1,4 @@
-//===- EmulatorLaunch.h - one launch of an emulated kernel -----------*- C++ -*-===//
+//===- EmulatorLaunch.h - one launch of an emulated kernel ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

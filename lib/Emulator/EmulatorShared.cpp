@@ -1,4 +1,4 @@
-//===- EmulatorShared.cpp - the shared memory of a block ------------------------===//
+//===- EmulatorShared.cpp - the shared memory of a block ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- EmulatorShared.h - the shared memory of a block ---------------*- C++ -*-===//
+//===- EmulatorShared.h - the shared memory of a block ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,6 @@ using Clock = std::array<uint32_t, kWarpSize>;
 
 enum class Access : uint8_t { Read, Write, Atomic };
 
-/// An access by thread number `thread` of the block.
 struct SharedAccess {
   uint64_t offset, bytes;
   Access kind;

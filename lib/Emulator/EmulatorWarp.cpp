@@ -14,7 +14,6 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
 
-/// Calls `visit` for each lane in `lanes`.
 template <typename Visit> static void forLanes(uint32_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1)
     visit(static_cast<uint32_t>(__builtin_ctz(lanes)));
@@ -168,7 +167,6 @@ void Block::joinClocks(uint32_t warp, uint32_t group) {
   });
 }
 
-/// Reinterprets the bits of a register as a float.
 static double numberOf(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);

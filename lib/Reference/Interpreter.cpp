@@ -51,7 +51,6 @@ int64_t bppsa::wrapInteger(int64_t value, Type type) {
   return integer.getWidth() == 1 ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue();
 }
 
-/// Checks that all operands of an elementwise op have the same shape.
 static LogicalResult checkOperandSizes(Operation *op, Interpreter &interpreter) {
   for (Value operand : op->getOperands())
     if (interpreter.get(operand).shape != interpreter.get(op->getOperand(0)).shape)

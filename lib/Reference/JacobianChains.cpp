@@ -73,7 +73,7 @@ public:
       byName[name] = &array;
   }
 
-  /// Reads the types of all links; sets `error` on failure.
+  /// Sets `error` on failure.
   LogicalResult read(SmallVectorImpl<jacobian::MatrixType> &types);
   std::string error;
 

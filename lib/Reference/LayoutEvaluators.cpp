@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Copies samples from `from` to `to`, which have different layouts.
 static void copySamples(SampleView fromLayout, const Array &from, SampleView toLayout, Array &to,
                         bool hasTime, int64_t samples, int64_t steps) {
   for (int64_t b = 0; b < samples; ++b)

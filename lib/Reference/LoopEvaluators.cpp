@@ -53,7 +53,6 @@ static LogicalResult evaluateRecurrence(RecurrenceOp op, Interpreter &interprete
   return success();
 }
 
-/// Adds `addend` to the value of `argument`.
 static void addTo(Interpreter &interpreter, Value argument, const Array &addend) {
   Array sum = interpreter.get(argument);
   for (auto [to, from] : llvm::zip_equal(sum.reals, addend.reals))

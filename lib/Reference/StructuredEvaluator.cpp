@@ -48,7 +48,6 @@ static FailureOr<int64_t> getPosition(linalg::LinalgOp op, OpOperand &operand, c
   return array.getPosition(element);
 }
 
-/// Evaluates one iteration and updates `outputs`.
 static LogicalResult runIteration(linalg::LinalgOp op, Interpreter &interpreter,
                                   ArrayRef<int64_t> index, std::vector<Array> &outputs) {
   Block &body = *op.getBlock();

@@ -159,7 +159,6 @@ static LogicalResult evaluateConcat(tensor::ConcatOp op, Interpreter &interprete
 // Reshapes
 //===----------------------------------------------------------------------===//
 
-/// Sets the result of `op` to `source` with a new shape.
 static LogicalResult setReshaped(Operation *op, Interpreter &interpreter, Value source,
                                  ArrayRef<int64_t> shape) {
   Array result = interpreter.get(source);

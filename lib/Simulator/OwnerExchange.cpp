@@ -42,7 +42,6 @@ public:
   std::vector<double> getLost(const Timeline &timeline) const;
 
 private:
-  /// A part of a layer's gradients.
   struct Part {
     int32_t owner;
     int64_t bytes;

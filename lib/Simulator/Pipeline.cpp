@@ -30,7 +30,6 @@ double bppsa::schedule::getDuration(const Pipeline &pipeline, PipelineOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Creates the tasks of operations and their dependences.
 class GraphBuilder {
 public:
   explicit GraphBuilder(const Pipeline &pipeline)

@@ -81,7 +81,6 @@ private:
     return pipeline.stages[graph.ops[entry.task].stage].activations;
   }
 
-  /// Returns the first of `entries` that satisfies `predicate`, or null.
   template <typename Predicate>
   static const Entry *find(const Entries &entries, Predicate predicate) {
     auto entry = std::find_if(entries.begin(), entries.end(), predicate);
@@ -95,7 +94,7 @@ private:
     return device.held + needed <= limit + kTolerance;
   }
 
-  /// Returns the time at which the next announced operation that fits into memory is ready.
+  /// Returns when the next announced operation that fits into memory is ready.
   double getNextArrival(Device &device, double now) {
     double next = kNever;
     for (const Entry &entry : device.get(OpKind::B))

@@ -104,7 +104,7 @@ std::vector<int32_t> bppsa::schedule::placeStages(PlacementKind kind, int32_t ch
   return {};
 }
 
-/// Returns the combined cost of two adjacent stages; the hop is that of the second.
+/// Returns the combined cost of two adjacent stages, with the hop after the second.
 static StageCost merge(const StageCost &stage, const StageCost &next) {
   return {stage.forward + next.forward, stage.backward + next.backward, stage.weight + next.weight,
           next.hop, stage.activations + next.activations};

@@ -22,7 +22,6 @@ struct Part {
   int64_t bytes;
 };
 
-/// Builds and simulates steps of all nodes.
 class ServerSimulation {
 public:
   ServerSimulation(const TrainingStep &step, int32_t nodes, const PacketNetwork &network,

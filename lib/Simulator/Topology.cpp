@@ -12,7 +12,6 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// Computes the hop costs of a pipeline for an order of devices.
 class HopCosts {
 public:
   HopCosts(const Pipeline &pipeline, const Links &links)

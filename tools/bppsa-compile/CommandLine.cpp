@@ -82,13 +82,11 @@ private:
 };
 } // namespace
 
-/// Returns the flags for all options of the table.
 static std::deque<TableOption> &getTableOptions() {
   static std::deque<TableOption> options(getOptionTable().begin(), getOptionTable().end());
   return options;
 }
 
-/// Prints a usage error.
 static std::nullopt_t refuse(const llvm::Twine &message) {
   printMessage(message);
   return std::nullopt;

@@ -37,7 +37,6 @@ static LogicalResult fail(const Twine &message) {
   return failure();
 }
 
-/// Reads arg0 .. arg<count - 1> from the input archive.
 static FailureOr<std::vector<Array>> readArguments(size_t count) {
   NamedArrays stored;
   if (!inputArrays.empty()) {

@@ -282,7 +282,6 @@ void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {
                           " of both multiplied; use fewer --microbatches"));
 }
 
-/// Sets omitted values.
 static void setDefaults(CommandLine &options) {
   if (!options.model.empty()) {
     options.microbatches = options.microbatches ? options.microbatches : 4 * options.devices;

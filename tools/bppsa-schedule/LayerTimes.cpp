@@ -71,7 +71,6 @@ static void scale(std::vector<ModelLayer> &layers, const json &object, const std
   }
 }
 
-/// Sets the times of each layer by name.
 static void replace(std::vector<ModelLayer> &layers, const json &list, const std::string &path) {
   std::map<std::string, json> measured;
   for (const json &entry : list) {

@@ -11,12 +11,10 @@
 
 using namespace bppsa::runtime;
 
-/// Reads element `index` of an array.
 static void readElement(void **arguments) {
   load(argument<float *>(arguments, 0) + argument<int64_t>(arguments, 1), "reader");
 }
 
-/// Writes the first element of an array plus one to another array.
 static void addOne(void **arguments) {
   store(argument<float *>(arguments, 1), load(argument<float *>(arguments, 0)) + 1);
 }

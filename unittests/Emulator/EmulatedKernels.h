@@ -77,7 +77,6 @@ template <typename T> T argument(void **arguments, int index) {
   return *static_cast<T *>(arguments[index]);
 }
 
-/// An array on the emulated device.
 template <typename T> class DeviceArray {
 public:
   DeviceArray(Emulator &device, const std::vector<T> &values)

@@ -1,4 +1,4 @@
-//===- EmulatorMmaTest.cpp - fragments of matrix products -------------------===//
+//===- EmulatorMmaTest.cpp - fragments of matrix products -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -101,7 +101,6 @@ static void multiply(void **arguments) {
   bppsa_emu_mma_m16n8k8_tf32(bitsA, bitsB, c, d, "mma");
 }
 
-/// Computes the product with one warp.
 static std::array<std::array<float, 8>, 16> run(const Problem &problem) {
   Fragments<4> a, c, d;
   Fragments<2> b;

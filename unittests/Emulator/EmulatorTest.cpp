@@ -1,4 +1,4 @@
-//===- EmulatorTest.cpp - kernels without faults ------------------------------===//
+//===- EmulatorTest.cpp - kernels without faults --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

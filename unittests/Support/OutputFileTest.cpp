@@ -19,7 +19,6 @@ using namespace bppsa;
 namespace fs = llvm::sys::fs;
 
 namespace {
-/// Provides a separate directory for each test.
 class OutputFileTest : public testing::Test {
 protected:
   OutputFileTest() { EXPECT_FALSE(fs::createUniqueDirectory("output-file", directory)); }

@@ -12,9 +12,8 @@
 
 namespace bppsa::schedule {
 
-/// A Gantt chart: bars over time, in rows.
 struct Gantt {
-  /// Names of the task types; each of up to six has its own colour.
+  /// Names of the task types; each of the first six has its own colour.
   std::vector<std::string> kinds;
   std::vector<std::string> rows;
   struct Bar {

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Interlocking backpropagation: each of K modules, one per device, has a local loss and is trained
-// by the loss of the module N - 1 further on. Unless N is K, its gradients differ from those of the
-// final loss.
+// by the loss of the module N - 1 further on. Unless N is K, its gradients differ from the
+// gradients of the final loss.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct ModuleCost {
 };
 
 /// Returns the time between steps of `modules` modules. Each module holds one batch and is updated
-/// before its next forward operation. Cotangents of `window` losses are forwarded one by one if
+/// before its next forward operation. Cotangents of `window` losses are passed on one by one if
 /// `streams` is set, and otherwise after the last of them has arrived.
 double getInterlockingPeriod(int32_t modules, int32_t window, ModuleCost cost, bool streams = true);
 

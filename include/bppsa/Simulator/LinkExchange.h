@@ -47,8 +47,8 @@ struct LinkPolicy {
 struct LinkResult {
   /// Seconds of a step in the steady state, and seconds of its computation.
   double step, compute;
-  /// Tasks of the last simulated step, relative to the start of its forward pass; resource 0 is the
-  /// worker, resource 1 its link.
+  /// Tasks of one steady-state step on the worker and its link, relative to the start of its
+  /// forward pass.
   struct Task {
     enum class Kind { Forward, Backward, Weight, Exchange } kind;
     int32_t layer;
@@ -57,7 +57,7 @@ struct LinkResult {
   std::vector<Task> tasks;
 };
 
-/// Simulates steps until their times repeat.
+/// Simulates enough steps to reach the steady state.
 LinkResult evaluate(const TrainingStep &step, const LinkNetwork &network, const LinkPolicy &policy);
 
 /// All-reduces each gradient as soon as it is computed, with a barrier before the next step.

@@ -32,7 +32,6 @@ struct StageCost {
 struct Pipeline {
   int32_t devices, microbatches;
   std::vector<StageCost> stages;
-  /// The device of each stage.
   std::vector<int32_t> placement;
   /// The device of each layer, and the activations that each device keeps per microbatch, in the
   /// unit of the layers.

@@ -55,7 +55,6 @@ std::string getText(ScheduleKind kind);
 /// Returns the texts accepted by parseScheduleKind(), for messages.
 std::string listScheduleKinds();
 
-/// Returns the minimum number of layers that `kind` needs on `devices` devices.
 int64_t getFewestLayers(ScheduleKind kind, int32_t devices);
 
 /// Returns whether `kind` supports the placement of `pipeline`. The handcrafted and searched

@@ -11,12 +11,10 @@
 
 namespace bppsa {
 
-/// Creates an index constant.
 mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
-/// Creates `value + offset`, folded if possible.
+/// Create sums, products and unsigned minima of indices, folded if possible.
 mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                      int64_t offset);
-/// Create sums, products and unsigned minima of indices, folded if possible.
 mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value minIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);

@@ -36,7 +36,6 @@ static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &pa
 }
 
 namespace {
-/// Binds the batch and time symbols to sizes.
 class SizeBinder {
 public:
   SizeBinder(ModuleOp module, ModelSizes &sizes, std::string &error)
