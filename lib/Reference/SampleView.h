@@ -1,4 +1,4 @@
-//===- SampleView.h - samples of plain and packed arrays ------*- C++ -*-===//
+//===- SampleView.h - samples of plain and packed arrays --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
