@@ -62,7 +62,7 @@ typedef struct BppsaOptionInfo {
   const char *value;
   /** One line. */
   const char *help;
-  /** Whether the option may be set several times. */
+  /** True if the option may be set several times. */
   bool isRepeated;
 } BppsaOptionInfo;
 

@@ -85,10 +85,10 @@ typedef struct BppsaArrayInfo {
   const int64_t *shape;
   /** The axes of samples and time steps; -1 if there is none. */
   int32_t batchAxis, timeAxis;
-  /** Whether training steps change this parameter. */
+  /** True if training steps change this parameter. */
   bool isTrained;
   /**
-   * Whether the array may be omitted. Omitted states of a stream are zero; omitted weights are one.
+   * True if the array may be omitted. Omitted states of a stream are zero; omitted weights are one.
    */
   bool isOptional;
   /** The graph output that holds the final value of this input of a stream; otherwise null. */

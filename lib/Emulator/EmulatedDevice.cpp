@@ -93,7 +93,7 @@ private:
   const bppsa_device_kernel *kernels;
   Emulator emulator;
   emulator::EmulatedStreams streams;
-  /// Whether the current call uses two streams.
+  /// True if the current call uses two streams.
   bool hasStreams = false;
   std::map<char *, Slice> slices;
   /// Memory released while queued launches may still use it.

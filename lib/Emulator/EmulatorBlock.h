@@ -149,7 +149,7 @@ private:
   /// For each warp, the mask of lanes that can run.
   std::vector<uint32_t> ready;
   uint32_t done = 0;
-  /// Whether any thread has run since run() was called.
+  /// True if any thread has run since run() was called.
   bool moved = false;
   void *schedulerStack = nullptr, *schedulerState = nullptr;
   SystemStack systemStack;

@@ -44,7 +44,7 @@ public:
   struct Waiting {
     Dimensions thread;
     const char *site;
-    /// Whether any thread of the block has run in this phase.
+    /// True if any thread of the block has run in this phase.
     bool moved;
   };
   void suspend(uint64_t position, const Waiting &waiting);

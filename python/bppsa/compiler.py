@@ -23,7 +23,7 @@ from bppsa.program import Path, Program
 #: A path, the bytes of a file, an ``onnx.ModelProto``, or the result of ``torch.onnx.export``.
 Model = typing.Union[Path, bytes, typing.Any]
 
-#: Whether to show progress, or a function called with the phase that begins, the number of parts
+#: True to show progress, or a function called with the phase that begins, the number of parts
 #: started before, and the number of parts known so far.
 Progress = typing.Union[bool, collections.abc.Callable[[str, int, int], typing.Any]]
 

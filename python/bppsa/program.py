@@ -37,9 +37,9 @@ class ArrayInfo:
     #: The axes of samples and time steps; None if there is none.
     batch_axis: int | None = None
     time_axis: int | None = None
-    #: Whether training steps change this parameter.
+    #: True if training steps change this parameter.
     trained: bool = False
-    #: Whether calls may omit the array. Omitted states of a stream are zero; omitted weights are
+    #: True if calls may omit the array. Omitted states of a stream are zero; omitted weights are
     #: one.
     optional: bool = False
     #: The graph output that holds the final value of this input of a stream.

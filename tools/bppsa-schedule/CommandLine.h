@@ -54,7 +54,7 @@ struct CommandLine {
   std::optional<ScheduleKind> schedule;
   /// Set if each rank has a copy of the whole model.
   std::optional<Exchange> exchange;
-  /// Whether ranks exchange gradients like compiled programs.
+  /// True if ranks exchange gradients like compiled programs.
   bool byOwners = false;
   double messageShare = 0;
   int32_t slice = 50000;

@@ -34,7 +34,7 @@ struct HyperParameter {
   /// The command-line option of programs; null if the optimizer ignores the hyperparameter.
   const char *flag = nullptr;
   const char *help = nullptr;
-  /// Whether values must be below 1.
+  /// True if values must be below 1.
   bool isShare = false;
 };
 

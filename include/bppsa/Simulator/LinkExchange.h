@@ -33,13 +33,13 @@ struct LinkPolicy {
   /// Parameter gradients of the first `reversed` layers are computed after all cotangents, in
   /// forward order (reverse first-k of out-of-order backprop).
   int32_t reversed = 0;
-  /// Whether the link sends the part needed first by the next step rather than the part that was
+  /// True if the link sends the part needed first by the next step rather than the part that was
   /// ready first.
   bool byPriority = false;
-  /// Whether gradients are reduce-scattered during the backward pass and updated values are
+  /// True if gradients are reduce-scattered during the backward pass and updated values are
   /// all-gathered during the next forward pass, in a fixed order (DeAR).
   bool gathersLater = false;
-  /// Whether parts travel to a server and back, as two messages that do not block the link.
+  /// True if parts travel to a server and back, as two messages that do not block the link.
   /// Otherwise they are exchanged in 2 log2(workers) rounds that do.
   bool usesServers = false;
 };

@@ -15,14 +15,14 @@ namespace bppsa::schedule {
 /// How a device chooses among ready operations. Parameter gradients always have the lowest
 /// priority, so that cotangents are sent as soon as possible.
 struct DispatchRule {
-  /// Whether forward operations run after ready backward operations, before them, or all before the
-  /// first backward operation as in GPipe.
+  /// Run forward operations after ready backward operations, before them, or all before the first
+  /// backward operation as in GPipe.
   enum class Forward { AfterBackward, BeforeBackward, First };
   Forward forward = Forward::AfterBackward;
   /// An otherwise idle device computes parameter gradients unless its next operation becomes ready
   /// within this share of their duration.
   double patience = 0;
-  /// Whether a device without memory for a ready forward operation frees memory before it continues
+  /// True if a device without memory for a ready forward operation frees memory before it continues
   /// with backward operations.
   bool freeMemory = false;
 };

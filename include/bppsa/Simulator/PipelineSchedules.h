@@ -19,7 +19,7 @@ struct PipelineProblem {
   double deferredMemory = 0.5;
   /// Maximum activations of a device, in units of its activations per microbatch.
   std::optional<double> memoryLimit = std::nullopt;
-  /// Whether out-of-order schedules run all forward operations first.
+  /// True if out-of-order schedules run all forward operations first.
   bool forwardFirst = false;
   /// Hop times between devices if links differ; if empty, each layer specifies its own.
   Links links = {};

@@ -32,10 +32,10 @@ struct ServerPolicy {
   /// million elements are split evenly over the servers and smaller tensors are assigned to one
   /// server.
   int64_t slice = 0;
-  /// Whether workers send the gradients of the first layers first, rather than in the order in
+  /// True if workers send the gradients of the first layers first, rather than in the order in
   /// which they are ready.
   bool byPriority = false;
-  /// Whether servers answer the last gradient with the new values. Otherwise they acknowledge it,
+  /// True if servers answer the last gradient with the new values. Otherwise they acknowledge it,
   /// and workers then request the values.
   bool answersWithValues = false;
 };

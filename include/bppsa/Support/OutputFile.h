@@ -13,7 +13,7 @@
 
 namespace bppsa {
 
-/// Whether a file is executable.
+/// The type of a file; programs are executable.
 enum class FileMode { Data, Program };
 
 /// Writes the output of `print` to a temporary file in the same directory and renames it to `path`
