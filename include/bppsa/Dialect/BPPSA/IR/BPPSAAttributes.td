@@ -15,7 +15,7 @@ include "mlir/IR/EnumAttr.td"
 // Scan plans
 //===----------------------------------------------------------------------===//
 
-def BPPSA_ScanAlgorithm : I32EnumAttr<"ScanAlgorithm", "how a cotangent chain is associated", [
+def BPPSA_ScanAlgorithm : I32EnumAttr<"ScanAlgorithm", "association order of a cotangent chain", [
     I32EnumAttrCase<"Linear", 0, "linear">,
     I32EnumAttrCase<"Blelloch", 1, "blelloch">,
     I32EnumAttrCase<"Hybrid", 2, "hybrid">,
@@ -26,13 +26,15 @@ def BPPSA_ScanAlgorithm : I32EnumAttr<"ScanAlgorithm", "how a cotangent chain is
 
 def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
   let mnemonic = "plan";
-  let summary = "the association order of a cotangent chain";
+  let summary = "Association order of a cotangent chain";
   let description = [{
-    `linear` runs the chain step by step. `blelloch` is the modified Blelloch
-    scan of the BPPSA paper. `hybrid` does `size` up-sweep levels, a linear scan
-    over the surviving roots, and `size` down-sweep levels. `chunked`
-    aggregates chunks of `size` steps, carries across chunks by mat-vecs and
-    re-runs each chunk; a `size` of 0 leaves the length to the run time.
+    * `linear` runs the chain step by step.
+    * `blelloch` is the modified Blelloch scan of the BPPSA paper.
+    * `hybrid` performs `size` up-sweep levels, a linear scan over the remaining roots, and `size`
+      down-sweep levels.
+    * `chunked` aggregates chunks of `size` steps, propagates the carry across chunks by
+      matrix-vector products, and re-runs each chunk. A `size` of 0 leaves the chunk length to the
+      run time.
 
     Example: `#bppsa.plan<chunked, 32>`
   }];
@@ -43,11 +45,11 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
   let constBuilderCall = "::bppsa::PlanAttr::get($_builder.getContext(), $0)";
   let extraClassDeclaration = [{
     /// Parses the command-line spelling: `linear`, `blelloch`, `hybrid:L`,
-    /// `chunked` or `chunked:C`. Null where `text` is none of these.
+    /// `chunked` or `chunked:C`. Returns null if `text` is none of these.
     static PlanAttr fromString(::mlir::MLIRContext *context, ::llvm::StringRef text);
-    /// The command-line spelling of this plan.
+    /// Returns the command-line spelling of this plan.
     std::string toString() const;
-    /// Whether the chain runs step by step: `linear`, and `hybrid` without levels.
+    /// Returns true if the chain runs step by step: `linear`, or `hybrid` without levels.
     bool isSequential() const;
   }];
 }
@@ -58,11 +60,11 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
 
 def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
   let mnemonic = "term";
-  let summary = "a scaled matrix in the Jacobian of a link";
+  let summary = "Scaled matrix in the Jacobian of a link";
   let description = [{
-    `diag(left) M diag(right)` in the block of states `row` and `col`. `left`, `matrix`
-    and `right` are numbers of operands of `bppsa.factored_transition`, -1 where there
-    is none; `transposed` says that M is the transpose of the operand.
+    Represents `diag(left) M diag(right)` in the block of the Jacobian at the states `row` and
+    `col`. `left`, `matrix` and `right` are operand indices of `bppsa.factored_transition`, or -1 if
+    absent. With `transposed`, M is the transpose of the operand.
 
     Example: `#bppsa.term<row = 0, col = 1, left = 2, matrix = 0, transposed = true>`
   }];
@@ -74,16 +76,16 @@ def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
 }
 
 //===----------------------------------------------------------------------===//
-// What functions and graphs are annotated with
+// Annotations of functions and graphs
 //===----------------------------------------------------------------------===//
 
 def BPPSA_SymbolsAttr : AttrDef<BPPSA_Dialect, "Symbols"> {
   let mnemonic = "symbols";
-  let summary = "the symbols of the sizes of a model";
+  let summary = "Symbolic sizes of a model";
   let description = [{
-    Maps such as those of `bppsa.shape` are functions of these symbols, in order: one for each
-    dynamic dimension of the inputs of a model that differs from the others. Names are different.
-    `at least n` says what the model needs; without it a size is at least 1.
+    Lists one symbol per distinct dynamic dimension of the model's inputs. The names are unique.
+    Maps such as `bppsa.shape` are functions of these symbols in this order. `at least n` is the
+    smallest size that the model supports, 1 by default.
 
     Example: `#bppsa.symbols<"batch", "time" at least 3>`
   }];

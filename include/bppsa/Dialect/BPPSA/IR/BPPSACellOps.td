@@ -1,4 +1,4 @@
-//===- BPPSACellOps.td - ops of one sample and one step ----*- tablegen -*-===//
+//===- BPPSACellOps.td - ops of one sample and step --------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,10 +11,10 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
     Pure, DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["getRowAccess"]>]> {
-  let summary = "product of a captured matrix and a vector of one sample";
+  let summary = "Multiply a captured matrix by a vector";
   let description = [{
-    `matvec %m, %x` is `m x`; with `transposed` it is `m^T x`. A third operand
-    is added to the product.
+    Computes `m x`, or `m^T x` with `transposed`, for the vector of one sample. The optional operand
+    `plus` is added to the product.
   }];
   let arguments = (ins VectorOfRankAndType<[2], [AnyFloat]>:$matrix,
                        VectorOfRankAndType<[1], [AnyFloat]>:$vector,
@@ -32,7 +32,7 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
 def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [
     Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable,
     DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["evaluate"]>]> {
-  let summary = "logistic function 1 / (1 + exp(-x))";
+  let summary = "Compute the logistic function 1 / (1 + exp(-x))";
   let arguments = (ins FloatLike:$operand);
   let results = (outs FloatLike:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";

@@ -10,11 +10,11 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSALayoutOps.td"
 
 def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks"> {
-  let summary = "groups chunks of time into SIMD lanes";
+  let summary = "Pack chunks of time into SIMD lanes";
   let description = [{
-    Cuts each sample of `source`, `[B, T, N, 1]` as it is packed into one lane, into n = T/C
-    chunks of `steps` = C steps; T must be a multiple of C. Row `b n + k` of the result
-    is chunk k of sample b, and L rows are in the lanes of a block: `[ceil(B n/L), C, N, L]`.
+    Splits each sample of `source`, `[B, T, N, 1]` (packed into one lane), into n = T/C chunks of
+    `steps` = C steps, and packs the chunks into L lanes: `[ceil(B n/L), C, N, L]`. Chunk k of
+    sample b is row `b n + k`; each block holds L rows in its lanes. T must be a multiple of C.
     Lanes beyond the last row are zero.
 
     ```mlir
@@ -33,10 +33,10 @@ def BPPSA_UnpackChunksOp : BPPSA_Op<"unpack_chunks", [
     DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "undoes `pack_chunks`";
+  let summary = "Unpack chunks of time from SIMD lanes";
   let description = [{
-    Writes the chunks of `source`, `[ceil(B n/L), C, N, L]`, to the sequences of one lane `into`,
-    `[B, n C, N, 1]`, which may be a part of an array. `into` is overwritten.
+    Inverse of `pack_chunks`. Writes the chunks of `source`, `[ceil(B n/L), C, N, L]`, to `into`,
+    sequences `[B, n C, N, 1]` in one lane. `into` may be a subview and is overwritten.
 
     ```mlir
     %x = bppsa.unpack_chunks 16, %p into %e : tensor<?x?x4x16xf32> into tensor<?x?x4x1xf32>

@@ -1,4 +1,4 @@
-//===- BPPSADefinitions.td - all of the dialect ------------*- tablegen -*-===//
+//===- BPPSADefinitions.td - entire bppsa dialect ----------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

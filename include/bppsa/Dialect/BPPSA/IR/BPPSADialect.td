@@ -12,24 +12,24 @@ include "mlir/IR/OpBase.td"
 def BPPSA_Dialect : Dialect {
   let name = "bppsa";
   let cppNamespace = "::bppsa";
-  let summary = "recurrences, cotangent chains and their parallel scans";
+  let summary = "Recurrences, cotangent chains and their parallel scans";
   let description = [{
-    The dialect states back-propagation through time as a chain of transposed
-    Jacobian applications, and that chain as a parallel scan (Wang, Bai,
-    Pekhimenko: BPPSA, MLSys 2020).
+    The `bppsa` dialect represents back-propagation through time as a chain of transposed Jacobian
+    applications, and evaluates this chain as a parallel scan (Wang, Bai, Pekhimenko: BPPSA, MLSys
+    2020).
 
-    The body of a time loop describes ONE sample and ONE time step: vectors of
-    the size of a state, elementwise arithmetic and products of a vector with a
-    captured matrix. Batch and time are not in the body; how samples and steps
-    map to SIMD lanes and threads is decided by the lowering.
+    The body of a time loop describes one sample and one time step: vectors of the hidden size,
+    elementwise arithmetic, and products of a vector with a captured matrix. The batch and time
+    dimensions exist only in the operands. The lowering decides how samples and steps map to SIMD
+    lanes and threads.
   }];
   let dependentDialects = [
     "::bppsa::jacobian::JacobianDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
-  // Of arguments and results of functions, of modules and functions, then of other operations.
-  // Their one list: DiscardableAttributes.h gives typed access, DiscardableAttributes.cpp verifies
-  // them, docs/Attributes.md says what they mean.
+  // Attributes of function arguments and results, of modules and functions, then of other operations.
+  // This list is authoritative: DiscardableAttributes.h provides typed access,
+  // DiscardableAttributes.cpp verifies the attributes, and docs/Attributes.md documents them.
   let discardableAttrs = (ins
     "::mlir::StringAttr":$input, "::mlir::StringAttr":$output, "::mlir::StringAttr":$parameter,
     "::mlir::StringAttr":$gradient, "::mlir::StringAttr":$carried,

@@ -11,11 +11,11 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 def BPPSA_ReverseIfOp : BPPSA_Op<"reverse_if", [
     SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects]> {
-  let summary = "a time loop whose direction is known when the program runs";
+  let summary = "Reverse the time loop in the body under a run-time condition";
   let description = [{
-    The `recurrence`, `chain` or `transition` in the body visits the steps in the other direction
-    than it says where `condition` holds. So one kernel serves both directions of a layer. See
-    `bppsa-merge-directions`.
+    Runs the `recurrence`, `chain` or `transition` in the body. If `condition` is true, the loop
+    visits the time steps in the opposite direction, so one kernel serves both directions of a
+    layer. See `bppsa-merge-directions`.
 
     ```mlir
     bppsa.reverse_if %reverse {

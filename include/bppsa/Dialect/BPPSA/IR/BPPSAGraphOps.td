@@ -1,4 +1,4 @@
-//===- BPPSAGraphOps.td - ops of a graph -------------------*- tablegen -*-===//
+//===- BPPSAGraphOps.td - training-dependent graph ops -----*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,19 +12,18 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [
     Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["getSlope"]>]> {
-  let summary = "the operand, with a zero derivative";
+  let summary = "Return the operand, with a zero derivative";
   let arguments = (ins AnyType:$operand);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
 def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "drops elements while training, does nothing else";
+  let summary = "Drop elements at random during training";
   let description = [{
-    While a model is trained each element is zero with probability `ratio` and
-    is divided by `1 - ratio` otherwise; everywhere else the op is the identity.
-    `stream` tells the dropouts of one graph apart. See
-    `bppsa-specialize-training`.
+    During training, sets each element to zero with probability `ratio` and divides it by `1 -
+    ratio` otherwise. Outside training the op is the identity. `stream` distinguishes the dropouts
+    of one graph. See `bppsa-specialize-training`.
   }];
   let arguments = (ins AnyRankedTensor:$input, F64Attr:$ratio, I64Attr:$stream);
   let results = (outs AnyRankedTensor:$result);
@@ -35,12 +34,11 @@ def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result
 
 def BPPSA_RunningStatisticOp : BPPSA_Op<"running_statistic", [
     Pure, AllTypesMatch<["batch", "running", "statistic", "next"]>]> {
-  let summary = "the statistic of the batch while training, the running one elsewhere";
+  let summary = "Select the batch statistic for training and the running statistic otherwise";
   let description = [{
-    While a model is trained `statistic` is `batch`, and `next` is `running *
-    momentum + batch * (1 - momentum)`, which becomes the running statistic
-    after the step; everywhere else both are `running`. See
-    `bppsa-specialize-training`.
+    During training, `statistic` is `batch`, and `next` is `running * momentum + batch * (1 -
+    momentum)`, the running statistic after the step. Outside training both results are `running`.
+    See `bppsa-specialize-training`.
   }];
   let arguments = (ins AnyRankedTensor:$batch, AnyRankedTensor:$running, F64Attr:$momentum);
   let results = (outs AnyRankedTensor:$statistic, AnyRankedTensor:$next);
@@ -49,10 +47,10 @@ def BPPSA_RunningStatisticOp : BPPSA_Op<"running_statistic", [
 }
 
 def BPPSA_MarkPhaseOp : BPPSA_Op<"mark_phase"> {
-  let summary = "tells the run time that a phase of a training step begins";
+  let summary = "Mark the start of a phase of a training step";
   let description = [{
-    Phases are timed by the benchmark command of a compiled program:
-    0 forward, 1 backward.
+    Notifies the run time that phase `phase` begins: 0 is forward, 1 is backward. The `bench`
+    command of a compiled program times the phases.
   }];
   let arguments = (ins I64Attr:$phase);
   let assemblyFormat = "$phase attr-dict";

@@ -1,4 +1,4 @@
-//===- BPPSALayoutOps.td - SIMD lanes ----------------------*- tablegen -*-===//
+//===- BPPSALayoutOps.td - SIMD lane layouts ---------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,10 +18,10 @@ class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
 }
 
 def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
-  let summary = "groups samples into SIMD lanes";
+  let summary = "Pack samples into SIMD lanes";
   let description = [{
-    `[T, B, N]` becomes `[ceil(B/L), T, N, L]` and `[B, N]` becomes
-    `[ceil(B/L), N, L]`; lanes beyond the last sample are zero.
+    Converts `[T, B, N]` to `[ceil(B/L), T, N, L]` and `[B, N]` to `[ceil(B/L), N, L]`. Lanes beyond
+    the last sample are zero.
   }];
   let assemblyFormat = [{
     $lanes `,` $source (`into` $destination^ `:` type($destination))? attr-dict
@@ -30,9 +30,9 @@ def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
 }
 
 def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
-  let summary = "undoes `pack_lanes`";
+  let summary = "Unpack samples from SIMD lanes";
   let description = [{
-    The operand `batch` is the number of samples B of the result.
+    Inverse of `pack_lanes`. `batch` is the number of samples B of the result.
   }];
   let arguments = (ins BPPSA_Shaped:$source, Index:$batch, Optional<AnyMemRef>:$destination,
                        I64Attr:$lanes);

@@ -18,43 +18,42 @@ class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether the body computes tensors of one sample rather than vectors.
+    /// Returns true if the body computes on tensors of one sample instead of vectors.
     bool isGraphForm() { return ::bppsa::isGraphBody(getBody().front()); }
   }];
 }
 
 def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
-  let summary = "runs a cell along the time axis";
+  let summary = "Run a cell along the time axis";
   let description = [{
-    The body is the cell for one sample and one step. Its arguments are, in
-    order, one vector for each of `sequences` (the slice of this sample and
-    step), one for each state (its value before the step) and one for each of
-    `captures` (the whole array). It yields the states after the step and then
-    the per-step outputs.
+    Applies the body, the *cell*, to every time step of every sample. The body computes one step of
+    one sample. Its arguments are, in order:
 
-    Shapes, with T steps and B samples: a sequence is `[T, B, N]` and gives a
-    `vector<N>`; an initial state is `[B, N]`; a capture is a static vector or
-    matrix. There is one trajectory `[T+1, B, N]` a state: slot 0 holds the
-    initial state and slot t+1 the state after step t. With `reverse` the loop
-    runs from step T-1 to 0; then slot T holds the initial state and slot t the
-    state after step t. Outputs are `[T, B, M]`.
+    * a slice of each of `sequences` for this sample and step,
+    * each state before the step,
+    * each of `captures` in full.
 
-    With `lanes = L` the arrays are packed: sequences and trajectories are
-    `[ceil(B/L), T, N, L]` and states `[ceil(B/L), N, L]` (see `pack_lanes`).
-    A loop without states is parallel in time.
+    It yields the states after the step, followed by the per-step outputs.
 
-    Results are written to `destinations`, one for each in order, where there are
-    any; bufferization makes the memory otherwise. On memrefs the op has destinations
-    and no results.
+    Shapes, with T steps and B samples: a sequence is `[T, B, N]` and its body argument `vector<N>`;
+    an initial state is `[B, N]`; a capture is a static vector or matrix. Each state has one result,
+    its trajectory `[T+1, B, N]`: slot 0 holds the initial state and slot t+1 the state after step
+    t. With `reverse` the loop runs from step T-1 to 0, slot T holds the initial state, and slot t
+    the state after step t. Outputs are `[T, B, M]`. A loop without states is parallel in time.
 
-    In *graph form* the body is any graph of one sample and one step. All of its
-    values that cross the border are static tensors, of any rank and any type of
-    elements: a sequence is `[T, B, d...]` and gives a `tensor<d...>`, a state is
-    `[B, d...]`, a trajectory `[T+1, B, d...]`, an output `[T, B, d...]`, and a
-    capture is a static tensor. Ops of the body have no side effects; loops may
-    stand in it, over vectors or graphs, and see one sample. A loop in graph form
-    is on tensors, has no lanes and is lowered by `bppsa-lower-graph-bodies`. One
-    without sequences takes its number of steps from `steps`.
+    With `lanes = L` the arrays are packed (see `pack_lanes`): sequences and trajectories are
+    `[ceil(B/L), T, N, L]`, and states are `[ceil(B/L), N, L]`.
+
+    On tensors, `destinations` optionally provides one buffer per result; otherwise bufferization
+    allocates them. On memrefs the op writes to `destinations` and has no results.
+
+    In *graph form* the body is an arbitrary side-effect-free graph on one sample and one step.
+    Every operand slice, state, output and capture is a static tensor of any rank and element type:
+    a sequence `[T, B, d...]` becomes a `tensor<d...>` argument, a state is `[B, d...]`, a
+    trajectory `[T+1, B, d...]` and an output `[T, B, d...]`. The body may contain nested time
+    loops, in vector or graph form, which operate on the same sample. Loops in graph form exist only
+    on tensors, are not packed, and are lowered by `bppsa-lower-graph-bodies`. A loop without
+    sequences takes its trip count from `steps`.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>)
@@ -101,49 +100,47 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
 }
 
 def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
-  let summary = "the cotangent recurrence g[t-1] = J[t]^T (g[t] + s[t])";
+  let summary = "Propagate cotangents through time, g[t-1] = J[t]^T (g[t] + s[t])";
   let description = [{
-    The reverse-mode counterpart of a `recurrence`. The body is the link: it is
-    linear in the cotangents, or affine where `bppsa-fuse-injected` has made it, and applies the transposed Jacobian of one step of
-    one sample. Its arguments are one vector for each of `saved` (activations of
-    this step), one cotangent for each state (of the state after the step) and
-    one value for each of `captures`. It yields the cotangents of the states
-    before the step, then the emitted values, then the values that are summed.
+    Computes the reverse-mode counterpart of a `recurrence`. The body is the *link*: it applies the
+    transposed Jacobian of one step to the cotangents of one sample. It is linear in the cotangents,
+    or affine after `bppsa-fuse-injected`. Its arguments are, in order:
 
-    `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a
-    sequence `[T, B, N]`, is added to the cotangent of state `inject_into[k]`
-    before the link of each step: cotangents of losses that look at every step.
+    * a slice of each of `saved`, the activations of this step,
+    * the cotangent of each state after the step,
+    * each of `captures` in full.
 
-    The chain undoes a recurrence that runs forward, so it runs from step T-1
-    to 0; with `reverse` it undoes a reversed recurrence and runs from 0 to
-    T-1. Results: the cotangent `[B, N]` of each initial state, each
-    emitted value as a sequence `[T, B, M]`, and the sums. Packing and
-    bufferization are as in `recurrence`.
+    It yields the cotangents of the states before the step, then the emitted values, then the summed
+    values.
 
-    `sum_with` has a number for each value that is summed over steps and samples:
-    k for the sum of its outer products with the vectors of sequence k of
-    `factors`, which is what `outer_sum` makes of an emitted value and that
-    sequence, and -1 for the sum of the value itself, as `step_sum` makes it. So
-    the value need not be stored. Only programs for GPUs have such sums
-    (`bppsa-fuse-gradients`), and these are not packed. With `flat_sums` they are one
-    vector, one after the other, each column by column: parts of sums, which
-    `reduce_sums` adds up.
+    `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a sequence `[T, B, N]`,
+    is added to the cotangent of state `inject_into[k]` before the link of each step; it holds the
+    cotangents of a loss that reads every step.
 
-    In *graph form* (see `recurrence`) the link is a graph on tensors of one
-    sample. It is affine in the cotangents of the states, for the cotangents of
-    per-step outputs enter it among `saved`; its plan is `linear`. A value that is
-    summed may have any rank, with -1 in `sum_with`. There may be no states; the
-    chain then makes sums and emits values step after step.
+    The results are the cotangent `[B, N]` of each initial state, each emitted value as a sequence
+    `[T, B, M]`, and the sums. The chain runs from step T-1 to 0. With `reverse` it differentiates a
+    reversed recurrence and runs from 0 to T-1. Packing and bufferization are as in `recurrence`.
 
-    `plan` is the association order of the products; only that of floating-point
-    products differs from plan to plan (BPPSA, section 3). Without one the order is
-    `linear`: link after link.
+    Sums are parameter gradients accumulated over steps and samples, so the summed values need not
+    be stored. `sum_with` has one entry per summed value: k >= 0 adds the outer product of the value
+    with sequence k of `factors`, as `outer_sum` does; -1 adds the value itself, as `step_sum` does.
+    In vector form only GPU programs have sums (`bppsa-fuse-gradients`), and such chains are not
+    packed. With `flat_sums` all sums are concatenated in one vector, each in column-major order.
+    The result then holds partial sums, which `reduce_sums` adds up.
 
-    `structure` is that of the transposed Jacobian of a link, over all states, and `terms`
-    are the scaled matrices that it is a sum of, where it is one: `matrix` is the number of
-    a capture, `left` and `right` number the different scales in the order in which terms
-    first name them. `bppsa-infer-structure` writes both; a chain with a plan other than
-    `linear` has a structure when it is expanded.
+    In *graph form* (see `recurrence`) the link is a graph on tensors of one sample, and its plan is
+    `linear`. It is affine in the cotangents of the states because the cotangents of per-step
+    outputs are passed in `saved`. A summed value may have any rank, with -1 in `sum_with`. A chain
+    without states computes its sums and emitted values step by step.
+
+    `plan` is the association order of the products (BPPSA, section 3), `linear` by default. Plans
+    differ only in rounding.
+
+    `structure` is the structure of the transposed Jacobian of a link over all states. If the
+    Jacobian is a sum of scaled matrices, `terms` lists them: `matrix` is the index of a capture,
+    and `left` and `right` number the distinct scales in the order of their first use.
+    `bppsa-infer-structure` adds both attributes. A chain with a plan other than `linear` must have
+    a structure when it is expanded.
 
     ```mlir
     %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)
@@ -193,7 +190,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
 
 def BPPSA_YieldOp : BPPSA_Op<"yield", [
     Pure, Terminator, ParentOneOf<["RecurrenceOp", "ChainOp", "TransitionOp"]>]> {
-  let summary = "ends the body of a time loop";
+  let summary = "Terminate the body of a time loop or transition";
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

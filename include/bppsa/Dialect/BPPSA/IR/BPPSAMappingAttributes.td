@@ -11,7 +11,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-def BPPSA_GPUKernel : I32EnumAttr<"GPUKernel", "what the threads of a GPU have of a loop", [
+def BPPSA_GPUKernel : I32EnumAttr<"GPUKernel", "GPU kernel that runs a loop", [
     I32EnumAttrCase<"BlockPerRow", 0, "block_per_row">,
     I32EnumAttrCase<"Cooperative", 1, "cooperative">,
     I32EnumAttrCase<"ThreadPerColumn", 2, "thread_per_column">,
@@ -23,7 +23,7 @@ def BPPSA_GPUKernel : I32EnumAttr<"GPUKernel", "what the threads of a GPU have o
   let genSpecializedAttr = 0;
 }
 
-def BPPSA_Residence : I32EnumAttr<"Residence", "where the threads of a kernel have matrices", [
+def BPPSA_Residence : I32EnumAttr<"Residence", "memory that holds the captured matrices of a kernel", [
     I32EnumAttrCase<"Registers", 0, "registers">,
     I32EnumAttrCase<"Shared", 1, "shared">,
     I32EnumAttrCase<"Memory", 2, "memory">]> {
@@ -33,25 +33,27 @@ def BPPSA_Residence : I32EnumAttr<"Residence", "where the threads of a kernel ha
 
 def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   let mnemonic = "gpu_mapping";
-  let summary = "how a GPU runs a loop, a transition or a sum";
+  let summary = "Mapping of a loop, a transition or a sum to a GPU kernel";
   let description = [{
-    `bppsa-choose-gpu-mapping` gives it to operations as `bppsa.mapping`, and `convert-bppsa-to-bgpu`
-    reads it and decides nothing itself.
+    `bppsa-choose-gpu-mapping` attaches this attribute to operations as `bppsa.mapping`.
+    `convert-bppsa-to-bgpu` reads it and makes no decision of its own.
 
-    | kernel | of | what threads have |
+    | kernel | used for | distribution |
     |---|---|---|
-    | `block_per_row` | recurrences, chains | a block a sample; `parts` neighbouring threads share a row of every value |
-    | `cooperative` | recurrences with states, chains without sums | several blocks a group of samples, which wait for each other; a warp has `rows` rows, and 32 / `rows` samples |
-    | `thread_per_column` | transitions | a column has `parts` neighbouring threads of a warp |
-    | `column_tile` | transitions | a block has `columns` tiles of 8 columns, on tensor cores, and shares tiles of 16 rows out to its warps |
-    | `block_per_column` | transitions | a block a column, as in `block_per_row` |
-    | `tiled_product` | recurrences without states that only multiply, outer sums | tiles of the product of all steps on tensor cores |
-    | `thread_per_element` | outer sums | a thread an element of the result |
+    | `block_per_row` | recurrences, chains | one block per sample; `parts` neighbouring threads share each row of a vector |
+    | `cooperative` | recurrences with states, chains without sums | several blocks per group of samples, with grid barriers; a warp computes `rows` rows of 32 / `rows` samples |
+    | `thread_per_column` | transitions | `parts` neighbouring threads of a warp per column |
+    | `column_tile` | transitions | `columns` tiles of 8 columns per block, on tensor cores; warps share the tiles of 16 rows |
+    | `block_per_column` | transitions | one block per column, mapped as in `block_per_row` |
+    | `tiled_product` | recurrences without states that only multiply, outer sums | one product over all steps, tiled for tensor cores |
+    | `thread_per_element` | outer sums | one thread per element of the result |
 
-    `threads` are those of a block, `matrices` is where their rows of captured matrices are for all
-    steps, and `stages` how many steps asynchronous copies have slots for in shared memory, 0 where
-    steps read memory. `precision` is that of products on tensor cores. `offset` maps the offsets of
-    transitions of links with injected cotangents, `block_per_column`.
+    * `threads`: threads per block.
+    * `matrices`: memory that holds the captured matrices for all steps.
+    * `stages`: steps for which asynchronous copies have slots in shared memory; 0 reads device
+      memory in each step.
+    * `precision`: precision of tensor-core products.
+    * `offset`: mapping of the offset of transitions with injected cotangents, a `block_per_column`.
 
     Example: `#bppsa.gpu_mapping<block_per_row, threads = 64, parts = 2, stages = 8>`
   }];
@@ -68,16 +70,16 @@ def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Fails after a diagnostic where kernels of this mapping cannot run `op`.
+    /// Emits an error and fails if a kernel with this mapping cannot run `op`.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
-    /// The text between `<` and `>`.
+    /// Returns the text between `<` and `>`.
     std::string toString() const;
     bool is(GPUKernel kernel) const { return getKernel() == kernel; }
     bool keepsMatricesInRegisters() const { return getMatrices() == Residence::Registers; }
   }];
 }
 
-def BPPSA_LaneContents : I32EnumAttr<"LaneContents", "what the lanes of a vector hold", [
+def BPPSA_LaneContents : I32EnumAttr<"LaneContents", "dimension in the SIMD lanes of a vector", [
     I32EnumAttrCase<"Samples", 0, "samples">,
     I32EnumAttrCase<"Units", 1, "units">,
     I32EnumAttrCase<"Chunks", 2, "chunks">]> {
@@ -87,13 +89,16 @@ def BPPSA_LaneContents : I32EnumAttr<"LaneContents", "what the lanes of a vector
 
 def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let mnemonic = "cpu_mapping";
-  let summary = "what the vectors of a loop hold on a CPU";
+  let summary = "Assignment of a loop's dimensions to SIMD lanes";
   let description = [{
-    `bppsa-choose-mapping` gives it to operations as `bppsa.mapping`, and `bppsa-pack-batch` reads
-    it. With `samples`, a vector has the same row of `width` samples; with `units`, the neighbouring
-    rows of one sample, as many as a register holds, and arrays are packed with a `width` of 1.
-    With `chunks`, of a chain with a plan of chunks, arrays are packed like those of `units`, and
-    `bppsa-expand-scan` makes vectors of the same row of `width` chunks of time.
+    `bppsa-choose-mapping` attaches this attribute to operations as `bppsa.mapping`, and
+    `bppsa-pack-batch` reads it.
+
+    * `samples`: a vector holds one hidden unit of `width` samples.
+    * `units`: a vector holds neighbouring hidden units of one sample, as many as fit a register.
+      Arrays are packed with a `width` of 1.
+    * `chunks`, for chains with a `chunked` plan: arrays are packed as for `units`, and
+      `bppsa-expand-scan` forms vectors with one hidden unit of `width` chunks of time.
 
     Example: `#bppsa.cpu_mapping<samples, width = 16>`
   }];
@@ -102,10 +107,10 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let assemblyFormat = "`<` $lanes (`,` struct($width)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Fails after a diagnostic where vectors cannot hold this of `op`.
+    /// Emits an error and fails if `op` cannot be vectorized in this way.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
     bool holds(LaneContents contents) const { return getLanes() == contents; }
-    /// Samples in one vector of packed arrays.
+    /// Returns the number of samples per vector of packed arrays.
     int64_t getSamples() const { return holds(LaneContents::Samples) ? getWidth() : 1; }
   }];
 }

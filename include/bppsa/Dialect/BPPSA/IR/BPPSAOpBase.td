@@ -1,4 +1,4 @@
-//===- BPPSAOpBase.td - what all bppsa operations share ----*- tablegen -*-===//
+//===- BPPSAOpBase.td - base of bppsa operations -----------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

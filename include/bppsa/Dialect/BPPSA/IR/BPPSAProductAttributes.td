@@ -1,4 +1,4 @@
-//===- BPPSAProductAttributes.td - how products run --------*- tablegen -*-===//
+//===- BPPSAProductAttributes.td - mapping of products -----*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSADialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-def BPPSA_ProductForm : I32EnumAttr<"ProductForm", "how a product on memory runs on a CPU", [
+def BPPSA_ProductForm : I32EnumAttr<"ProductForm", "implementation of a product on memory on a CPU", [
     I32EnumAttrCase<"Direct", 0, "direct">,
     I32EnumAttrCase<"PackedLhs", 1, "packed_lhs">,
     I32EnumAttrCase<"PackedRhs", 2, "packed_rhs">]> {
@@ -21,12 +21,13 @@ def BPPSA_ProductForm : I32EnumAttr<"ProductForm", "how a product on memory runs
 
 def BPPSA_ProductMappingAttr : AttrDef<BPPSA_Dialect, "ProductMapping"> {
   let mnemonic = "product_mapping";
-  let summary = "how a convolution, one of its cotangents or a matrix product runs on a CPU";
+  let summary = "CPU implementation of a convolution, its cotangents, or a matrix product";
   let description = [{
-    `direct`: one loop with neighbouring elements is the lanes of vectors, which are read where they
-    are (`bppsa-vectorize-contractions`). `packed_lhs` and `packed_rhs`: both factors are copied to
-    panels and multiplied as matrices (`bppsa-pack-products`); the loops of the result and of that
-    factor are lanes, those of the other one rows.
+    * `direct`: one loop over contiguous elements is vectorized, and the operands are read in place
+      (`bppsa-vectorize-contractions`).
+    * `packed_lhs`, `packed_rhs`: both factors are copied to panels and multiplied as matrices
+      (`bppsa-pack-products`). The loops that the result shares with the named factor become lanes,
+      those of the other factor become rows.
 
     Example: `#bppsa.product_mapping<packed_rhs>`
   }];

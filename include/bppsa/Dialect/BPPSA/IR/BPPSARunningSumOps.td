@@ -1,4 +1,4 @@
-//===- BPPSARunningSumOps.td - sums that go on from loop to loop *- tablegen -*-===//
+//===- BPPSARunningSumOps.td - running sums across loops ---*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,14 +13,17 @@ def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
     DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "adds the steps of packed sequences to running sums";
+  let summary = "Add the steps of packed sequences to running sums";
   let description = [{
-    Part of an `outer_sum` of `lhs` and `rhs`, or of a `step_sum` of `lhs` alone, over the steps
-    of a segment. Operands are packed, `[ceil(B/L), T, N, L]`; the running sums `into` are
-    `[ceil(B/L), M, K, L]`, or `[ceil(B/L), M, L]` without `rhs`: each block of samples has its own, in all
-    lanes. Slabs of 32 steps are added from the last to the first, with `reverse` from the
-    first to the last. So segments of whole slabs that come in that order add up to the bits of the
-    sum over all steps. Lanes beyond the last sample are added as well; `finish_sums` leaves them out.
+    Computes the part of an `outer_sum` of `lhs` and `rhs`, or of a `step_sum` of `lhs`, that
+    belongs to the steps of one segment. Operands are packed, `[ceil(B/L), T, N, L]`. The running
+    sums `into` are `[ceil(B/L), M, K, L]`, or `[ceil(B/L), M, L]` without `rhs`: one partial sum
+    per block of samples and lane.
+
+    Steps are added in slabs of 32, from the last slab to the first; with `reverse`, from the first
+    to the last. Segments that consist of whole slabs and run in this order therefore produce
+    bitwise the same result as one sum over all steps. Lanes beyond the last sample are accumulated,
+    too; `finish_sums` ignores them.
 
     ```mlir
     %r = bppsa.add_to_sums 16 %g, %x into %s : tensor<?x?x20x16xf32>, tensor<?x?x3x16xf32>
@@ -44,11 +47,11 @@ def BPPSA_FinishSumsOp : BPPSA_Op<"finish_sums", [
     AttrSizedOperandSegments, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "adds up the running sums of blocks and lanes";
+  let summary = "Reduce running sums over blocks and lanes";
   let description = [{
-    The running sums of `add_to_sums`, `[ceil(B/L), N..., L]`, become one sum `[N...]`: blocks
-    are added from the last to the first, then lanes. With `batch`, the number of samples B, lanes that hold no sample are left out; without it
-    every lane holds one.
+    Reduces the running sums of `add_to_sums`, `[ceil(B/L), N..., L]`, to one sum `[N...]`. Blocks
+    are added from the last to the first, then lanes. `batch` is the number of samples B; lanes
+    without a sample are ignored. Without `batch` every lane holds a sample.
 
     ```mlir
     %w = bppsa.finish_sums 16 %s batch %b : tensor<?x20x3x16xf32> -> tensor<20x3xf32>

@@ -1,4 +1,4 @@
-//===- BPPSAScheduleAttributes.td - orders of passes -------*- tablegen -*-===//
+//===- BPPSAScheduleAttributes.td - backward order ---------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSADialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-def BPPSA_BackwardRole : I32EnumAttr<"BackwardRole", "what an operation of a backward pass makes", [
+def BPPSA_BackwardRole : I32EnumAttr<"BackwardRole", "role of an operation in a backward pass", [
     I32EnumAttrCase<"Cotangent", 0, "cotangent">,
     I32EnumAttrCase<"Parameter", 1, "parameter">,
     I32EnumAttrCase<"Both", 2, "both">]> {
@@ -21,12 +21,14 @@ def BPPSA_BackwardRole : I32EnumAttr<"BackwardRole", "what an operation of a bac
 
 def BPPSA_BackwardPartAttr : AttrDef<BPPSA_Dialect, "BackwardPart"> {
   let mnemonic = "backward_part";
-  let summary = "the part that an operation has in a backward pass";
+  let summary = "Role and stage of an operation in a backward pass";
   let description = [{
-    `cotangent` (T) is an operation on the way of cotangents to earlier layers, `parameter` (W) one
-    that only gradients of parameters need, and `both` one that makes such a gradient and that the
-    way of cotangents needs, too. A `parameter` may run at any time from the cotangent of its stage on;
-    stages count from 1, the one that cotangents reach last.
+    * `cotangent` (T): propagates cotangents to earlier layers.
+    * `parameter` (W): needed only for parameter gradients. It may run at any time after the
+      cotangent of its stage is known.
+    * `both`: computes a parameter gradient that the cotangent path also needs.
+
+    Stages count from 1, the stage that cotangents reach last.
 
     Example: `#bppsa.backward_part<parameter, stage = 2>`
   }];
@@ -38,10 +40,10 @@ def BPPSA_BackwardPartAttr : AttrDef<BPPSA_Dialect, "BackwardPart"> {
 
 def BPPSA_BackwardOrderAttr : AttrDef<BPPSA_Dialect, "BackwardOrder"> {
   let mnemonic = "backward_order";
-  let summary = "the order of a backward pass, and the memory that it takes";
+  let summary = "Order of a backward pass and its peak memory";
   let description = [{
-    The order that `bppsa-schedule-backward` chose, the most bytes of tensors that are alive at a
-    time in it, and those of the order `in-order`.
+    Records the order that `bppsa-schedule-backward` chose, its peak of live tensor bytes (`peak`),
+    and the peak of the order `in-order` (`in_order`).
 
     Example: `#bppsa.backward_order<"reverse-first:3", peak = 4096, in_order = 2048>`
   }];

@@ -17,15 +17,14 @@ class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
 }
 
 def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
-  let summary = "sum over samples and steps of outer products";
+  let summary = "Sum outer products over samples and steps";
   let description = [{
-    `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient
-    of a matrix that a cell multiplies with a vector. Operands are sequences
-    `[T, B, N]`, or packed ones `[ceil(B/L), T, N, L]` with `lanes = L`.
+    Computes `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient of a matrix
+    that a cell multiplies with a vector. Operands are sequences `[T, B, N]`, or packed sequences
+    `[ceil(B/L), T, N, L]` with `lanes = L`.
 
-    Lanes beyond the last sample are left out of the sum, whatever they hold:
-    with `lanes`, `batch` is the number of samples B. Without `batch` every lane
-    holds a sample.
+    With `lanes`, `batch` is the number of samples B, and lanes beyond the last sample are ignored
+    whatever they contain. Without `batch` every lane holds a sample.
   }];
   let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<Index>:$batch,
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
@@ -37,11 +36,10 @@ def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
 }
 
 def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
-  let summary = "sum of a sequence over samples and steps";
+  let summary = "Sum a sequence over samples and steps";
   let description = [{
-    `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector
-    that a cell adds or multiplies elementwise. Layouts and `batch` are those of
-    `outer_sum`.
+    Computes `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector that a cell
+    adds or multiplies elementwise. Layouts and `batch` are as in `outer_sum`.
   }];
   let arguments = (ins BPPSA_Shaped:$sequence, Optional<Index>:$batch,
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
@@ -55,11 +53,11 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
 def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
     BPPSA_Kernel, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "adds up parts of sums";
+  let summary = "Reduce partial sums";
   let description = [{
-    `parts` `[K, B, N]` holds in each of K * B vectors parts of the results, one result
-    after the other and each column by column: the flat sums of chains on different
-    steps and samples. The results are the sums of all parts, vectors or matrices.
+    Adds up the K * B vectors of `parts` `[K, B, N]` and splits the total into the results, which
+    are vectors or matrices. Each vector concatenates the elements of all results, each in
+    column-major order: the flat sums of chains over different steps and samples.
 
     ```mlir
     %dw, %db = bppsa.reduce_sums %parts : tensor<?x?x80xf32> -> tensor<20x3xf32>, tensor<20xf32>

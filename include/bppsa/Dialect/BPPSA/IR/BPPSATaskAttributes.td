@@ -1,4 +1,4 @@
-//===- BPPSATaskAttributes.td - what one thread takes ------*- tablegen -*-===//
+//===- BPPSATaskAttributes.td - work per CPU thread --------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,13 +12,15 @@ include "mlir/IR/AttrTypeBase.td"
 
 def BPPSA_TaskMappingAttr : AttrDef<BPPSA_Dialect, "TaskMapping"> {
   let mnemonic = "task_mapping";
-  let summary = "how many samples of a time loop one thread of a CPU takes together";
+  let summary = "Number of samples of a time loop that one CPU thread processes together";
   let description = [{
-    `bppsa-choose-task-mapping` gives it to packed time loops on memory as `bppsa.mapping`. Over
-    units, samples that are taken together share each vector of a matrix that is read; with samples
-    in lanes, vectors of samples share each entry. A thread takes up to `most` of them, a power of
-    two, and fewer where other threads would have nothing to do or registers do not suffice. In
-    a loop without states, steps are taken together in place of samples.
+    `bppsa-choose-task-mapping` attaches this attribute as `bppsa.mapping` to packed time loops on
+    memory. A thread processes up to `most` samples together, a power of two, and fewer if other
+    threads would be idle or registers do not suffice. In a loop without states a thread processes
+    several steps together instead of samples.
+
+    Samples processed together reuse loads: with hidden units in lanes they share each loaded vector
+    of a matrix; with samples in lanes, vectors of samples share each loaded matrix entry.
 
     Example: `#bppsa.task_mapping<most = 4>`
   }];
@@ -26,7 +28,7 @@ def BPPSA_TaskMappingAttr : AttrDef<BPPSA_Dialect, "TaskMapping"> {
   let assemblyFormat = "`<` struct($most) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Fails after a diagnostic where no thread can take samples of `op` together.
+    /// Emits an error and fails if a thread cannot process several samples of `op` together.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
   }];
 }

@@ -10,7 +10,7 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
 
 //===----------------------------------------------------------------------===//
-// Affine transitions g -> A g + s of the cotangents by runs of links
+// Affine transitions g -> A g + s: maps of cotangents across a run of links
 //===----------------------------------------------------------------------===//
 
 def BPPSA_TransitionOp : BPPSA_Op<"transition", [
@@ -18,22 +18,25 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "the affine transition of the cotangents by a run of links";
+  let summary = "Compute the affine transition of a run of links";
   let description = [{
-    The body is the link of a `chain`, and `saved`, `injected`, `inject_into`,
-    `captures`, `reverse` and `lanes` are as there: a run of links is the slice of
-    its steps. The result is the map `g -> A g + s` from the cotangent of the state
-    after the run to that of the state before it, made by applying the links to
-    all columns of A at once. `states` holds the sizes of the states, which are laid
-    one after the other. Values that the link emits are not computed.
+    Computes the map `g -> A g + s` from the cotangent of the state after a run of links to the
+    cotangent of the state before it. The body is the link of a `chain`, and `saved`, `injected`,
+    `inject_into`, `captures`, `reverse` and `lanes` have the same meaning as there; `saved` and
+    `injected` are slices with the steps of the run. The links are applied to all columns of A at
+    once. Emitted values are not computed.
 
-    With S values of all states the result is `[B, S, S]`: column c of A is row c of
-    the array, so that what the links are applied to is contiguous. Where cotangents
-    are injected there is one column more, s. With `diagonal` A has one column, its
-    diagonal. With `by_rows` row r of A is row r of the array, which has neither an offset
-    nor lanes then: for targets whose threads write entries of neighbouring columns.
-    Packed arrays have blocks of samples in place of samples, and lanes as their last
-    dimension. `into` is overwritten.
+    `states` holds the sizes of the states, which are concatenated to S elements. The result is `[B,
+    S, S]`. Row c of the array is column c of A, so that each column is contiguous. With injected
+    cotangents the array has one more row, the offset s.
+
+    * `diagonal`: A is diagonal and the array holds only its diagonal, as one column.
+    * `by_rows`: row r of the array is row r of A. Targets whose threads write neighbouring columns
+      use this layout. It supports neither an offset nor lanes.
+    * `lanes = L`: the first dimension counts blocks of L samples, and L is appended as the last
+      dimension.
+
+    `into` is overwritten.
 
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>)
@@ -62,7 +65,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
-    /// Values of all states together.
+    /// Returns the total number of elements of all states.
     int64_t getNumValues();
   }];
   let hasVerifier = 1;
@@ -83,19 +86,23 @@ def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
     AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "the affine transition of one link, from the factors of its Jacobian";
+  let summary = "Compute the affine transition of one link from the factors of its Jacobian";
   let description = [{
-    The map `g -> A g + s` that `transition` makes of one link, where A is a sum of
-    scaled matrices: each of `terms` adds `diag(left) M diag(right)` to the block of A
-    that `row` and `col` name by their states. `left` and `right` are numbers of
-    `scales`, cotangent-like arrays `[B, N]`, packed `[ceil(B/L), N, L]`; `matrix` is
-    the number of one of `matrices`, which samples share, taken `transposed` or not.
-    A term without a matrix is a diagonal, the product of its scales, or of ones where
-    it has none. Where cotangents are injected, `injected` holds those of the step and
-    `s = A injected`.
+    Computes the map `g -> A g + s` of one link whose Jacobian A is a sum of scaled matrices. Each
+    of `terms` adds `diag(left) M diag(right)` to the block of A at the states `row` and `col`:
 
-    With H values a term takes H^2 multiplications, where applying the link to every
-    column takes H of its products with the matrix.
+    * `left` and `right` are indices into `scales`, arrays of shape `[B, N]`, or `[ceil(B/L), N, L]`
+      if packed.
+    * `matrix` is an index into `matrices`, which all samples share; `transposed` selects the
+      transpose.
+    * A term without a matrix is the diagonal matrix of the product of its scales, or the identity
+      if it has none.
+
+    With injected cotangents, `injected` holds those of the step and `s = A injected`. The result
+    has the layout of `transition`.
+
+    For a state of size H a term costs H^2 multiplications. Applying the link to every column costs
+    H matrix-vector products instead.
 
     ```mlir
     %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
@@ -118,21 +125,20 @@ def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
   }];
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
-    /// Values of all states together.
+    /// Returns the total number of elements of all states.
     int64_t getNumValues();
-    /// The first value of state `state` among all.
+    /// Returns the offset of state `state` in the concatenation of all states.
     int64_t getStateOffset(int64_t state);
   }];
   let hasVerifier = 1;
 }
 
 def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"> {
-  let summary = "the affine transition of two runs, one after the other";
+  let summary = "Compose the affine transitions of two consecutive runs";
   let description = [{
-    `compose_transitions %first, %second` is first `%first` and then `%second`: of
-    `g -> A g + a` and `g -> B g + b` it makes `g -> B A g + (B a + b)`. Arrays are
-    those that `transition` makes. `into` is overwritten; it may be the memory of
-    `%second`, and must not overlap that of `%first`.
+    Applies `%first`, then `%second`: the transitions `g -> A g + a` and `g -> B g + b` compose to
+    `g -> B A g + (B a + b)`. All arrays have the layout of `transition`. `into` is overwritten. It
+    may alias `%second` and must not overlap `%first`.
   }];
   let arguments = (ins BPPSA_Shaped:$first, BPPSA_Shaped:$second, BPPSA_Shaped:$destination,
                        UnitAttr:$diagonal, OptionalAttr<I64Attr>:$lanes);
@@ -143,11 +149,11 @@ def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"
 }
 
 def BPPSA_ApplyTransitionOp : BPPSA_TransitionProductOp<"apply_transition"> {
-  let summary = "applies an affine transition to cotangents";
+  let summary = "Apply an affine transition to cotangents";
   let description = [{
-    `apply_transition %m, %g` is `A g + s` for the cotangent `[B, S]` of each sample,
-    packed `[ceil(B/L), S, L]`, of all states laid one after the other. `by_rows` is
-    that of `transition`. `into` is overwritten and must not overlap the memory of the
+    Computes `A g + s` for the cotangent of each sample. Cotangents of all states are concatenated
+    to `[B, S]`, or `[ceil(B/L), S, L]` if packed. `by_rows` states that the transition has the
+    layout of a `transition` with `by_rows`. `into` is overwritten and must not overlap the
     operands.
   }];
   let arguments = (ins BPPSA_Shaped:$transition, BPPSA_Shaped:$cotangent,
