@@ -9,7 +9,7 @@
 
 include "mlir/IR/OpBase.td"
 
-/// Once bufferized, the op is lowered to one loop nest.
+/// Marks ops that are lowered to one loop nest after bufferization.
 def BPPSA_Kernel : NativeOpTrait<"KernelTrait"> {
   let cppNamespace = "::bppsa";
 }

@@ -1,4 +1,4 @@
-//===- TensorPrecision.td - what tensor cores multiply -----*- tablegen -*-===//
+//===- TensorPrecision.td - precision of tensor cores ------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,7 +9,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def BPPSA_TensorPrecision : I32EnumAttr<"TensorPrecision", "of products on tensor cores", [
+def BPPSA_TensorPrecision : I32EnumAttr<"TensorPrecision", "precision of products on tensor cores", [
     I32EnumAttrCase<"FP32", 0, "fp32">,
     I32EnumAttrCase<"TF32", 1, "tf32">,
     I32EnumAttrCase<"BF16", 2, "bf16">]> {

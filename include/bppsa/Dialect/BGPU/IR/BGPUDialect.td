@@ -13,17 +13,17 @@ include "mlir/IR/OpBase.td"
 def BGPU_Dialect : Dialect {
   let name = "bgpu";
   let cppNamespace = "::bppsa::bgpu";
-  let summary = "kernels of a GPU, block by block";
+  let summary = "Block-level GPU kernels";
   let description = [{
-    Kernels before their work is distributed to threads. What the threads of a block have
-    together is one tensor of static shape, a tile; operations on tiles are those of a block.
-    Element number i of a tile, in row-major order, belongs to thread i of the block. With the layout
-    `#bgpu.replicated<n>` it belongs to n neighbouring threads, which have all the same value.
+    Represents GPU kernels before their work is distributed to threads. A value of a thread block is
+    a *tile*: a tensor of static shape whose element i, in row-major order, belongs to thread i.
+    With the layout `#bgpu.replicated<n>` each element belongs to n neighbouring threads, which hold
+    the same value.
 
-    A tile begins as a `tensor.generate`, whose body a thread runs for its element, and ends in a
-    `bgpu.for_each`. Between them stand elementwise operations of `arith`, the operations of this
-    dialect, and `scf.for` and `scf.if`. Indices of threads exist only in the bodies of these two,
-    so all that stands outside of them is the same for all threads of a block: barriers there never
+    A tile is created by a `tensor.generate`, whose body each thread runs for its element, and is
+    consumed by a `bgpu.for_each`. In between are elementwise ops of `arith`, the ops of this
+    dialect, `scf.for` and `scf.if`. Thread indices exist only in the bodies of `tensor.generate`
+    and `bgpu.for_each`. Everything outside them is uniform across the block, so barriers never
     diverge.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect"];
@@ -32,11 +32,11 @@ def BGPU_Dialect : Dialect {
 
 def BGPU_ReplicatedAttr : AttrDef<BGPU_Dialect, "Replicated"> {
   let mnemonic = "replicated";
-  let summary = "the layout of a tile whose elements several threads have";
+  let summary = "Layout of a tile whose elements several threads hold";
   let description = [{
-    Threads i * `count` to (i + 1) * `count` - 1 have element number i of the tile, with the same value:
-    what threads that share a row have after they have added up their parts of it (`bgpu.reduce_across`).
-    `count` is a power of two from 2 to 32, so they are in one warp.
+    Threads i * `count` to (i + 1) * `count` - 1 hold element i of the tile, with the same value.
+    This is the layout of a reduction over threads that share a row (`bgpu.reduce_across`). `count`
+    is a power of two from 2 to 32, so these threads are in one warp.
 
     Example: `tensor<64xf32, #bgpu.replicated<2>>`
   }];

@@ -1,4 +1,4 @@
-//===- BGPUMemoryOps.td - memory of blocks -----------------*- tablegen -*-===//
+//===- BGPUMemoryOps.td - memory of thread blocks ----------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,11 +11,11 @@ include "bppsa/Dialect/BGPU/IR/BGPUDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def BGPU_GetOp : BGPU_Op<"get"> {
-  let summary = "reads rows of an array in shared memory";
+  let summary = "Read rows of an array in shared memory as a tile";
   let description = [{
-    Rows `first`, `first` + 1, ... of `buffer`, as many as the result has: each thread reads the
-    element of the tile that it has. Between the writing of an element by one thread and its
-    reading by another there must be a barrier, which `bgpu-insert-barriers` puts there.
+    Reads rows `first`, `first` + 1, ... of `buffer`, as many as the result has. Each thread reads
+    its element of the tile. `bgpu-insert-barriers` inserts the barrier that is required if another
+    thread wrote the element.
 
     ```mlir
     %upper = bgpu.get %buffer[8] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<8x32xf32>
@@ -28,10 +28,10 @@ def BGPU_GetOp : BGPU_Op<"get"> {
 }
 
 def BGPU_PutOp : BGPU_Op<"put"> {
-  let summary = "writes rows of an array in shared memory";
+  let summary = "Write a tile to rows of an array in shared memory";
   let description = [{
-    Each thread writes the element that it has of `tile` to `buffer`, whose rows `first`,
-    `first` + 1, ... the tile is then. Of threads that have the same element, the first one does.
+    Writes `tile` to rows `first`, `first` + 1, ... of `buffer`. Each thread writes its element; of
+    several threads with the same element, the first one writes it.
 
     ```mlir
     bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
@@ -43,16 +43,21 @@ def BGPU_PutOp : BGPU_Op<"put"> {
 }
 
 def BGPU_AccumulateOp : BGPU_Op<"accumulate"> {
-  let summary = "adds up numbers of a thread in memory";
+  let summary = "Add a tile of registers to an array in device memory";
   let description = [{
-    Adds the elements of a matrix that threads have in registers, or of a vector, to `array` in
-    device memory, or writes them there with `overwrite`. A vector of N elements is a tile of N. Of a
-    matrix of N rows, whose columns are the vectors of `array`, the thread of row n has all columns, a
-    tile `NxvectorCx..`; where P threads share a row, each has some, a tile `NxPxvectorSx..` with
-    S = ceil(C / P): columns are distributed to them by fours, and the others by two and one.
+    Adds the vector or matrix in `tile` to `array`, or overwrites `array` with `overwrite`. The
+    layouts of `tile` are:
 
-    An element is always that of the same thread, so operations on the same array need no barrier
-    between them. Of threads that have the same element of a vector, the first one adds it.
+    * A vector of N elements is a tile with N elements.
+    * A matrix of N rows and C columns is a tile `NxvectorCx..`: the thread of row n holds all
+      columns. The columns are the rows of `array`.
+    * If P threads share a row, the tile is `NxPxvectorSx..` with S = ceil(C / P). Columns are
+      distributed to these threads in groups of four; the remaining columns in groups of two and
+      one.
+
+    Each element of `array` is always accessed by the same thread, so operations on the same array
+    need no barrier between them. Of several threads with the same element of a vector, the first
+    one adds it.
 
     ```mlir
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<20xvector<12xf32>>) {
@@ -67,9 +72,9 @@ def BGPU_AccumulateOp : BGPU_Op<"accumulate"> {
                        UnitAttr:$overwrite);
   let assemblyFormat = "(`overwrite` $overwrite^)? $tile `,` $array attr-dict `:` type($tile) `,` type($array)";
   let extraClassDeclaration = [{
-    /// Threads that share a row of the matrix; 1 for a vector.
+    /// Returns the number of threads that share a row of the matrix; 1 for a vector.
     int64_t getNumParts();
-    /// Columns of the matrix; 1 for a vector.
+    /// Returns the number of columns of the matrix; 1 for a vector.
     int64_t getNumColumns();
   }];
   let hasVerifier = 1;
@@ -79,11 +84,12 @@ def BGPU_ShareOp : BGPU_Op<"share", [
     TypesMatchWith<"an array of the elements of the tile", "tile", "array",
                    "ShareOp::getArrayType(::llvm::cast<::mlir::RankedTensorType>($_self))">
   ]> {
-  let summary = "lets all threads of a block read a tile";
+  let summary = "Make a tile readable by all threads of a block";
   let description = [{
-    The elements of `tile` as an array, which every thread of the block may read until the operation
-    runs again. `bgpu-allocate-shared` gives it shared memory: what a loop carries, whose steps must be 1,
-    twice, so that an iteration writes what nobody reads any more, and one barrier separates two iterations.
+    Returns the elements of `tile` as an array that every thread of the block may read until the op
+    runs again. `bgpu-allocate-shared` allocates it in shared memory. A tile carried by a loop is
+    double-buffered: an iteration writes the buffer that no thread reads any more, and one barrier
+    separates two iterations. Such a loop must have step 1.
 
     ```mlir
     %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {
@@ -100,7 +106,7 @@ def BGPU_ShareOp : BGPU_Op<"share", [
   let results = (outs BGPU_Buffer:$array);
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
   let extraClassDeclaration = [{
-    /// The type of the array of a tile.
+    /// Returns the array type for a tile type.
     static ::mlir::MemRefType getArrayType(::mlir::RankedTensorType tile);
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$tile)>];
@@ -111,12 +117,12 @@ def BGPU_FetchOp : BGPU_Op<"fetch", [
     TypesMatchWith<"a row of the array", "array", "vector",
                    "FetchOp::getVectorType(::llvm::cast<::mlir::MemRefType>($_self))">
   ]> {
-  let summary = "reads a vector of an array some iterations ahead";
+  let summary = "Prefetch a vector of an array for later loop iterations";
   let description = [{
-    Row `position` of `array`, its last dimension, where every thread of the block may read it in
-    this iteration of the innermost `scf.for`. `bgpu-stage-copies` makes asynchronous copies of it,
-    which `stages` - 1 iterations before ask for: a read of device memory takes longer than several
-    iterations. So nothing that the kernel writes may be fetched.
+    Returns row `position` of `array`, along its last dimension, readable by every thread of the
+    block in this iteration of the innermost `scf.for`. `bgpu-stage-copies` turns the op into
+    asynchronous copies issued `stages` - 1 iterations ahead, which hides the latency of device
+    memory. The kernel must not write to memory that it fetches.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -129,7 +135,7 @@ def BGPU_FetchOp : BGPU_Op<"fetch", [
   let results = (outs AnyMemRef:$vector);
   let assemblyFormat = "$array `[` $position `]` `stages` `(` $stages `)` attr-dict `:` type($array)";
   let extraClassDeclaration = [{
-    /// The type of a row of `array`.
+    /// Returns the type of a row of `array`.
     static ::mlir::MemRefType getVectorType(::mlir::MemRefType array);
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$array, "::mlir::ValueRange":$position, "int64_t":$stages)>];
@@ -138,21 +144,22 @@ def BGPU_FetchOp : BGPU_Op<"fetch", [
 }
 
 def BGPU_WaitOp : BGPU_Op<"wait"> {
-  let summary = "waits for asynchronous copies";
+  let summary = "Wait for asynchronous copies";
   let description = [{
-    Each thread waits until at most `groups` groups of its asynchronous copies are under way. The
-    copies that it has made to `slots`, arrays in shared memory, are complete then; what other
-    threads have copied there is behind a barrier, which `bgpu-insert-barriers` puts there.
+    Each thread waits until at most `groups` of its groups of asynchronous copies are pending. Its
+    own copies to `slots`, arrays in shared memory, are then complete. Copies by other threads
+    additionally require a barrier, which `bgpu-insert-barriers` inserts.
   }];
   let arguments = (ins Arg<Variadic<BGPU_Buffer>, "", [MemWrite]>:$slots, I64Attr:$groups);
   let assemblyFormat = "$slots `groups` `(` $groups `)` attr-dict `:` type($slots)";
 }
 
 def BGPU_WarpBarrierOp : BGPU_Op<"warp_barrier"> {
-  let summary = "waits for the threads of the warp";
+  let summary = "Synchronize the threads of a warp";
   let description = [{
-    Each warp of the block waits for its own 32 threads, and what they wrote is visible to them: for
-    arrays of which a warp alone has a part. `gpu.barrier` waits for all threads of the block.
+    Each warp of the block waits for its own 32 threads and makes their writes visible to each
+    other. Use it for arrays of which each warp accesses a disjoint part. `gpu.barrier` waits for
+    all threads of the block.
 
     ```mlir
     bgpu.warp_barrier
@@ -162,13 +169,16 @@ def BGPU_WarpBarrierOp : BGPU_Op<"warp_barrier"> {
 }
 
 def BGPU_GridBarrierOp : BGPU_Op<"grid_barrier"> {
-  let summary = "waits for other blocks";
+  let summary = "Synchronize a group of blocks";
   let description = [{
-    Waits for all threads of several blocks, which must run at the same time, and makes what they wrote
-    visible: a cooperative launch. Each block adds one to `counters[group, 0]` in device memory and waits
-    until that is `count` at least. The counter begins at zero and is never reset, so behind barrier
-    number n of m blocks `count` is n * m. A group of blocks has a counter of its own, with a row of the
-    array, so that groups wait apart from each other. It is a barrier of the block, too.
+    Waits for all threads of a group of blocks and makes their writes visible. The blocks must run
+    at the same time, so the kernel requires a cooperative launch. The op is also a barrier of the
+    block.
+
+    Each block adds one to `counters[group, 0]` in device memory and waits until the counter is at
+    least `count`. The counter starts at zero and is never reset: after the n-th barrier of m blocks
+    `count` is n * m. Each group of blocks has its own counter in its own row of the array, so
+    groups synchronize independently.
 
     ```mlir
     %count = arith.addi %passed, %c5 : i32

@@ -16,15 +16,20 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, SingleBlock]> {
-  let summary = "launches blocks of threads";
+  let summary = "Launch thread blocks";
   let description = [{
-    Runs its body `num_blocks` times, each time by a block of `threads` threads; the argument of
-    the body is the number of the block. The body has what it uses of the values around it as a
-    launch has. No tile in it has more elements than a block has threads.
+    Runs the body `num_blocks` times, each time on a block of `threads` threads. The argument of the
+    body is the index of the block. Values captured from above are passed as kernel arguments. No
+    tile in the body has more elements than a block has threads.
 
-    Threads without an element of a tile wait where others work on it. With `repeat_last` they compute
-    elements of its last row again in loops, so that an iteration is one basic block; they write them nowhere
-    but to spare rows of arrays in shared memory, or where a `bgpu.for_each` says so.
+    By default, threads without an element of a tile are idle during operations on it. With
+    `repeat_last` they recompute elements of the tile's last row in loops, so that an iteration is
+    one basic block. Their results are discarded: they are written only to spare rows of arrays in
+    shared memory, unless a `bgpu.for_each` has `repeat_last`.
+
+    `many_blocks` requires blocks of one warp. Their barriers are lowered to warp barriers, so
+    `convert-device-to-nvvm` does not raise the register limit of the kernel and a multiprocessor
+    holds many blocks.
 
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
@@ -43,11 +48,10 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
 }
 
 def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
-  let summary = "combines the rows of a tile";
+  let summary = "Reduce a tile over its rows";
   let description = [{
-    The elements of each column of `tile` combined by `kind`, in a tree whose shape depends on
-    the number of rows alone: row i with row i + rows / 2, until one is left, which is the result.
-    Rows are a power of two.
+    Combines the elements of each column of `tile` by `kind`. The reduction tree depends only on the
+    number of rows, a power of two: row i is combined with row i + rows / 2 until one row is left.
 
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<16x32xf32> -> tensor<1x32xf32>
@@ -60,10 +64,11 @@ def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
 }
 
 def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
-  let summary = "combines the elements of a row of a tile, which neighbouring threads have";
+  let summary = "Reduce each row of a tile across neighbouring threads";
   let description = [{
-    The elements of each row of `tile`, its last dimension, combined by `kind`: all threads of the row
-    have the result, by shuffles in a fixed tree. A row has 2 to 32 elements of 32 bits, a power of two.
+    Combines the elements of each row of `tile`, its last dimension, by `kind`. All threads of the
+    row receive the result. The op uses warp shuffles in a fixed tree. A row has 2 to 32 elements of
+    32 bits, a power of two.
 
     ```mlir
     %sums = bgpu.reduce_across <add> %parts : tensor<64x2xf32> -> tensor<64xf32, #bgpu.replicated<2>>
@@ -78,27 +83,30 @@ def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
 def BGPU_MmaOp : BGPU_Op<"mma", [
     Pure, TypesMatchWith<"the sums that it adds to", "c", "result", "$_self">
   ]> {
-  let summary = "multiplies tiles of matrices on tensor cores";
+  let summary = "Multiply and accumulate matrix tiles on tensor cores";
   let description = [{
-    Each warp adds the product of a tile of 16 x D elements, A, and one of D x 8, B, to one of 16 x 8, C.
-    Each of its threads has some elements of the three, its fragments: `a` has those of A, and so on. They
-    are float32, in the order in which `mma.sync` has them in registers. With `precision(fp32)` and `tf32` D
-    is 8; thread 4 g + t of a warp has
+    Each warp computes `A B + C` for a 16 x D tile A, a D x 8 tile B and a 16 x 8 tile C. Each
+    thread holds some elements of the three matrices, its fragments, in the order in which
+    `mma.sync` expects them in registers: `a` holds fragments of A, `b` of B, `c` and `result` of C.
+    All elements are float32.
 
-    | of | elements `[row, column]` |
+    With `precision(fp32)` and `precision(tf32)` D is 8, and thread 4 g + t of a warp holds
+
+    | matrix | elements `[row, column]` |
     |---|---|
     | A | [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4] |
     | B | [t, g], [t + 4, g] |
     | C | [g, 2 t], [g, 2 t + 1], [g + 8, 2 t], [g + 8, 2 t + 1] |
 
-    and with `bf16` D is 16: a thread has two neighbours, 2 t and 2 t + 1, in place of t, and 2 t + 8 and
-    2 t + 9 in place of t + 4.
+    With `precision(bf16)` D is 16, and a thread holds the pair 2 t, 2 t + 1 instead of t, and the
+    pair 2 t + 8, 2 t + 9 instead of t + 4.
 
-    `fp32` is nearly as exact as float32 (3xTF32): a number is the sum of two of 11 bits, and a sum over D in
-    float32 is added to that of C. `tf32` multiplies numbers of 11 bits, `bf16` those of 8.
+    `tf32` rounds factors to 11 significant bits and `bf16` to 8. `fp32` is nearly as accurate as
+    float32 (3xTF32): each factor is split into two values of 11 bits. The products are summed over
+    D in float32, and the sum is added to C.
 
-    Tiles have an element for each thread of whole warps: `[4, 32]` says which warp and which thread of it,
-    `[2, 2, 8, 4]` where four warps are in rows and columns of tiles, and g and t.
+    Tiles have one element per thread of whole warps. Shape `[4, 32]` indexes warp and thread. Shape
+    `[2, 2, 8, 4]` indexes four warps by row and column of tiles, and threads by g and t.
 
     ```mlir
     %next = bgpu.mma %a, %b, %sums precision(fp32)
@@ -114,14 +122,15 @@ def BGPU_MmaOp : BGPU_Op<"mma", [
 }
 
 def BGPU_ReduceScatterOp : BGPU_Op<"reduce_scatter", [Pure]> {
-  let summary = "combines vectors of neighbouring threads, whose elements these share out";
+  let summary = "Reduce vectors of neighbouring threads and scatter the result";
   let description = [{
-    The threads of a row of `tile`, its last dimension, have a vector of N elements each. These are
-    combined by `kind`, element by element, and the elements of the result are shared out to the
-    threads: the result has N elements in place of a row, each in as many neighbouring threads as there
-    are for it. Halves of the vectors go to halves of the threads, in a fixed tree, so 32 threads add up
-    32 elements by 31 shuffles, where `bgpu.reduce_across` has 5 for each. A row has 2 to 32 threads, and
-    a vector up to as many elements of 32 bits; both are powers of two.
+    Each thread of a row of `tile`, its last dimension, holds a vector of N elements. The op
+    combines the vectors of a row elementwise by `kind` and distributes the N elements of the result
+    over the threads of the row. If a row has more than N threads, the result is replicated. A row
+    has 2 to 32 threads, and a vector at most as many elements of 32 bits; both are powers of two.
+
+    The op exchanges halves of the vectors between halves of the threads in a fixed tree: 32 threads
+    reduce 32 elements with 31 shuffles, whereas `bgpu.reduce_across` needs 5 per element.
 
     ```mlir
     %sums = bgpu.reduce_scatter <add> %parts : tensor<8x32xvector<32xf32>> -> tensor<8x32xf32>
@@ -138,21 +147,24 @@ def BGPU_ReduceScatterOp : BGPU_Op<"reduce_scatter", [Pure]> {
 def BGPU_ForEachOp : BGPU_Op<"for_each", [
     RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">
   ]> {
-  let summary = "runs a body for each element of tiles";
+  let summary = "Run a body for each element of tiles";
   let description = [{
-    Runs its body for each position of a tile of shape `shape`. The arguments of the body are the
-    indices of the position and the elements that `tiles`, of this shape, have there; what it yields
-    are elements of the results. The thread that has the position runs the body, which may read and
-    write arrays in device memory and in shared memory.
+    Runs the body for each position of a tile of shape `shape`, on the thread that owns the
+    position. The arguments of the body are the indices of the position and the elements of `tiles`,
+    which have this shape, at the position. The body yields the elements of the results. It may read
+    and write arrays in device memory and shared memory.
 
-    A body reads nothing that it writes for another position. What it reads or writes of other
-    operations' positions, `bgpu-insert-barriers` keeps apart. With `replicas`, as many neighbouring
-    threads have each position and run the body: `tiles` and results have that layout. With `repeat_last`,
-    threads without a position run the body for one of the last row again, outside of loops too; a body that
-    writes is run by those in the last warp, to write what is there already.
+    A body must not read memory that the same op writes for another position. Conflicts with other
+    operations are resolved by `bgpu-insert-barriers`.
 
-    Where threads share rows, `[64, 2]`, the body may also have the element of the row, of a tile
-    `64xf32, #bgpu.replicated<2>`.
+    * `replicas`: number of neighbouring threads that own each position and run the body. `tiles`
+      and results have this replicated layout.
+    * `repeat_last`: threads without a position run the body for a position of the last row, also
+      outside of loops. A body that writes is repeated only by the threads of the last warp, which
+      write the value that is already there.
+
+    If threads share rows, as in shape `[64, 2]`, the body may also take the element of the row,
+    from a tile `64xf32, #bgpu.replicated<2>`.
 
     ```mlir
     bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
@@ -174,15 +186,15 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
     $shape (`replicas` `(` $replicas^ `)`)? ($tiles^ `:` type($tiles))? (`->` type($outputs)^)? $body attr-dict
   }];
   let extraClassDeclaration = [{
-    /// The type of a tile of the indices of positions.
+    /// Returns the type of a tile of position indices.
     ::mlir::RankedTensorType getPositions();
   }];
   let builders = [
-    // Without results. The body gets the indices and the elements.
+    // Builds an op without results. `emitBody` takes the indices and the elements.
     OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles,
         "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody,
         CArg<"int64_t", "1">:$replicas)>,
-    // With a result of elements of each of `elements`, which the body gives.
+    // Builds an op with one result per type in `elements`. `emitBody` returns their elements.
     OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles, "::mlir::TypeRange":$elements,
         "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody,
         CArg<"int64_t", "1">:$replicas)>,
@@ -193,7 +205,7 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
 }
 
 def BGPU_YieldOp : BGPU_Op<"yield", [HasParent<"ForEachOp">, Pure, ReturnLike, Terminator]> {
-  let summary = "gives the elements that a body of bgpu.for_each has made";
+  let summary = "Yield the elements of the results of `bgpu.for_each`";
   let arguments = (ins Variadic<AnyType>:$elements);
   let assemblyFormat = "attr-dict ($elements^ `:` type($elements))?";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];

@@ -1,4 +1,4 @@
-//===- BGPUStreamOps.td - streams of the host --------------*- tablegen -*-===//
+//===- BGPUStreamOps.td - streams of host functions --------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,16 +9,17 @@
 
 include "bppsa/Dialect/BGPU/IR/BGPUDialect.td"
 
-/// Functions of the host run them in the order of the block.
+/// Base class of ops that host functions execute in the order of their block.
 class BGPU_StreamOp<string mnemonic>
     : BGPU_Op<mnemonic, [HasParent<"::mlir::func::FuncOp">]>;
 
 def BGPU_SelectStreamOp : BGPU_StreamOp<"select_stream"> {
-  let summary = "says which stream of the device takes the launches that follow";
+  let summary = "Select the device stream of the launches that follow";
   let description = [{
-    0 is the main stream, which every function of the host begins and ends on, 1 the sub stream,
-    whose work waits where the device cannot hold both. The launches of a stream run in their order, those of the two
-    in any order but for events. Stands in the block of a function. See `bppsa-assign-streams`.
+    Stream 0 is the main stream. Every host function begins and ends on it. Stream 1 is the sub
+    stream, which has lower priority. Launches of one stream run in order; launches of different
+    streams are ordered only by events. The op must be in the entry block of a function. See
+    `bppsa-assign-streams`.
 
     ```mlir
     bgpu.record_event 3
@@ -33,19 +34,20 @@ def BGPU_SelectStreamOp : BGPU_StreamOp<"select_stream"> {
 }
 
 def BGPU_RecordEventOp : BGPU_StreamOp<"record_event"> {
-  let summary = "notes how far the selected stream is";
+  let summary = "Record an event on the selected stream";
   let description = [{
-    The event is reached once everything has run that the stream was given by now. Each of a function has a
-    number of its own.
+    The event completes when all work submitted to the selected stream so far has completed. Event
+    numbers are unique within a function.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$event);
   let assemblyFormat = "$event attr-dict";
 }
 
 def BGPU_WaitEventOp : BGPU_StreamOp<"wait_event"> {
-  let summary = "lets the selected stream wait for an event";
+  let summary = "Make the selected stream wait for an event";
   let description = [{
-    What the selected stream is given from now on runs after the event, which was recorded before, is reached. The host does not wait.
+    Work submitted to the selected stream after this op runs after the event, which must have been
+    recorded earlier, has completed. The host does not wait.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$event);
   let assemblyFormat = "$event attr-dict";

@@ -12,15 +12,15 @@ include "mlir/IR/OpBase.td"
 def Dist_Dialect : Dialect {
   let name = "dist";
   let cppNamespace = "::bppsa::dist";
-  let summary = "exchange between the ranks of a training step";
+  let summary = "Communication between the ranks of a training step";
   let description = [{
     A training step may run on several processes, called ranks. Ranks share the samples of a batch
-    (data parallelism), the stages of a pipeline, or the time steps of all sequences. The operations of
-    this dialect are the points where a rank sends to, receives from, or waits for others. On a single
-    process each of them is the identity, a constant, or does nothing.
+    (data parallelism), the stages of a pipeline, or the time steps of all sequences. The ops of
+    this dialect are the points at which a rank sends data, receives data, or waits. On a single
+    process each op is the identity, a constant, or a no-op.
 
-    Operations exist on tensors and, after bufferization, on memrefs with a destination. The run time
-    implements them (`convert-bppsa-to-vector` emits the calls).
+    Ops exist on tensors and, after bufferization, on memrefs with a destination. The run time
+    implements them; `convert-bppsa-to-vector` emits the calls.
   }];
 }
 

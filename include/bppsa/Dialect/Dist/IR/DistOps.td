@@ -1,4 +1,4 @@
-//===- DistOps.td - exchange between ranks -----------------*- tablegen -*-===//
+//===- DistOps.td - communication between ranks ------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,11 +14,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Dist_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "ranked tensor or memref">;
 
 def Dist_AwaitParameterOp : Dist_Op<"await_parameter"> {
-  let summary = "waits until a parameter has its value of this step";
+  let summary = "Wait until a parameter is up to date";
   let description = [{
-    A step of a program for several ranks begins before the update of the last one has been made.
-    The run time makes that of `parameter`, an argument with `bppsa.parameter`, here: in front of
-    whatever uses it or its gradient. See `bppsa-signal-gradients`.
+    Waits until the update of the previous step has been applied to `parameter`, an argument with
+    `bppsa.parameter`. In a program for several ranks a step begins before this update. The op
+    precedes all uses of the parameter and of its gradient. See `bppsa-signal-gradients`.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemWrite]>:$parameter);
   let assemblyFormat = "$parameter attr-dict `:` type($parameter)";
@@ -26,11 +26,11 @@ def Dist_AwaitParameterOp : Dist_Op<"await_parameter"> {
 }
 
 def Dist_SignalGradientOp : Dist_Op<"signal_gradient"> {
-  let summary = "tells the run time that the gradient of a parameter is final";
+  let summary = "Signal that the gradient of a parameter is final";
   let description = [{
-    The run time of a program for several ranks sends `gradient`, an argument with
-    `bppsa.gradient`, to other ranks from here on, and writes their sum into it: nothing behind this
-    op uses it. See `bppsa-signal-gradients`.
+    Allows the run time to exchange `gradient`, an argument with `bppsa.gradient`, with other ranks.
+    The run time writes the sum over all ranks into it, so no op after this one may use it. See
+    `bppsa-signal-gradients`.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$gradient);
   let assemblyFormat = "$gradient attr-dict `:` type($gradient)";
@@ -39,13 +39,14 @@ def Dist_SignalGradientOp : Dist_Op<"signal_gradient"> {
 
 def Dist_RankMeanOp : Dist_Op<"rank_mean", [
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "the mean over the ranks of a step";
+  let summary = "Compute the mean over the ranks of a step";
   let description = [{
-    While several ranks share the samples of a batch, the sum over them of `operand`, in the order of
-    the ranks, each times the share of its samples: of means over the samples of a rank, the mean
-    over those of all. `transposed` is the transposed linear map, the rule of its cotangent: the
-    sum over the ranks, times the share of this one. One process has the whole batch, and both are
-    the identity. Ranks run the same operations of this kind in the same order.
+    Combines means over the samples of each rank to the mean over the whole batch: the sum over
+    ranks, in rank order, of `operand` weighted by the rank's share of the samples. With
+    `transposed` the op computes the transposed linear map, which is its cotangent rule: the sum
+    over ranks, weighted by the share of this rank. On a single process both are the identity.
+
+    All ranks must execute their `rank_mean` ops in the same order.
 
     ```mlir
     %mean = dist.rank_mean %own : tensor<8xf32> -> tensor<8xf32>
@@ -62,21 +63,21 @@ def Dist_RankMeanOp : Dist_Op<"rank_mean", [
 }
 
 def Dist_RankWeightOp : Dist_Op<"rank_weight"> {
-  let summary = "what the samples of this rank count in the loss of a step";
+  let summary = "Return the weight of this rank's samples in the loss of a step";
   let description = [{
-    The sum of the weights of the positions of the step's samples: the loss is their mean, and the
-    gradients of all ranks add up where each differentiates its loss times this number. One process
-    has 1. See `bppsa-specialize-training`.
+    Returns the sum of the weights of all positions of this rank's samples in the step, or 1 on a
+    single process. Each rank differentiates its loss multiplied by this weight; the gradients then
+    add up across ranks. See `bppsa-specialize-training`.
   }];
   let results = (outs F32:$weight);
   let assemblyFormat = "attr-dict `:` type($weight)";
 }
 
 def Dist_StageSendOp : Dist_Op<"stage_send"> {
-  let summary = "sends an array to another stage of a pipeline";
+  let summary = "Send an array to another pipeline stage";
   let description = [{
-    Another stage takes a copy of `operand` by the `dist.stage_receive` with this `channel` and the number of this stage.
-    Nothing waits for that. See `bppsa-cut-stages`.
+    Sends a copy of `operand` to stage `stage`. The matching `dist.stage_receive` has the same
+    `channel` and the number of this stage. The op does not block. See `bppsa-cut-stages`.
 
     ```mlir
     dist.stage_send %h to 1 channel 0 : tensor<?x20xf32>
@@ -89,10 +90,10 @@ def Dist_StageSendOp : Dist_Op<"stage_send"> {
 
 def Dist_StageReceiveOp : Dist_Op<"stage_receive", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "receives an array of another stage of a pipeline";
+  let summary = "Receive an array from another pipeline stage";
   let description = [{
-    Waits for what `stage` sends through `channel` for the same microbatch; `sizes` are those that the type
-    leaves open.
+    Waits for the array that `stage` sends through `channel` for the same microbatch. `sizes` are
+    the dynamic sizes of the result.
 
     ```mlir
     %h = dist.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
@@ -122,15 +123,19 @@ class Dist_ShardOp<string mnemonic> : Dist_Op<mnemonic, [
 }
 
 def Dist_ShardEnterOp : Dist_ShardOp<"shard_enter"> {
-  let summary = "a state before the steps of this rank";
+  let summary = "Receive a state from the rank with the preceding time steps";
   let description = [{
-    Where ranks have shares of the steps of all sequences, what the rank before this one sends by
-    `shard_leave` with this `channel`; `operand` on the first rank. Of a loop over time that runs in
-    `reverse`, the rank before is the one with the steps behind those of this rank. `transposed` is the rule of its
-    cotangent: it sends `operand`, the cotangent of the state, to the rank before, and is zero then,
-    since no operand of this rank counts; on the first rank it is `operand`. One process
-    has all steps and is its first rank and its last. Ranks run the same operations of this kind in the same order. See
-    `bppsa-shard-time`.
+    Each rank computes a contiguous share of the time steps of all sequences. The result is the
+    state before the first step of this rank: on the first rank it is `operand`, on all others the
+    state that the preceding rank sends with `shard_leave` and the same `channel`. With `reverse`,
+    for loops that run backward in time, the preceding rank is the one with later steps.
+
+    With `transposed` the op is its cotangent rule. On the first rank it returns `operand`, the
+    cotangent of the state. On all others it sends `operand` to the preceding rank and returns zero,
+    because the operand of the original op has no effect there. A single process is both the first
+    and the last rank.
+
+    All ranks must execute these ops in the same order. See `bppsa-shard-time`.
 
     ```mlir
     %first = dist.shard_enter %h0 channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
@@ -139,13 +144,16 @@ def Dist_ShardEnterOp : Dist_ShardOp<"shard_enter"> {
 }
 
 def Dist_ShardLeaveOp : Dist_ShardOp<"shard_leave"> {
-  let summary = "a state behind the steps of this rank";
+  let summary = "Send a state to the rank with the following time steps";
   let description = [{
-    Sends `operand` to the rank behind this one, which takes it by `shard_enter` with this `channel`.
-    The result is what the losses of the ranks behind add to that of this one: zero, since they
-    count it, but it depends on `operand`. `transposed` is the rule of its cotangent, for a cotangent of one: how these
-    losses depend on `operand`, which the transposed `shard_enter` of the rank behind sends; zeros on the last
-    rank. Of `operand` it reads sizes alone.
+    Sends `operand`, the state after the last step of this rank, to the following rank, which
+    receives it with `shard_enter` and the same `channel`. The scalar result represents the
+    contribution of the following ranks' losses to the objective of this rank. Its value is zero
+    because those ranks count it themselves, but it depends on `operand` for differentiation.
+
+    With `transposed` the op is the cotangent rule for a result cotangent of one: it returns the
+    cotangent of `operand` that the transposed `shard_enter` of the following rank sends, or zeros
+    on the last rank. It reads only the sizes of `operand`.
 
     ```mlir
     %rest = dist.shard_leave %last channel 0 : tensor<?x20xf32> -> tensor<f32>
@@ -156,16 +164,20 @@ def Dist_ShardLeaveOp : Dist_ShardOp<"shard_leave"> {
 
 def Dist_ShardScanOp : Dist_Op<"shard_scan", [
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "the cotangent that the shares behind this one make, by a scan over ranks";
+  let summary = "Scan cotangents over ranks";
   let description = [{
-    Where ranks have shares of the steps of all sequences, the backward pass of a share maps the cotangent g
-    of its last states to that of its first ones, `A g + s`. Of each sample `map` holds A as `transition` makes it,
-    column c in row c, `[B, S, S]`, and `own` holds s, `[B, S]`, the values of all states one after the other.
-    The result `[B, S]` is what the maps of all ranks behind, the last one first, make of zeros: an exclusive scan, in which
-    ranks compose maps without changing their order. It is zero on the last rank, and in one process, which has all
-    steps. Of a loop over time that runs in `reverse`, the ranks behind are those with the steps before
-    those of this rank. All ranks run the same operations of this kind in the same order; `channel` tells them apart,
-    that through which the loop's first state entered (`shard_enter`). See `bppsa-scan-shards`.
+    Each rank computes a share of the time steps of all sequences. Its backward pass maps the
+    cotangent g of its last states to the cotangent of its first states, `A g + s`. This op returns
+    the cotangent of the last states, `[B, S]`: it applies the maps of all following ranks to zero,
+    last rank first. The op is an exclusive scan in which ranks compose maps without changing their
+    order. The result is zero on the last rank and on a single process.
+
+    `map` holds A for each sample in the layout of `bppsa.transition`, with column c in row c, `[B,
+    S, S]`. `own` holds s, `[B, S]`, with the elements of all states concatenated. With `reverse`,
+    for loops that run backward in time, the following ranks are those with earlier steps. `channel`
+    is that of the `shard_enter` of the loop's first state.
+
+    All ranks must execute these ops in the same order. See `bppsa-scan-shards`.
 
     ```mlir
     %g = dist.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
@@ -182,18 +194,18 @@ def Dist_ShardScanOp : Dist_Op<"shard_scan", [
 }
 
 def Dist_ShardFirstStepOp : Dist_Op<"shard_first_step", [Pure]> {
-  let summary = "the number of the first step of this rank";
+  let summary = "Return the index of the first time step of this rank";
   let description = [{
-    Counts from 0; one process has all steps, and 0.
+    The index counts from 0 over all ranks. It is 0 on a single process.
   }];
   let results = (outs Index:$first);
   let assemblyFormat = "attr-dict";
 }
 
 def Dist_ShardAllStepsOp : Dist_Op<"shard_all_steps", [Pure]> {
-  let summary = "the number of the steps of all ranks";
+  let summary = "Return the number of time steps of all ranks";
   let description = [{
-    `own` is that of the steps of this rank, and of one process.
+    `own` is the number of steps of this rank. On a single process the result is `own`.
   }];
   let arguments = (ins Index:$own);
   let results = (outs Index:$all);

@@ -13,22 +13,21 @@ include "mlir/IR/EnumAttr.td"
 
 def Jacobian_PatternAttr : AttrDef<Jacobian_Dialect, "Pattern"> {
   let mnemonic = "pattern";
-  let summary = "where a matrix may be nonzero";
+  let summary = "Sparsity pattern of a matrix";
   let description = [{
-    The distinct rows, each with its columns in ascending order, and then which
-    of them every row of the matrix is. `a to b` stands for all numbers from a to
-    b. Rows that no row of the matrix is do not count.
+    Lists the distinct rows, each as its possibly nonzero columns in ascending order, and then the
+    distinct row that each row of the matrix equals. `a to b` abbreviates the integers from a to b.
+    Unused distinct rows are ignored when patterns are compared.
 
-    Example: a 4 x 6 matrix whose rows 0 and 2 have entries in columns 1 to 3,
-    whose row 1 has one in column 0 and whose row 3 has none is
-    `#jacobian.pattern<4x6, [[1 to 3], [0], []], [0, 1, 0, 2]>`
+    Example: a 4 x 6 matrix with entries in columns 1 to 3 of rows 0 and 2, in column 0 of row 1,
+    and an empty row 3 has the pattern `#jacobian.pattern<4x6, [[1 to 3], [0], []], [0, 1, 0, 2]>`.
   }];
-  let parameters = (ins AttrParameter<"::bppsa::SparsityPattern", "the pattern",
+  let parameters = (ins AttrParameter<"::bppsa::SparsityPattern", "sparsity pattern",
                                       "const ::bppsa::SparsityPattern &">:$value);
   let hasCustomAssemblyFormat = 1;
 }
 
-def Jacobian_StructureKind : I32EnumAttr<"StructureKind", "what is known of a Jacobian", [
+def Jacobian_StructureKind : I32EnumAttr<"StructureKind", "structure of a Jacobian", [
     I32EnumAttrCase<"Zero", 0, "zero">,
     I32EnumAttrCase<"Identity", 1, "identity">,
     I32EnumAttrCase<"Diagonal", 2, "diagonal">,
@@ -46,21 +45,21 @@ def Jacobian_StructureKind : I32EnumAttr<"StructureKind", "what is known of a Ja
 
 def Jacobian_StructureAttr : AttrDef<Jacobian_Dialect, "Structure"> {
   let mnemonic = "structure";
-  let summary = "the structure of a Jacobian";
+  let summary = "Structure of a Jacobian";
   let description = [{
-    What is known of a matrix at compile time; `W` below is a matrix that is the
-    same for every sample and step, and `d` a vector of each.
+    Describes a matrix as far as it is known at compile time. In the table, `W` is a matrix that all
+    samples and steps share, and `d` is a vector specific to each sample and step.
 
     | structure | matrix |
     |---|---|
-    | `zero`, `identity`, `diagonal` | as the names say |
-    | `dense` | any |
+    | `zero`, `identity`, `diagonal` | the zero, identity or a diagonal matrix |
+    | `dense` | any matrix |
     | `shared_dense` | `W` |
     | `row_scaled` | `diag(d) W` |
     | `column_scaled` | `W diag(d)` |
     | `csr(pattern)` | zero outside a `#jacobian.pattern` |
-    | `block_diagonal(n, s)` | one block of structure `s`, `n` times along the diagonal |
-    | `blocks([rows], [columns], [s, ...])` | a grid of blocks with these sizes, row by row |
+    | `block_diagonal(n, s)` | `n` blocks of structure `s` on the diagonal |
+    | `blocks([rows], [columns], [s, ...])` | a grid of blocks with these row and column sizes, in row-major order |
     | `sum(s, ...)` | a sum of matrices |
 
     Example: `#jacobian.structure<sum(diagonal, row_scaled)>`
@@ -80,47 +79,45 @@ def Jacobian_StructureAttr : AttrDef<Jacobian_Dialect, "Structure"> {
   let extraClassDeclaration = [{
     static StructureAttr getCSR(::bppsa::jacobian::PatternAttr pattern);
     static StructureAttr getBlockDiagonal(int64_t count, StructureAttr block);
-    /// `parts` holds the blocks row by row.
+    /// `parts` holds the blocks in row-major order.
     static StructureAttr getBlocks(::llvm::ArrayRef<int64_t> rowSizes,
                                    ::llvm::ArrayRef<int64_t> colSizes,
                                    ::llvm::ArrayRef<StructureAttr> parts);
-    /// The grid of `parts`, or what is simpler: `parts` is all zero or all dense,
-    /// diagonal blocks are on the diagonal of a grid of equal sizes, or there is
-    /// one part.
+    /// Returns the grid of `parts`, or a simpler equivalent structure: if all parts are zero or
+    /// all are dense, if the grid is block diagonal with equal sizes, or if it has one part.
     static StructureAttr getGrid(::llvm::ArrayRef<int64_t> rowSizes,
                                  ::llvm::ArrayRef<int64_t> colSizes,
                                  ::llvm::ArrayRef<StructureAttr> parts);
-    /// The simplest structure of matrices with entries in `pattern` alone.
+    /// Returns the simplest structure of matrices that are zero outside `pattern`.
     static StructureAttr fromPattern(::mlir::MLIRContext *context, ::bppsa::SparsityPattern pattern);
 
-    /// The structure of the product of a `rows` x `inner` matrix and an `inner`
-    /// x `cols` one: the product table. No structure has more guaranteed zeros
-    /// than the product of the patterns of both.
+    /// Returns the structure of the product of a `rows` x `inner` matrix and an `inner` x `cols`
+    /// matrix, by the product table. It never claims more guaranteed zeros than the product of the
+    /// two patterns.
     static StructureAttr product(StructureAttr lhs, StructureAttr rhs, int64_t rows,
                                  int64_t inner, int64_t cols);
-    /// The structure of the sum of two `rows` x `cols` matrices.
+    /// Returns the structure of the sum of two `rows` x `cols` matrices.
     static StructureAttr sum(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols);
 
-    /// This structure of a `rows` x `cols` matrix in the form that products and
-    /// sums have: patterns, grids and sums that say no more than something simpler
-    /// are that.
+    /// Returns this structure of a `rows` x `cols` matrix in the canonical form of products and
+    /// sums: patterns, grids and sums become a simpler structure if it is equivalent.
     StructureAttr simplify(int64_t rows, int64_t cols) const;
 
-    /// Where a `rows` x `cols` matrix of this structure may be nonzero.
+    /// Returns the possibly nonzero entries of a `rows` x `cols` matrix of this structure.
     ::bppsa::SparsityPattern computePattern(int64_t rows, int64_t cols) const;
     /// Checks that a `rows` x `cols` matrix can have this structure.
     ::llvm::LogicalResult
     verifyShape(::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, int64_t rows,
                 int64_t cols) const;
-    /// Whether the structure itself makes the matrix the same for every sample.
+    /// Returns true if the structure implies that all samples share the matrix.
     bool isShared() const;
     bool is(StructureKind kind) const { return getKind() == kind; }
-    /// Whether the structure says that the matrix is a diagonal one.
+    /// Returns true if the structure is the identity or diagonal.
     bool isDiagonal() const {
       return is(StructureKind::Identity) || is(StructureKind::Diagonal);
     }
 
-    /// The text between `<` and `>`.
+    /// Parses and prints the text between `<` and `>`.
     static StructureAttr parseBare(::mlir::AsmParser &parser);
     void printBare(::mlir::AsmPrinter &printer) const;
     std::string toString() const;
@@ -129,11 +126,11 @@ def Jacobian_StructureAttr : AttrDef<Jacobian_Dialect, "Structure"> {
 
 def Jacobian_OperandJacobiansAttr : AttrDef<Jacobian_Dialect, "OperandJacobians"> {
   let mnemonic = "operands";
-  let summary = "the transposed Jacobians of an operation of a graph";
+  let summary = "Transposed Jacobians of a graph operation";
   let description = [{
-    One for each operand, then for each tensor that the body of the operation reads; `none` where
-    there is no derivative or its structure is not known. Of a time loop there is one, the Jacobian
-    of a step over all states.
+    Holds one type for each operand, followed by one for each tensor that the body of the operation
+    captures. An entry is `none` if the operand has no derivative or the structure is unknown. A
+    time loop has a single entry: the Jacobian of one step over all states.
 
     Example: `#jacobian.operands<!jacobian.matrix<8x8xf32, diagonal, batch = ?>, none>`
   }];
@@ -141,10 +138,10 @@ def Jacobian_OperandJacobiansAttr : AttrDef<Jacobian_Dialect, "OperandJacobians"
   let assemblyFormat = "`<` $types `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// `types` may be null for `none`.
+    /// Entries of `types` may be null for `none`.
     static OperandJacobiansAttr getOf(::mlir::MLIRContext *context,
                                       ::llvm::ArrayRef<::bppsa::jacobian::MatrixType> types);
-    /// The Jacobian of value number `index`; null for `none`.
+    /// Returns the Jacobian of value number `index`, or null for `none`.
     ::bppsa::jacobian::MatrixType getJacobian(size_t index);
   }];
 }

@@ -12,15 +12,16 @@ include "mlir/IR/OpBase.td"
 def Jacobian_Dialect : Dialect {
   let name = "jacobian";
   let cppNamespace = "::bppsa::jacobian";
-  let summary = "transposed Jacobians, their structure and their products";
+  let summary = "Transposed Jacobians, their structure and their products";
   let description = [{
-    A layer, or a step of a recurrence, maps a cotangent by its transposed Jacobian. This dialect
-    represents these matrices as values whose type states their structure (zero, diagonal, shared,
-    sparse, block-wise), products of them (`compose`), their application to cotangents (`apply`), and the
-    numeric phases of both on compressed values (`sparse_apply`, `sparse_compose`, `sparse_outer_sum`).
+    A layer, or a step of a recurrence, maps a cotangent by its transposed Jacobian. The `jacobian`
+    dialect represents these matrices as values whose type describes their structure (zero,
+    diagonal, shared, sparse, block-wise). Ops multiply them (`compose`) and apply them to
+    cotangents (`apply`); `sparse_apply`, `sparse_compose` and `sparse_outer_sum` are the numeric
+    phases on compressed values.
 
-    The structure of a product follows from those of its factors by one table, which types, passes and
-    costs share.
+    One table derives the structure of a product from the structures of its factors. Types, passes
+    and cost models share it.
   }];
   let discardableAttrs = (ins "::bppsa::jacobian::OperandJacobiansAttr":$operands);
   let useDefaultAttributePrinterParser = 1;

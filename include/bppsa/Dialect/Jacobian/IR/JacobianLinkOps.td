@@ -1,4 +1,4 @@
-//===- JacobianLinkOps.td - links of chains of layers ------*- tablegen -*-===//
+//===- JacobianLinkOps.td - links of layer chains ----------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,20 +13,21 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Jacobian_LinkOp : Jacobian_Op<"link", [
     RecursiveMemoryEffects, RecursivelySpeculatable,
     SingleBlockImplicitTerminator<"::bppsa::jacobian::YieldOp">]> {
-  let summary = "one link of a chain of layers, in both of its forms";
+  let summary = "Apply one link of a chain of layers, given as a rule and as a matrix";
   let description = [{
-    What a layer does to a cotangent, as code and as a matrix. `rule` applies the
-    transposed Jacobian to the cotangent of the layer's result, `[B, ...]`, and
-    yields that of its operand, `[B, ...]`. `jacobian` yields the transposed
-    Jacobian itself, on samples in row-major order. Both regions capture from
-    above, and the Jacobian does not depend on the cotangent.
+    Maps the cotangent of a layer's result, `[B, ...]`, to the cotangent of its operand, `[B, ...]`.
+    The op holds the map in two forms:
 
-    Further results are gradients of the layer's parameters that are known
-    otherwise where the Jacobian is: both regions yield them after the first value.
+    * `rule` applies the transposed Jacobian to the cotangent and yields the result.
+    * `jacobian` yields the transposed Jacobian itself, on samples flattened in row-major order. It
+      must not depend on the cotangent.
 
-    `bppsa-scan-links` keeps one of the regions: the Jacobian where the chain has a
-    plan, else the rule. A chain is a list of links each of which works on the result
-    of the one before it.
+    Both regions capture values from above. Additional results are gradients of the layer's
+    parameters whose computation differs between the two forms; both regions yield them after the
+    first value.
+
+    A chain is a list of links, each applied to the result of the previous one. `bppsa-scan-links`
+    keeps one region: the Jacobian if the chain has a plan, otherwise the rule.
 
     ```mlir
     %gx = jacobian.link %g : (tensor<?x8xf32>) -> tensor<?x8xf32> {
@@ -49,16 +50,16 @@ def Jacobian_LinkOp : Jacobian_Op<"link", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type of the Jacobian.
+    /// Returns the type of the Jacobian.
     ::bppsa::jacobian::MatrixType getJacobianType();
-    /// The operations of the region `jacobian` that the Jacobian is made by.
+    /// Returns the operations of the region `jacobian` that compute the Jacobian.
     ::llvm::SetVector<::mlir::Operation *> getJacobianOps();
   }];
 }
 
 def Jacobian_YieldOp : Jacobian_Op<"yield", [
     Pure, Terminator, ParentOneOf<["LinearizeOp", "LinkOp"]>]> {
-  let summary = "ends the region of a link or of the Jacobian of a step";
+  let summary = "Terminate a region of a link or the body of `linearize`";
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

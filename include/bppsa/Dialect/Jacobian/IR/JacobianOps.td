@@ -14,12 +14,12 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Jacobian_LinearizeOp : Jacobian_Op<"linearize", [
     Pure, AttrSizedOperandSegments, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"::bppsa::jacobian::YieldOp">]> {
-  let summary = "the transposed Jacobian of one step, as a matrix";
+  let summary = "Compute the transposed Jacobian of one step as a matrix";
   let description = [{
-    The body is the link of a chain. `saved` are the activations `[B, N]` of the
-    step. The states are laid one after the other: with states of sizes n1, n2
-    the Jacobian has n1 + n2 rows and columns. `states` holds the sizes.
-    Emitted values of the link are not computed.
+    Computes the matrix of the link in the body, which is the link of a `bppsa.chain`. `saved` are
+    the activations `[B, N]` of the step. `states` holds the sizes of the states, which are
+    concatenated: with sizes n1 and n2 the Jacobian has n1 + n2 rows and columns. Emitted values of
+    the link are not computed.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$saved, Variadic<AnyRankedTensor>:$captures,
                        DenseI64ArrayAttr:$states);
@@ -33,16 +33,15 @@ def Jacobian_LinearizeOp : Jacobian_Op<"linearize", [
 }
 
 def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
-  let summary = "a transposed Jacobian from the values of its possible nonzeros";
+  let summary = "Assemble a transposed Jacobian from its possibly nonzero entries";
   let description = [{
-    The possible nonzeros of the structure of the result, row by row, are
-    elements of `source`: number e is element `positions[e]` in row-major order,
-    or element e without `positions`. Where the result has a batch, `source` is
-    `[B, N]` and holds the elements of each sample; else all samples share it,
-    whatever its shape.
+    Sets the possibly nonzero entries of the result's structure, in row-major order, to elements of
+    `source`: entry e is element `positions[e]` of `source` in row-major order, or element e without
+    `positions`. If the result has a batch, `source` is `[B, N]` and holds the elements of each
+    sample. Otherwise all samples share it, and it may have any shape.
 
-    A convolution's matrix is made of its weights, and the slopes of an
-    activation are a diagonal:
+    Examples: the matrix of a convolution is assembled from its weights, and the slopes of an
+    activation function form a diagonal matrix.
 
     ```mlir
     %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
@@ -56,10 +55,10 @@ def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
 }
 
 def Jacobian_ComposeOp : Jacobian_Op<"compose", [Pure]> {
-  let summary = "product of two transposed Jacobians";
+  let summary = "Multiply two transposed Jacobians";
   let description = [{
-    `compose %a, %b` is the matrix product `b a`: first `a`, then `b`, in the
-    order in which the chain applies them. This is the paper's operator with a
+    Computes the matrix product `b a` for `compose %a, %b`. The operands are in the order in which
+    the chain applies them: first `a`, then `b`. This is the operator of the BPPSA paper with a
     matrix on the left.
   }];
   let arguments = (ins Jacobian_MatrixType:$first, Jacobian_MatrixType:$second);
@@ -71,10 +70,10 @@ def Jacobian_ComposeOp : Jacobian_Op<"compose", [Pure]> {
 
 def Jacobian_ApplyOp : Jacobian_Op<"apply", [
     Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "applies a transposed Jacobian to cotangents";
+  let summary = "Apply a transposed Jacobian to cotangents";
   let description = [{
-    `apply %j, %g` is `j g` for the cotangent `[B, cols]` of each sample. This is
-    the paper's operator with a vector on the left.
+    Computes `j g` for `apply %j, %g` and the cotangent `[B, cols]` of each sample. This is the
+    operator of the BPPSA paper with a vector on the left.
   }];
   let arguments = (ins Jacobian_MatrixType:$jacobian, AnyRankedTensor:$cotangent);
   let results = (outs AnyRankedTensor:$result);
@@ -101,14 +100,17 @@ def Jacobian_Indices : AnyTypeOf<[RankedTensorOf<[I32]>, MemRefOf<[I32]>],
                               "ranked tensor or memref of 32-bit integers">;
 
 def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSizedOperandSegments]> {
-  let summary = "the numeric phase of a matrix applied to cotangents";
+  let summary = "Apply a matrix in compressed form to cotangents";
   let description = [{
-    `result[r, b] = sum over starts[r] <= p < starts[r + 1] of value(p, b) *
-    cotangent[columns[p], b]`, for B samples side by side: cotangents are
-    `[N, B]`. `value(p, b)` is `values[p, b]`, or `values[p]` where all samples
-    share one matrix; with `positions` it is the element `positions[p]`.
-    Without `starts` and `columns` every element of the matrix is there, row by
-    row.
+    Computes, for B samples in the last dimension,
+
+    ```
+    result[r, b] = sum over starts[r] <= p < starts[r + 1] of value(p, b) * cotangent[columns[p], b]
+    ```
+
+    Cotangents are `[N, B]`. `value(p, b)` is `values[p, b]`, or `values[p]` if all samples share
+    one matrix. With `positions`, element `positions[p]` of `values` is used instead of element p.
+    Without `starts` and `columns` the matrix is dense in row-major order.
   }];
   let arguments = (ins Jacobian_Values:$values, Optional<Jacobian_Indices>:$starts,
                        Optional<Jacobian_Indices>:$columns, Optional<Jacobian_Indices>:$positions,
@@ -122,13 +124,13 @@ def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSize
 }
 
 def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [AttrSizedOperandSegments]> {
-  let summary = "the numeric phase of a product of two matrices";
+  let summary = "Multiply two matrices in compressed form";
   let description = [{
-    The values of `second * first` at the places that `result_starts` and
-    `result_columns` name, which have to be all its possible nonzeros. Matrices
-    are given as in `sparse_apply`. `cols` is the number of columns of `first`.
-    The result is `[N, B]` where the values of a factor are, else `[N]`. Without
-    `result_starts` and `result_columns` it holds every element, row by row.
+    Computes the entries of `second * first` at the positions given by `result_starts` and
+    `result_columns`, which must contain all possibly nonzero entries. Matrices are represented as
+    in `sparse_apply`. `rows`, `inner` and `cols` are the dimensions of the product. The result is
+    `[N, B]` if a factor has values per sample, otherwise `[N]`. Without `result_starts` and
+    `result_columns` the result is dense in row-major order.
   }];
   let arguments = (ins Jacobian_Values:$first, Optional<Jacobian_Indices>:$first_starts,
                        Optional<Jacobian_Indices>:$first_columns,
@@ -156,12 +158,17 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
 }
 
 def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
-  let summary = "some elements of a sum of outer products";
+  let summary = "Compute selected elements of a sum of outer products";
   let description = [{
-    `result[positions[k]] = sum over starts[k] <= p < starts[k + 1] and b of
-    lhs[lhs_rows[p], b] * rhs[rhs_rows[p], b]`, and zero elsewhere, for B samples
-    side by side: the gradient of those weights of a layer that are not pruned.
-    Positions ascend.
+    Computes, for B samples in the last dimension,
+
+    ```
+    result[positions[k]] = sum over starts[k] <= p < starts[k + 1] and b of
+        lhs[lhs_rows[p], b] * rhs[rhs_rows[p], b]
+    ```
+
+    All other elements are zero. This is the gradient of a layer's weights that are not pruned.
+    `positions` must be ascending.
   }];
   let arguments = (ins Jacobian_Values:$lhs, Jacobian_Values:$rhs, Jacobian_Indices:$starts,
                        Jacobian_Indices:$lhs_rows, Jacobian_Indices:$rhs_rows,

@@ -1,4 +1,4 @@
-//===- MatrixTypes.td - jacobian types -------------------*- tablegen -*-===//
+//===- MatrixTypes.td - jacobian types ---------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,12 +12,13 @@ include "mlir/IR/AttrTypeBase.td"
 
 def Jacobian_MatrixType : TypeDef<Jacobian_Dialect, "Matrix"> {
   let mnemonic = "matrix";
-  let summary = "a transposed Jacobian of one sample, or one for each sample of a batch";
+  let summary = "Transposed Jacobian, shared by all samples or one per sample";
   let description = [{
-    `!jacobian.matrix<20x20xf32, diagonal>` maps a cotangent of 20 columns to one
-    of 20 rows, and is the same for every sample. `batch = 16` (or `?`) says
-    that every sample of a batch has its own matrix. What follows the element
-    type is a `#jacobian.structure`.
+    Maps a cotangent of `cols` elements to one of `rows` elements. The element type is followed by
+    the structure, a `#jacobian.structure`. `batch = 16` (or `?`) states that each sample of a batch
+    has its own matrix; without it all samples share one.
+
+    Example: `!jacobian.matrix<20x20xf32, diagonal>`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$elementType,
                         "::bppsa::jacobian::StructureAttr":$structure,
@@ -31,11 +32,11 @@ def Jacobian_MatrixType : TypeDef<Jacobian_Dialect, "Matrix"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The type of `jacobian.compose %first, %second`, by the product table.
+    /// Returns the type of `jacobian.compose %first, %second`, by the product table.
     static MatrixType compose(MatrixType first, MatrixType second);
-    /// The tensor type that holds every entry: `[batch x] rows x cols`.
+    /// Returns the tensor type that holds every entry: `[batch x] rows x cols`.
     ::mlir::RankedTensorType getDenseType() const;
-    /// Where the matrix may be nonzero.
+    /// Returns the possibly nonzero entries of the matrix.
     ::bppsa::SparsityPattern computePattern() const { return getStructure().computePattern(getRows(), getCols()); }
   }];
 }
