@@ -1,4 +1,4 @@
-//===- Passes.td - passes: costs of scan plans ----------- -*- tablegen -*-===//
+//===- Passes.td - cost model passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,28 +10,26 @@
 include "mlir/Pass/PassBase.td"
 
 def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
-  let summary = "writes what scan plans cost on the chains of a module";
+  let summary = "Report the costs of scan plans for the chains of a module";
   let description = [{
-    For every `bppsa.chain`, for every list of `jacobian.apply` ops
-    each of which works on the result of the one before it, and for every list
-    of layers whose structure `bppsa-infer-structure` found, evaluates plans: depth, number and kind of products in each level, FLOPs, FLOPs of the
-    critical path, bytes, memory, and the time of several workers. The figures,
-    defined in `docs/PlanEvaluator.md`, go to `output` as JSON, and in short to
-    remarks of the category `evaluate`. The module is not changed.
+    Evaluates scan plans for every `bppsa.chain`, every list of `jacobian.apply` ops that apply to
+    each other's results, and every list of layers whose structure `bppsa-infer-structure` found.
+    For each plan it reports the depth, the number and type of products per level, FLOPs, FLOPs of
+    the critical path, bytes, memory, and the time for several numbers of workers.
+    `docs/PlanEvaluator.md` defines these quantities. They are written to `output` as JSON and
+    summarized in remarks of the category `evaluate`. The module is not changed.
 
-    The operations are those of the scan schedule from which trees are
-    expanded. A link of a chain or scan is code: linear and chunked plans apply
-    it to one column, or to all columns of a chunk's aggregate; trees form its
-    matrix first. Elements of a list are matrices with the structure of their
-    type.
+    The operations are those of the scan schedule that trees are expanded from. The links of a chain
+    are code: linear and chunked plans apply them to one column, or to all columns of a chunk's
+    aggregate; trees form their matrices first. Elements of a list are matrices with the structure
+    of their type.
 
-    Without `algorithms`, a scan is evaluated for its plan and a chain for
-    `linear`, `blelloch`, `hybrid:2` and `chunked:32`.
+    Without `algorithms`, a scan is evaluated for its plan and a chain for `linear`, `blelloch`,
+    `hybrid:2` and `chunked:32`.
 
-    With `gpu`, chains and scans over one sample at a time also have what
-    `docs/GPUCosts.md` predicts that `sequential`, `chunked` and `algorithms`
-    take on a GPU: for these sizes, and `sequential` against `chunked` for a grid
-    of others.
+    With `gpu`, chains and scans over one sample also report GPU times predicted by the model of
+    `docs/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes, and of
+    `sequential` and `chunked` for a grid of other sizes.
 
     `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on
     ```mlir
@@ -47,18 +45,18 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     ListOption<"algorithms", "algorithms", "std::string",
                "plans: linear, blelloch, hybrid:L, chunked:C">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
-           "samples of chains whose batch is known at run time only">,
+           "assumed number of samples if the batch size is dynamic">,
     Option<"gpu", "gpu", "bool", /*default=*/"false",
-           "also predict times on a GPU by the shipped constants">,
+           "also predict GPU times with the built-in constants">,
     Option<"length", "length", "int64_t", /*default=*/"0",
-           "steps of chains whose length is known at run time only">,
+           "assumed number of steps if the length is dynamic">,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",
-           "file to write to; - is standard output">,
+           "output file; - for standard output">,
     Option<"sparseCotangents", "sparse-cotangents", "bool", /*default=*/"false",
-           "count products with elements of cotangents that are known to be zero as free">,
+           "count products with known zeros of cotangents as free">,
     Option<"stepOverhead", "step-overhead", "int64_t", /*default=*/"0",
-           "FLOPs that a worker could do during one barrier or launch">,
-    ListOption<"workers", "workers", "int64_t", "numbers of workers; default 1">,
+           "cost of one barrier or launch in FLOPs of a worker">,
+    ListOption<"workers", "workers", "int64_t", "numbers of workers to evaluate; default 1">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }

@@ -1,4 +1,4 @@
-//===- Passes.td - Differentiation passes ------------*- tablegen -*-===//
+//===- Passes.td - differentiation passes ------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,46 +10,44 @@
 include "mlir/Pass/PassBase.td"
 
 def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
-  let summary = "adds a function that computes the loss of a model";
+  let summary = "Add a function that computes the loss of a model";
   let description = [{
-    Adds `@loss`: the body of `@forward`, and the mean of a loss over all
-    positions of one of its results. The result is chosen by its attribute
-    `bppsa.output`; the first one is the default.
+    Adds `@loss`, which consists of the body of `@forward` and the mean of a loss over all positions
+    of one of its results. `output` selects the result by its attribute `bppsa.output`; the default
+    is the first one.
 
-    With several outputs, each has a loss, of one kind or of its own, and `@loss`
-    returns their sum, each times its factor, and then the losses themselves.
-    Targets, weights and numbers of right positions stand in the order of the
-    losses. A loss of several whose positions all have the weight zero is zero, and so is any loss
-    of a model with `dist.rank_mean`, and with `shares`.
+    With several outputs, each has a loss, all of the same type or each of its own. `@loss` returns
+    their sum, weighted by `factors`, followed by the individual losses. Targets, weights and counts
+    of correct positions are in the order of the losses. A loss is zero if all its positions have
+    weight zero, provided that the model has several losses or a `dist.rank_mean`, or with `shares`.
 
-    | loss | of output x and target t, for one position |
+    | loss | value for one position of output x and target t |
     |---|---|
     | `cross-entropy` | `log(sum(exp(x))) - x[t]` along the last axis of x |
-    | `nll` | `-x[t]`; x holds the logarithms of probabilities |
+    | `nll` | `-x[t]`, where x holds log-probabilities |
     | `mse` | `(x - t)^2` |
     | `l1` | `abs(x - t)` |
     | `huber` | `(x - t)^2 / 2` up to a distance of 1, then `abs(x - t) - 1/2` |
     | `bce-with-logits` | `log(1 + exp(x)) - t x` |
-    | `vjp` | `x t`, added up over all outputs and not divided by the positions |
-    | `none` | x itself, the only element of the output; there is no target |
+    | `vjp` | `x t`, summed over all outputs and not divided by the number of positions |
+    | `none` | x itself, which must be the only element of the output; no target |
 
-    The target of `cross-entropy` and `nll` holds classes (i64) and has the
-    shape of the output without its last axis; `@loss` then also returns how
-    many positions are right, at which the class with the largest output is that
-    of the target. Any other target has the shape of the output. Sums over positions are
-    accumulated in f64.
+    The target of `cross-entropy` and `nll` holds classes (i64) and has the shape of the output
+    without its last axis. `@loss` then also returns the number of correct positions, at which the
+    class with the largest output is the target. All other targets have the shape of the output.
+    Sums over positions are accumulated in f64.
 
-    With `weights`, `@loss` takes another array of the shape of the target, with
-    the attribute `bppsa.weight`, the loss is the weighted mean, and positions count
-    as right by their weights. The weight of a class multiplies that of
-    every position with this target. With `label-smoothing=s` and C classes, a
-    position with the target t has the loss
-    `(1 - s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
+    With `weights`, `@loss` takes a weight for each position, an array with the attribute
+    `bppsa.weight` and the shape of the target. The loss becomes the weighted mean, and correct
+    positions are counted by weight. A class weight multiplies the weight of every position with
+    this target. With `label-smoothing=s` and C classes, a position with target t has the loss `(1 -
+    s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
 
+    With `loss=cross-entropy`, the pass adds to
     ```mlir
     func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x10xf32> {bppsa.output = "y"})
     ```
-    gets, with `loss=cross-entropy`, the company of
+    the function
     ```mlir
     func.func @loss(%x: tensor<?x4xf32>, %target: tensor<?xi64> {bppsa.target})
         -> (tensor<f32> {bppsa.loss}, tensor<f64> {bppsa.correct})
@@ -57,19 +55,20 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"losses", "loss", "std::string",
-               "words of --loss, by default cross-entropy: one for all outputs, or one for each">,
+               "loss types as of --loss: one for all outputs, or one per output; default cross- "
+               "entropy">,
     ListOption<"outputs", "output", "std::string",
-               "names of the results that losses are computed from">,
+               "names of the results to compute losses from">,
     ListOption<"factors", "factors", "double",
-               "what the loss of each output is multiplied by; empty for ones">,
+               "weight of each output's loss in the sum; default 1">,
     Option<"weights", "weights", "bool", /*default=*/"false",
            "take a weight for each position">,
     ListOption<"classWeights", "class-weights", "double",
-               "a weight for each class; needs weights=true">,
+               "weight of each class; requires weights=true">,
     Option<"labelSmoothing", "label-smoothing", "double", /*default=*/"0",
-           "share of each target that is spread over all classes; needs weights=true">,
+           "share of each target that is spread over all classes; requires weights=true">,
     Option<"shares", "shares", "bool", /*default=*/"false",
-           "losses are those of shares of a batch, in which nothing may count">,
+           "compute losses of shares of a batch, in which all weights may be zero">,
   ];
   let dependentDialects = [
     "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
@@ -78,32 +77,35 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
 }
 
 def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
-  let summary = "lets the layers of a module follow the losses of near modules only";
+  let summary = "Restrict the losses that train each module to those of nearby modules";
   let description = [{
-    Adds a copy of `of`, a function of several losses l1, ..., lK, named `name`, whose gradients are those
-    of interlocking backpropagation (Gomez et al., JMLR 23, 2022). Its last result, with the attribute
-    `bppsa.objective`, is what `bppsa-differentiate` then differentiates; the losses stay what they
-    are.
+    Adds a copy of the function `of` with losses l1, ..., lK, named `name`, for interlocking
+    backpropagation (Gomez et al., JMLR 23, 2022). The last result of the copy, with the attribute
+    `bppsa.objective`, is differentiated by `bppsa-differentiate` instead of the losses, which are
+    unchanged.
 
-    The losses cut the function into K modules. What leads to loss i and to a later one, and to
-    none before it, is module i; what leads to no other loss is the head of loss i, or for the last loss
-    a part of module K. What leads to loss i may read activations of modules 1 to i.
+    The losses divide the function into K modules. Module i consists of the operations that lead to
+    loss i and to a later loss, but to no earlier loss. Operations that lead to no other loss form
+    the head of loss i, or for the last loss a part of module K. Loss i may depend on activations of
+    modules 1 to i.
 
-    | `combine` | the parameters of module i follow |
+    | `combine` | objective of the parameters of module i |
     |---|---|
-    | `last` | the loss of module min(i + window - 1, K), the furthest whose cotangents reach them |
-    | `sum` | the sum of the losses of the modules i to min(i + window - 1, K) |
-    | `mean` | the mean of these |
+    | `last` | the loss of module min(i + window - 1, K), the last one whose cotangents reach the module |
+    | `sum` | the sum of the losses of modules i to min(i + window - 1, K) |
+    | `mean` | the mean of these losses |
 
-    Parameters of a head follow its loss; no other does through that head. Cotangents thus pass at most window - 1
-    modules down: `window=1` is local, 2 pairwise, and K or more end-to-end backpropagation.
-    A parameter of several modules has the sum of what they give. `bppsa.stage` of a parameter of the copy is the number of the
-    first module, from 0, that needs it itself or for its head.
+    The parameters of a head are trained by its loss only. Cotangents therefore cross at most window
+    - 1 module boundaries: `window=1` is local, 2 pairwise, and K or more end-to-end
+    back-propagation. The gradient of a parameter of several modules is the sum of their
+    contributions. `bppsa.stage` of a parameter of the copy is the index, from 0, of the first
+    module that uses it, itself or in its head.
 
+    With `window=1`, the pass adds to
     ```mlir
     func.func @loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})
     ```
-    gets, with `window=1`, the company of
+    the function
     ```mlir
     func.func private @interlocked_loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss},
                                                  tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
@@ -114,10 +116,10 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
     Option<"name", "name", "std::string", /*default=*/"\"interlocked_loss\"",
            "name of the copy">,
     Option<"window", "window", "int64_t", /*default=*/"1",
-           "modules whose losses reach a module: its own and those after it">,
+           "number of modules whose losses reach a module: its own and those after it">,
     Option<"combine", "combine", "std::string", /*default=*/"\"last\"",
-           "last, sum or mean of these losses">,
-    ListOption<"factors", "factors", "double", "what each loss is multiplied by; empty for ones">,
+           "combination of these losses: last, sum or mean">,
+    ListOption<"factors", "factors", "double", "weight of each loss; default 1">,
   ];
   let dependentDialects = [
     "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::bppsa::BPPSADialect"
@@ -125,39 +127,49 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
 }
 
 def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
-  let summary = "adds what a rank with a share of the steps differentiates";
+  let summary = "Add the objective of a rank that computes a share of the time steps";
   let description = [{
-    Adds a copy of `of`, named `name`, for a rank that computes a share of the steps of all
-    sequences. A last result with `bppsa.objective` is what the rank differentiates in place of its loss:
-    the loss times `dist.rank_weight`, and what the losses of the ranks behind add to it. The gradients are
-    this rank's share in those of the sum of all losses.
+    Adds a copy of the function `of`, named `name`, for a rank that computes a share of the time
+    steps of all sequences. The last result of the copy, with `bppsa.objective`, is differentiated
+    instead of the rank's loss. It is the loss times `dist.rank_weight`, plus the contribution of
+    this rank's states to the losses of the following ranks. Its gradients are this rank's share of
+    the gradients of the sum of all losses.
 
-    The function of a stream has final states as results (`bppsa.carried`). For each of these that is f32
-    the copy takes a cotangent, an argument with `bppsa.cotangent`: how the losses of all steps behind
-    the share depend on that state. The objective has the products of final states and their cotangents;
-    its gradients with regard to the states before the share (`bppsa-differentiate` with `wrt=states`) are
-    the cotangents of the rank before it.
+    A streaming function has final states as results (`bppsa.carried`). For each such f32 state the
+    copy takes an argument with `bppsa.cotangent`: the cotangent of the state with respect to the
+    losses of all later steps. The objective contains the products of final states and these
+    cotangents. Its gradients with respect to the initial states (`bppsa-differentiate` with
+    `wrt=states`) are the cotangents of the preceding rank.
 
-    In any other function the axes with the symbol of `bppsa.time_axis` are cut. Data flow says what a rank has of
-    each value: all of it, its share of the steps, or what the model means on the rank with the last steps
-    alone. The first state of each recurrence enters from the rank before (`dist.shard_enter`), the last
-    one leaves to the rank behind (`dist.shard_leave`), for reversed recurrences the other way; what is taken from the first
-    step, and sums over steps, go to the last rank in the same way. Numbers of steps are those of the whole
-    (`dist.shard_first_step`, `dist.shard_all_steps`). Forward recurrences begin on the first rank and reversed ones on the last:
-    ranks with late steps run the copy that is made with `reversed-first`, so that both are under way at a time. An operation that mixes steps otherwise is an error.
+    In all other functions the dimensions with the symbol of `bppsa.time_axis` are divided among
+    ranks. Data flow determines for each value whether a rank holds all of it, its share of the
+    steps, or a value that is valid only on the rank with the last steps.
 
+    * The initial state of each recurrence is received from the preceding rank (`dist.shard_enter`),
+      and the final state is sent to the following rank (`dist.shard_leave`). Reversed recurrences
+      use the opposite direction.
+    * Values read from the first step, and sums over steps, are passed on to the last rank in the
+      same manner.
+    * Step indices and counts refer to the whole sequence (`dist.shard_first_step`,
+      `dist.shard_all_steps`).
+    * Forward recurrences start on the first rank and reversed ones on the last. Ranks with late
+      steps run the copy made with `reversed-first`, so that both directions run at the same time.
+
+    Other operations that combine different steps are errors.
+
+    The pass adds to
     ```mlir
     func.func @training_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"})
         -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"})
     ```
-    gets the company of
+    the function
     ```mlir
     func.func @sharded_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"},
                             %c: tensor<?x4xf32> {bppsa.cotangent = "h_next"})
         -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"},
             tensor<f32> {bppsa.objective})
     ```
-    and in the copy of another function
+    and in the copy of any other function
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>) ...
     ```
@@ -173,7 +185,7 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
     Option<"of", "of", "std::string", /*default=*/"\"training_loss\"", "function to copy">,
     Option<"name", "name", "std::string", /*default=*/"\"sharded_loss\"", "name of the copy">,
     Option<"reversedFirst", "reversed-first", "bool", /*default=*/"false",
-           "run reversed recurrences in front of forward ones that do not need them">,
+           "run reversed recurrences before forward ones that do not depend on them">,
   ];
   let dependentDialects = [
     "::bppsa::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
@@ -182,18 +194,23 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
 }
 
 def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
-  let summary = "scan the cotangents of shares over ranks";
+  let summary = "Scan the cotangents of time shards over ranks";
   let description = [{
-    In `functions`, which `bppsa-differentiate` has made of what `bppsa-shard-time` makes, a chain waits for the
-    cotangents of its last states, which the rank behind sends, and sends those of its first states on: one rank
-    goes back at a time. After this pass each rank makes the affine map from the ones to the others: its matrix by a `bppsa.transition` on
-    the share, and what it maps zeros to by a chain that emits nothing. `dist.shard_scan` composes the maps of the
-    ranks behind, and the chain starts from what it gives, on all ranks at the same time. With S values of
-    all states a rank applies its links S + 2 times in place of waiting for the ranks behind. The cotangent of
-    what the model begins with stays on the rank that the loop begins on.
+    Lets the chains of all ranks run at the same time. In `functions`, which `bppsa-differentiate`
+    created from the results of `bppsa-shard-time`, a chain waits for the cotangents of its last
+    states from the following rank, and sends the cotangents of its first states to the preceding
+    rank: only one rank runs its backward pass at a time.
 
-    Scans of reversed loops come before those of forward loops that they do not need, on ranks that run
-    the copy made with `reversed-first`, too: all ranks meet in the same order. A chain in graph form is an error.
+    This pass makes each rank compute the affine map of these cotangents: its matrix by a
+    `bppsa.transition` over the share, and its offset by a chain from zero that emits nothing.
+    `dist.shard_scan` composes the maps of the following ranks and returns the cotangent from which
+    the chain starts. With S elements of all states, a rank applies its links S + 2 times instead of
+    waiting for the following ranks. The cotangent of the model's initial state stays on the rank
+    where the loop begins.
+
+    Scans of reversed loops precede scans of forward loops that do not depend on them, also on ranks
+    that run the copy made with `reversed-first`, so all ranks execute them in the same order. A
+    chain in graph form is an error.
 
     ```mlir
     %g = dist.shard_leave transposed %last channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
@@ -215,16 +232,17 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
 }
 
 def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
-  let summary = "add a copy of a function that finds the first NaN";
+  let summary = "Add a copy of a function that locates the first NaN";
   let description = [{
-    Adds copies of the functions with the roles `step` and `grad`, with the roles `nans_step` and
-    `nans_grad`, that return where each of their ops first computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to entry k of the
-    attribute `traced_nodes` of the copy: the node of the model, whether the op belongs to the backward
-    pass, whether it is in a loop, and the number of the op in the function (`group`).
+    Adds a copy of the function `of`, named `name`, that reports where each of its ops first
+    computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to
+    entry k of the attribute `traced_nodes` of the copy: the node of the model, whether the op
+    belongs to the backward pass, whether it is in a loop, and the index of the op in the function
+    (`group`).
 
-    In a loop, the element is the step, negated where the loop runs from the last step to the first.
-    Elsewhere it is 0. It is the largest number where there is no NaN. The entry with the least group,
-    then the least element, then the least number made the first NaN.
+    In a loop, the element is the step, negated if the loop runs from the last step to the first.
+    Elsewhere it is 0. The largest i64 means that no NaN occurred. The entry with the smallest
+    group, then the smallest element, then the smallest index produced the first NaN.
 
     ```mlir
     func.func @nans_grad(...) -> (tensor<2xi64> {bppsa.output = "first_nans"})
@@ -232,29 +250,33 @@ def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
                                      node = "/Log", op = "Log"}, ...]}
     ```
   }];
-  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"of", "of", "std::string", "\"grad_sequential\"", "function to copy">,
+    Option<"name", "name", "std::string", "\"nans_grad\"", "name of the copy">
+  ];
 }
 
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
-  let summary = "adds a function that updates the parameters";
+  let summary = "Add a function that updates the parameters";
   let description = [{
-    Adds `@update`, one step of an optimizer on flat arrays: all trained
-    parameters, each padded with zeros to a multiple of 16 floats, their
-    gradients, and two arrays of state of the same length (one for `momentum`
-    and `rmsprop`, none for `sgd`; what is not used is not touched). States
-    start as zero. `%hyper` holds the learning rate, the weight decay, the
-    number of the step (from 1), a factor for the gradients, beta1 (the momentum
-    of `momentum`, the smoothing constant of `rmsprop`), beta2 and epsilon. The
-    formulas are those of PyTorch's optimizers: the weight decay is added to the
-    gradient, but is a factor on the parameters in `adamw`.
+    Adds `@update`, one step of an optimizer on flat arrays: all trained parameters, each padded
+    with zeros to a multiple of 16 floats, their gradients, and two state arrays of the same length.
+    `momentum` and `rmsprop` use one state array, `sgd` none; unused arrays are not accessed. States
+    start at zero.
 
-    Adds `@sumsq`, the sum of the squares of an array, in f64 and in an order
-    that does not depend on anything but the length.
+    `%hyper` holds the learning rate, the weight decay, the step number (from 1), a factor for the
+    gradients, beta1 (the momentum of `momentum`, the smoothing constant of `rmsprop`), beta2 and
+    epsilon. The formulas are those of PyTorch's optimizers: weight decay is added to the gradient,
+    except in `adamw`, where it scales the parameters.
 
-    Where arguments of functions have `bppsa.nonzeros`, pruned elements and their states stay zero,
-    and both functions take the numbers of the blocks of `lanes` elements that are not all pruned,
-    as their last argument: they touch nothing else.
+    Also adds `@sumsq`, the sum of squares of an array in f64, in an order that depends only on the
+    length.
+
+    If function arguments have `bppsa.nonzeros`, pruned elements and their states remain zero. Both
+    functions then take the indices of all blocks of `lanes` elements that are not completely pruned
+    as an additional last argument, and access only these blocks.
 
     ```mlir
     func.func @update(%params: memref<?xf32>, %grads: memref<?xf32>, %state0: memref<?xf32>,
@@ -267,10 +289,10 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adam\"",
-           "a word of --optimizer">,
+           "optimizer, as of --optimizer">,
     Option<"lanes", "lanes", "int64_t", /*default=*/"16",
-           "Elements of one vector, a divisor of 16; 1 leaves elements to threads that run side "
-           "by side, and the order of the sum of squares to the target">,
+           "elements of one vector, a divisor of 16; 1 distributes elements to parallel threads "
+           "and leaves the order of the sum of squares to the target">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
@@ -279,45 +301,42 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
 }
 
 def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
-  let summary = "adds a function that computes a loss and its gradients";
+  let summary = "Add a function that computes a loss and its gradients";
   let description = [{
-    Copies the function `of` and continues it with the reverse-mode derivative
-    of its first result, a `tensor<f32>`. The new function returns the loss and
-    one gradient for each differentiated argument, in the order of the
-    arguments: those with `bppsa.parameter` and without `bppsa.frozen`, with
-    `wrt=states` also every f32 argument with `bppsa.carried`, and with
-    `wrt=all` every one with `bppsa.input`. The result attribute
-    `bppsa.gradient` holds the argument's name.
+    Adds a function `name` that consists of a copy of the function `of` and the reverse-mode
+    derivative of its first result, a `tensor<f32>`. It returns the loss and one gradient for each
+    differentiated argument, in the order of the arguments: those with `bppsa.parameter` and without
+    `bppsa.frozen`, with `wrt=states` also every f32 argument with `bppsa.carried`, and with
+    `wrt=all` every argument with `bppsa.input`. The result attribute `bppsa.gradient` holds the
+    argument's name.
 
-    Where a result has `bppsa.objective` (`bppsa-interlock`), that is differentiated in place of the
-    first one, and is not returned. `bppsa.stop_gradient` has done its work afterwards and is not
-    in the new function.
+    If a result has `bppsa.objective` (`bppsa-interlock`), that result is differentiated instead of
+    the first one, and it is not returned. The new function contains no `bppsa.stop_gradient`.
 
-    An argument with `bppsa.nonzeros`, an array of i1, is known to be zero where
-    that is false; its gradient is zero there, too, so that it stays so.
+    `bppsa.nonzeros` of an argument, an array of i1, is false for elements that are known to be
+    zero. The gradient of these elements is also zero, so that they remain zero.
 
-    Each op on a path from a differentiated argument to the loss passes its
-    cotangent on by the rule of its `VJPOpInterface`; an op without one is an
-    error. A `bppsa.recurrence` becomes a `bppsa.chain`. `bppsa.mark_phase`
-    divides the forward from the backward part.
+    Each op on a path from a differentiated argument to the loss propagates its cotangent by its
+    `VJPOpInterface`; an op without this interface is an error. A `bppsa.recurrence` becomes a
+    `bppsa.chain`. `bppsa.mark_phase` separates the forward from the backward part.
 
-    With `cotangents`, the names of results with `bppsa.output`, the function need not
-    have a loss. The new one takes a cotangent for each of them (`bppsa.target`), after
-    the other arguments, and returns all results of `of`, then the gradients of the sum
-    of these outputs times their cotangents: vector-Jacobian products.
+    With `cotangents`, the names of results with `bppsa.output`, the function computes
+    vector-Jacobian products instead of the gradients of a loss. It takes a cotangent for each of
+    these outputs (`bppsa.target`) after the other arguments. It returns all results of `of`, then
+    the gradients of the sum of the outputs times their cotangents.
 
-    With `links`, cotangents go through each chain of layers by a list of
-    `jacobian.link`, each with the rules of its operations and its transposed Jacobian;
-    gradients of parameters hang off the list. Chains are cut where a value
-    has several users, an operation several active inputs, or no structure is
-    known, which remarks of the category `links` explain. Functions with a
-    `bppsa.recurrence` have no such chains.
+    With `links`, cotangents propagate through each chain of layers by a list of `jacobian.link`
+    ops. Each link holds the rules of its operations and its transposed Jacobian; parameter
+    gradients are computed outside the list. A chain is split where a value has several users, an
+    operation has several active inputs, or the structure is unknown; remarks of the category
+    `links` give the reason. Functions with a `bppsa.recurrence` have no such chains.
 
+    The pass adds to
     ```mlir
     func.func @loss(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
         -> (tensor<f32> {bppsa.loss})
     ```
-    gets the company of
+    the function
     ```mlir
     func.func @step(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
         -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.gradient = "w"})
@@ -331,11 +350,11 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Option<"variant", "variant", "std::string", /*default=*/"\"\"",
            "variant of the new function in `bppsa.entry`">,
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
-           "parameters, states: also the states before the first step, or all: also the inputs">,
+           "parameters; states: also the states before the first step; all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
-           "chains of layers become lists of jacobian.link">,
+           "differentiate chains of layers into lists of jacobian.link">,
     ListOption<"cotangents", "cotangents", "std::string",
-               "outputs that cotangents are given for, in place of a loss">,
+               "outputs that take cotangents instead of a loss">,
   ];
   let dependentDialects = [
     "::bppsa::dist::DistDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -345,30 +364,30 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
 }
 
 def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
-  let summary = "gives dropout and statistics their training and inference behaviour";
+  let summary = "Specialize dropout and batch statistics for training and inference";
   let description = [{
-    Adds a copy of `function`, named `result`, in which each `bppsa.dropout`
-    drops elements and each `bppsa.running_statistic` is that of the batch; in
-    every other function dropout becomes the identity and the statistic the
-    running one.
+    Adds a copy of `function`, named `result`, for training. In the copy each `bppsa.dropout` drops
+    elements, and each `bppsa.running_statistic` is the statistic of the batch. In all other
+    functions dropout becomes the identity and the statistic the running statistic.
 
-    Which elements are dropped is a hash of the argument `bppsa.seed` (added
-    where there is a dropout), of the dropout's `stream` and of the element's
-    position: the backward pass sees the same mask without storing it.
+    Dropped elements are selected by a hash of the argument `bppsa.seed` (added if there is a
+    dropout), the dropout's `stream` and the position of the element. The backward pass therefore
+    recomputes the same mask without storing it.
 
-    The copy has a further result `bppsa.updated = "name"` for each parameter with
-    `bppsa.statistic` that something normalises with: its value after the step. A parameter without that attribute is frozen:
-    it is used in the copy too.
+    The copy has an additional result `bppsa.updated = "name"` for each parameter with
+    `bppsa.statistic` that a normalization uses: its value after the step. A running statistic
+    without this attribute is frozen and is also used in the copy.
 
-    Where the copy has means over ranks (`dist.rank_mean`), which are the identity elsewhere, it has a
-    last result `bppsa.objective`: the loss times `dist.rank_weight`. The gradients of the batch
-    are then the sums of those of the ranks, divided by the sum of these weights.
+    If the copy contains means over ranks (`dist.rank_mean`), which are the identity elsewhere, its
+    last result is `bppsa.objective`: the loss times `dist.rank_weight`. The gradients of the batch
+    are then the sums of the ranks' gradients divided by the sum of these weights.
 
+    The pass adds to
     ```mlir
     func.func @loss(%x: tensor<?xf32>) -> tensor<f32> {
       %0 = bppsa.dropout %x ratio 5.0e-01 stream 0 : tensor<?xf32>
     ```
-    gets the company of
+    the function
     ```mlir
     func.func @training_loss(%x: tensor<?xf32>, %seed: tensor<i64> {bppsa.seed}) -> tensor<f32> {
       %0 = linalg.generic ... ins(%x : tensor<?xf32>)
@@ -386,12 +405,11 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
 }
 
 def RaiseProducts : Pass<"bppsa-raise-products", "::mlir::func::FuncOp"> {
-  let summary = "turns matrix products at every step into loops without states";
+  let summary = "Convert per-step matrix products to recurrences without states";
   let description = [{
-    A `linalg.generic` that multiplies a `[T, B, K]` array with a matrix, and the
-    addition of a vector after it, become a `bppsa.recurrence` without states.
-    It is then computed, and so are its gradients, by the kernels of
-    recurrences.
+    Converts a `linalg.generic` that multiplies a `[T, B, K]` array by a matrix, and a subsequent
+    addition of a vector, to a `bppsa.recurrence` without states. The product and its gradients are
+    then computed by the kernels of recurrences.
 
     ```mlir
     %1 = linalg.generic ... ins(%x, %w : tensor<?x?x32xf32>, tensor<5x32xf32>) // x w^T
@@ -410,13 +428,12 @@ def RaiseProducts : Pass<"bppsa-raise-products", "::mlir::func::FuncOp"> {
 }
 
 def SliceEarly : Pass<"bppsa-slice-early", "::mlir::func::FuncOp"> {
-  let summary = "computes only the slices that are used";
+  let summary = "Move slices before elementwise operations and reshapes";
   let description = [{
-    Moves each `tensor.extract_slice` before the transpositions, reshapes and
-    elementwise ops whose result it cuts, where nothing else uses that result. A
-    loss that looks at one time step then cuts the trajectory of a recurrence
-    itself, so that its cotangent enters the chain as a seed and not as a
-    sequence of zeros.
+    Moves each `tensor.extract_slice` before the transpositions, reshapes and elementwise ops that
+    compute its source, if nothing else uses their results. Only the slice is then computed. A loss
+    that reads one time step slices the trajectory of a recurrence directly, so its cotangent enters
+    the chain as a seed and not as a sequence of zeros.
 
     ```mlir
     %0 = linalg.transpose ins(%x : tensor<?x?x8xf32>) ... permutation = [1, 0, 2]

@@ -1,4 +1,4 @@
-//===- Passes.td - passes of steps on several ranks --------*- tablegen -*-===//
+//===- Passes.td - multi-rank passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,22 +10,25 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
-  let summary = "divides training steps into stages of a pipeline";
+  let summary = "Divide training steps into pipeline stages";
   let description = [{
-    Gives the operations of `functions`, training steps, that depend on parameters and on data the
-    attribute `bppsa.stage`. What depends on one of both alone has no stage: every stage computes it that
-    needs it. Operations of the backward pass that depend on trained parameters alone have a stage, too: where a
-    loss is linear, they are cotangents.
+    Sets the attribute `bppsa.stage` of the operations of `functions`, which are training steps.
+    Operations that depend only on parameters or only on data have no stage; each stage that needs
+    them computes them. As an exception, operations of the backward pass that depend only on trained
+    parameters have a stage: they are cotangents of a linear loss.
 
-    A layer begins at a node of the model with parameters that no layer before it has. A forward
-    operation belongs to the last layer that it depends on; a backward one to the first layer that it
-    needs a cotangent, an activation or a trained parameter of, and one that makes the gradient of a
-    parameter to that one's layer. Neighbouring layers make a stage, so that the stage with the most
-    floating-point operations, forward and backward, has as few as can be. Where parameters have
-    `bppsa.stage` themselves (`bppsa-interlock`), they say which stage has them, and a stage is a layer. Remarks of the category
-    `schedule` tell the shares. A trained parameter that several layers use belongs to the first of
-    them: contributions of others to its gradient are cotangents that the others make; a module shares none with others but its neighbour. Models with fewer layers than
-    stages are refused.
+    A layer begins at a node of the model with parameters that no earlier layer has. A forward
+    operation belongs to the last layer that it depends on. A backward operation belongs to the
+    first layer whose cotangent, activation or trained parameter it needs; an operation that
+    computes a parameter gradient belongs to the layer of the parameter. Consecutive layers form a
+    stage such that the maximum of floating-point operations per stage, forward and backward, is
+    minimal. If parameters have `bppsa.stage` (`bppsa-interlock`), this attribute determines the
+    stages. Remarks of the category `schedule` report the work of each stage.
+
+    A trained parameter that several layers use belongs to the first of them. The other layers
+    compute their contributions to its gradient and send them as cotangents. With interlocked
+    modules, only neighbouring modules may share a parameter. The pass fails if a model has fewer
+    layers than stages.
 
     With `functions=step stages=2`
     ```mlir
@@ -45,19 +48,22 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
 }
 
 def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
-  let summary = "makes a function of each stage of a training step";
+  let summary = "Create a function for each stage of a training step";
   let description = [{
-    Makes `@NAME_stage0`, `@NAME_stage1` and so on of each of `functions`, by the attribute `bppsa.stage` of
-    operations (`bppsa-assign-stages`), which it removes. A function of a stage takes the arguments of the whole
-    one, runs the operations of the stage and what these need of those of no stage, in their order, and
-    returns what the stage makes. What another stage needs it sends (`dist.stage_send`) as soon as it is
-    there, and what it needs of others it receives (`dist.stage_receive`) in front of the first use; each pair of
-    a value and a stage has a channel of its own. Activations go to later stages, cotangents to earlier
-    ones: other orders are refused. The `bppsa.mark_phase` of the whole function are those of each
-    stage. `bppsa.stage_work` of a function are its floating-point operations: forward, for cotangents, and,
-    where `bppsa-split-backward` has told them apart, for gradients of parameters. What only running statistics
-    (`bppsa.updated`) need is the last thing that a stage does: a microbatch goes on from those that the one before it
-    has left.
+    Creates `@NAME_stage0`, `@NAME_stage1` and so on from each of `functions`, and removes the
+    attribute `bppsa.stage` of operations (`bppsa-assign-stages`). The function of a stage takes all
+    arguments, contains the operations of the stage and the operations without a stage that they
+    need, in their order, and returns the results that the stage computes.
+
+    A stage sends a value that another stage needs as soon as it is available (`dist.stage_send`),
+    and receives a value right before its first use (`dist.stage_receive`). Each pair of a value and
+    a receiving stage has its own channel. Activations are sent to later stages and cotangents to
+    earlier ones; the pass fails on any other dependence. Each stage keeps the `bppsa.mark_phase`
+    ops. Operations that only running statistics (`bppsa.updated`) need are last in a stage, because
+    a microbatch starts from the statistics of the previous one.
+
+    `bppsa.stage_work` of a function holds its floating-point operations: forward, for cotangents,
+    and, if `bppsa-split-backward` has classified operations, for parameter gradients.
 
     Stage 1 of
     ```mlir
@@ -78,18 +84,17 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
 }
 
 def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
-  let summary = "tells the run time when gradients are final and parameters are read";
+  let summary = "Insert synchronization for the exchange of gradients";
   let description = [{
-    On memory, in each of `functions`, which are training steps of a program for several ranks.
-    `dist.await_parameter` of a parameter with a gradient stands in front of the first operation of
-    the function's block that uses the parameter or its gradient, `dist.signal_gradient` behind the
-    last one that uses the gradient. So the gradients of a step are exchanged while it still
-    computes others, and the sums travel while the next step computes without their parameters.
+    Inserts synchronization into each of `functions`, which are training steps on memory of a
+    program for several ranks. `dist.await_parameter` of each trained parameter is placed before the
+    first operation in the function's block that uses the parameter or its gradient, and
+    `dist.signal_gradient` after the last one that uses the gradient. Gradients are then exchanged
+    while the step still computes others, and while the next step computes without their parameters.
 
-    What uses an array follows from the views of it that operations and those of their regions
-    take. Where a view goes where the pass cannot follow, such as into the result of an
-    `arith.select`, the parameter is awaited at the start of the function, and its gradient is
-    final at the end.
+    Uses are found through the views that operations and their regions take of an array. If a view
+    cannot be followed, such as through an `arith.select`, the parameter is awaited at the start of
+    the function and its gradient is signalled at the end.
 
     ```mlir
     func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
@@ -111,17 +116,21 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
       call @more(%x) : (memref<8xf32>) -> ()
     ```
   }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "training steps">,
+  ];
   let dependentDialects = ["::bppsa::dist::DistDialect"];
 }
 
 def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
-  let summary = "rejects exchanges whose order ranks need not share";
+  let summary = "Reject exchanges whose order may differ between ranks";
   let description = [{
-    All ranks run one program, and each waits for what the others send: they have to make the same
-    exchanges in the same order. So `dist.await_parameter`, `dist.signal_gradient` and
-    `dist.rank_mean`, and calls of functions with one of them, stand in the block of a function, or in
-    a `memref.alloca_scope` or an `scf.for` with constant bounds there. In other control flow they
-    would depend on data, or on sizes, which differ with the shares of a batch; the pass fails.
+    Verifies that all ranks execute the same exchanges in the same order, because each rank waits
+    for the data of the others. `dist.await_parameter`, `dist.signal_gradient` and `dist.rank_mean`,
+    and calls of functions that contain them, may occur only in the entry block of a function, or in
+    a `memref.alloca_scope` or an `scf.for` with constant bounds in that block. In other control
+    flow they would depend on data or on sizes, which differ between shares of a batch, and the pass
+    fails.
 
     ```mlir
     scf.if %c {
@@ -133,13 +142,14 @@ def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
 }
 
 def VerifyUpdates : Pass<"bppsa-verify-updates", "::mlir::func::FuncOp"> {
-  let summary = "rejects steps that read a parameter after its update";
+  let summary = "Reject steps that read a parameter after its update";
   let description = [{
-    A training step that leaves gradients to the next one (`bppsa-schedule-backward` with `defer:L:next`) waits at
-    `bppsa.mark_phase 2`. Parameters whose gradients are final there (`dist.signal_gradient`) are updated while it waits.
-    Gradients that are formed behind must not read them any more: the cotangents of a step are those of
-    the values that its forward pass had. Losses and running statistics have to be there, too. The pass fails otherwise;
-    functions without `dist.signal_gradient` wait for nobody and pass.
+    Verifies training steps that leave gradients to the next step (`bppsa-schedule-backward` with
+    `defer:L:next`). Such a step pauses at `bppsa.mark_phase 2`, and parameters whose gradients are
+    final at that point (`dist.signal_gradient`) are updated during the pause. Later operations must
+    not read these parameters, because the gradients of a step refer to the values that its forward
+    pass used. Losses and running statistics must also be final at that point. The pass fails
+    otherwise. Functions without `dist.signal_gradient` do not pause and are accepted.
 
     ```mlir
     dist.signal_gradient %dv : memref<8xf32>

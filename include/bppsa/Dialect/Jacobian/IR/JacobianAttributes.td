@@ -17,7 +17,7 @@ def Jacobian_PatternAttr : AttrDef<Jacobian_Dialect, "Pattern"> {
   let description = [{
     Lists the distinct rows, each as its possibly nonzero columns in ascending order, and then the
     distinct row that each row of the matrix equals. `a to b` abbreviates the integers from a to b.
-    Unused distinct rows are ignored when patterns are compared.
+    Unused distinct rows are ignored.
 
     Example: a 4 x 6 matrix with entries in columns 1 to 3 of rows 0 and 2, in column 0 of row 1,
     and an empty row 3 has the pattern `#jacobian.pattern<4x6, [[1 to 3], [0], []], [0, 1, 0, 2]>`.

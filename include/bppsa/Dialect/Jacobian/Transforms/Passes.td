@@ -1,4 +1,4 @@
-//===- Passes.td - passes: structure and products of Jacobians - -*- tablegen -*-===//
+//===- Passes.td - Jacobian passes -------------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,31 +10,28 @@
 include "mlir/Pass/PassBase.td"
 
 def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
-  let summary = "finds the structure of transposed Jacobians";
+  let summary = "Infer the structure of transposed Jacobians";
   let description = [{
-    Writes the structure of the transposed Jacobian of one step into every
-    `bppsa.chain` over vectors: `structure`, and `terms` where it is a sum of
-    scaled matrices. `bppsa-expand-scan` reads both. The structure follows from
-    the body: a product with a captured matrix multiplies by a matrix that all
-    steps share, an elementwise function by a diagonal.
+    Infers the structure of the transposed Jacobian of one step of every `bppsa.chain` over vectors,
+    and sets its attributes `structure` and, if the Jacobian is a sum of scaled matrices, `terms`.
+    `bppsa-expand-scan` reads both. The structure follows from the body: a product with a captured
+    matrix contributes a matrix that all steps share, an elementwise function a diagonal matrix.
 
-    Sets the attribute `jacobian.operands` of
+    Also sets the attribute `jacobian.operands` of
 
-    * every `bppsa.recurrence` with states, to the type of the transposed Jacobian
-      of one step.
-    * every operation between a graph input and a result of a function without
-      gradients, to an array with an element for each operand and then for each
-      tensor that the body reads: the type of the transposed Jacobian of one
-      sample, or `unit` where the operand carries no sample. It follows from the
-      indexing maps, slices and reshapes of the operation.
+    * every `bppsa.recurrence` with states, to the type of the transposed Jacobian of one step,
+    * every operation on a path from a graph input to a result of a function without gradients, to
+      one entry per operand and then per tensor that the body captures: the type of the transposed
+      Jacobian of one sample, or `none` if the value carries no sample. The type follows from the
+      operation's indexing maps, slices and reshapes.
 
-    Rows of a matrix are elements of the operand, columns those of the result,
-    both in row-major order. Zeros are guaranteed: whatever the values are, they
-    are zero. A `batch` says that samples have matrices of their own.
+    Rows of a matrix correspond to elements of the operand and columns to elements of the result,
+    both in row-major order. Zeros of a structure are guaranteed: they hold for all values of the
+    inputs. A `batch` states that each sample has its own matrix.
 
-    Samples run along the dimension that `bppsa.batch_axis` of an input names, or
-    along `batch-axis` where no input has that attribute. Remarks of the category
-    `structure` say what was found, or why nothing is known.
+    The sample dimension of an input is given by its `bppsa.batch_axis`, or by `batch-axis` if no
+    input has this attribute. Remarks of the category `structure` report the inferred structures and
+    the reasons why a structure is unknown.
 
     ```mlir
     %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ... {
@@ -49,29 +46,27 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"batchAxis", "batch-axis", "int64_t", /*default=*/"0",
-           "dimension of samples where no input says">,
+           "sample dimension if no input has bppsa.batch_axis">,
     Option<"loopsOnly", "loops-only", "bool", /*default=*/"false",
-           "leave out operations that are no time loops">,
+           "infer structures of time loops only">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
-  let summary = "computes products with pruned weights by their nonzeros alone";
+  let summary = "Skip multiplications by pruned weights";
   let description = [{
-    A linear operation of a graph, such as a convolution or the product of `Gemm`,
-    is its matrix applied to each sample. Where the values of the matrix are
-    elements of an argument with `bppsa.nonzeros`, and no more than `max-share` of
-    the multiply-adds of the operation are left without its zeros, the operation
-    becomes that: `jacobian.apply` of a `jacobian.assemble` of the weights. What the operation adds to, its bias, is
-    added afterwards. Padding before the operation becomes a part of the matrix.
-    Other operations stay. Remarks of the category `products` say what became of
-    each.
+    Replaces linear operations with pruned weights, such as a convolution or the product of a
+    `Gemm`, by the `jacobian.apply` of a `jacobian.assemble` of the weights. This applies if the
+    matrix of the operation consists of elements of an argument with `bppsa.nonzeros`, and if at
+    most `max-share` of the operation's multiply-adds have a nonzero weight. The bias is added
+    afterwards. Padding before the operation is folded into the matrix. Remarks of the category
+    `products` report the decision for each operation.
 
     ```mlir
     %y = linalg.generic {...} ins(%x, %w : tensor<?x4xf32>, tensor<3x4xf32>) outs(%b : tensor<?x3xf32>) {...}
     ```
-    becomes, where two elements of `%w` can differ from zero,
+    becomes, if only two elements of `%w` are nonzero,
     ```mlir
     %j = jacobian.assemble %w at [1, 11] : tensor<3x4xf32> -> !jacobian.matrix<3x4xf32, csr(#pattern)>
     %p = jacobian.apply %j, %x : !jacobian.matrix<3x4xf32, csr(#pattern)>, tensor<?x4xf32> -> tensor<?x3xf32>
@@ -80,7 +75,7 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"maxShare", "max-share", "double", /*default=*/"0.05",
-           "share of multiply-adds up to which those that are left are computed alone">,
+           "largest share of nonzero multiply-adds for which the sparse form is used">,
   ];
   let statistics = [
     Statistic<"numSparse", "sparse-products", "Products computed by their nonzeros">,
@@ -91,17 +86,15 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
 }
 
 def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncOp"> {
-  let summary = "decides how products of Jacobians are stored, and how much memory they take";
+  let summary = "Choose the storage of products of Jacobians and check their memory";
   let description = [{
-    The symbolic phase of every `jacobian.compose`: the pattern of its result is
-    part of its type, and a remark of the category `products` tells the number
-    of multiply-adds and the bytes of its values (of one sample, where samples
-    have their own). A product with more than `break-even` of its elements
-    becomes dense: its elements need no indices.
+    Runs the symbolic phase of every `jacobian.compose`: its result type contains the sparsity
+    pattern, and a remark of the category `products` reports the multiply-adds and the bytes of its
+    values (per sample, if samples have their own). A product in which more than `break-even` of the
+    elements are possibly nonzero becomes dense, which needs no indices.
 
-    All Jacobians of a function, with their indices and `batch` samples, must
-    fit in `memory-limit` bytes; the error of a function where they do not names
-    both numbers.
+    All Jacobians of a function, including indices and for `batch` samples, must fit in
+    `memory-limit` bytes. Otherwise the pass emits an error with both sizes.
 
     ```mlir
     %c = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, csr(#p)>, !jacobian.matrix<4x4xf32, csr(#q)>
@@ -117,30 +110,31 @@ def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncO
     Option<"breakEven", "break-even", "double", /*default=*/"0.5",
            "share of possible nonzeros from which a product is stored dense">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
-           "samples that are planned for where their number is known at run time only">,
+           "assumed number of samples if the batch size is dynamic">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that Jacobians may take; 0 for no limit">,
+           "maximum bytes of all Jacobians; 0 for no limit">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def LowerProducts : Pass<"bppsa-lower-products", "::mlir::func::FuncOp"> {
-  let summary = "turns explicit Jacobians into arrays and products into their numeric phases";
+  let summary = "Lower Jacobians to arrays and their products to numeric phases";
   let description = [{
-    A Jacobian becomes the array of its possible nonzeros, `[N]` or, where every
-    sample has its own, `[N, B]` with samples side by side; where they are
-    becomes constants: the starts of rows and the columns of entries, unless every
-    element is possible. `jacobian.assemble` with positions leaves its source where
-    it is and adds a constant of positions. `jacobian.compose` becomes
-    `jacobian.sparse_compose` and `jacobian.apply` `jacobian.sparse_apply`, or a product
-    of elements where the Jacobian is a diagonal. Cotangents are `[N, B]` between
-    products.
+    Represents each Jacobian by the array of its possibly nonzero entries: `[N]`, or `[N, B]` with
+    samples in the last dimension if each sample has its own matrix. The positions of the entries
+    become constants, the row starts and the column of each entry, unless every element is possibly
+    nonzero. A `jacobian.assemble` with positions uses its source in place and adds a constant of
+    positions.
+
+    `jacobian.compose` becomes `jacobian.sparse_compose`. `jacobian.apply` becomes
+    `jacobian.sparse_apply`, or an elementwise product if the Jacobian is diagonal. Cotangents are
+    `[N, B]` between products.
 
     ```mlir
     %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
     %r = jacobian.apply %j, %g : !jacobian.matrix<3x2xf32, csr(#pattern)>, tensor<?x2xf32> -> tensor<?x3xf32>
     ```
-    becomes, with the transpositions of `%g` and `%r` left out,
+    becomes, omitting the transpositions of `%g` and `%r`,
     ```mlir
     %starts = arith.constant dense<[0, 1, 3, 4]> : tensor<4xi32>
     %columns = arith.constant dense<[0, 0, 1, 1]> : tensor<4xi32>

@@ -1,4 +1,4 @@
-//===- Passes.td - passes that order the backward pass -----*- tablegen -*-===//
+//===- Passes.td - backward order passes -------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,24 +10,24 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitBackward : Pass<"bppsa-split-backward", "::mlir::func::FuncOp"> {
-  let summary = "tells cotangents from gradients of parameters";
+  let summary = "Classify backward operations as cotangents or parameter gradients";
   let description = [{
-    Gives the operations of a backward pass, those after `bppsa.mark_phase 1`, the attribute
-    `bppsa.backward_part`:
+    Sets the attribute `bppsa.backward_part` of the operations of a backward pass, which are those
+    after `bppsa.mark_phase 1`:
 
     | part | operations |
     |---|---|
-    | `parameter` (W) | only gradients of parameters need their results, and nothing after them reads a value that depends on the data; or they prepare an operand of one such operation and depend on no cotangent |
-    | `both` | a gradient of a parameter, or an operation that only such gradients need, reads a result, and cotangents of earlier layers need one, too |
-    | `cotangent` (T) | the others |
+    | `parameter` (W) | operations whose results only parameter gradients need, if no later operation reads a data-dependent value of them; also operations that only prepare an operand of one such operation and depend on no cotangent |
+    | `both` | operations whose results are needed by a parameter gradient, or by an operation that only parameter gradients need, and also by cotangents of earlier layers |
+    | `cotangent` (T) | all other operations |
 
-    What depends on sizes and constants alone has no part. Only data flow counts: a product of two
-    activations is T whatever its operands are called, and both contributions to the gradient of a
-    tied parameter are W, as is their sum. The first layer of a model whose inputs need no gradient has
-    no T of its own.
+    Operations that depend only on sizes and constants are not classified. Classification uses data
+    flow only: a product of two activations is T regardless of its operands, and both contributions
+    to the gradient of a tied parameter, as well as their sum, are W. The first layer of a model
+    whose inputs need no gradient has no T.
 
-    The stage of a W is that of the last T that it depends on; stage 1 depends on the last of all.
-    Statistics count the operations of each part and the stages.
+    The stage of a W is the stage of the last T that it depends on; stage 1 depends on the last T of
+    all. Statistics count the operations of each part and the stages.
 
     ```mlir
     %g1 = linalg.generic ... ins(%g2, %w2 ...)
@@ -50,26 +50,26 @@ def SplitBackward : Pass<"bppsa-split-backward", "::mlir::func::FuncOp"> {
 }
 
 def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
-  let summary = "chooses when a backward pass forms gradients of parameters";
+  let summary = "Choose when a backward pass computes parameter gradients";
   let description = [{
-    Orders the operations of a backward pass that `bppsa-split-backward` has told apart, those with
-    `bppsa.backward_part`. Operations that are not W keep their order; the others stand where `order` wants the
-    W of their stage, after everything that they depend on:
+    Reorders the operations of a backward pass that `bppsa-split-backward` has classified.
+    Operations that are not W keep their order. Each W is placed after everything that it depends
+    on, at the position that `order` assigns to its stage:
 
-    | order | W of a stage |
+    | order | position of the W of a stage |
     |---|---|
     | `in-order` | right after the last T that it depends on |
-    | `reverse-first:K` | of the stages 1 to K after all T, stage 1 first; of the others in order (Oh et al.: Out-Of-Order BackProp, EuroSys 2022) |
-    | `reverse-first:auto` | the same, with the largest K that takes no more memory than `memory-limit`, or than `in-order` where there is no limit |
-    | `defer:L:J[,L:J...]` | of stage L right after those of stage J, J < L; of the others in order |
-    | `defer:L:next[,...]` | of stage L after everything else and `bppsa.mark_phase 2`: a step may wait there, with what it holds, and form them when the next step needs their parameters |
+    | `reverse-first:K` | stages 1 to K after all T, stage 1 first; other stages in order (Oh et al.: Out-Of-Order BackProp, EuroSys 2022) |
+    | `reverse-first:auto` | `reverse-first:K` with the largest K whose peak memory does not exceed `memory-limit`, or the peak of `in-order` without a limit |
+    | `defer:L:J[,L:J...]` | stage L right after the W of stage J, J < L; other stages in order |
+    | `defer:L:next[,...]` | stage L after everything else and after `bppsa.mark_phase 2`: a step may pause there, keep its values, and compute the W when the next step needs the parameters |
 
-    Every order does the same operations on the same operands, so that all give the same bits.
-    What they differ in is the memory for values that wait. The attribute
-    `bppsa.backward_order` of the function and a remark of the category `schedule` say which order
-    was chosen, and its peak: the most bytes of tensors that are alive at a time, without arguments and
-    results of the function, for `batch` samples and `length` as any other size that only the run time
-    knows. A result takes the memory of its destination, and a view that of its source.
+    All orders execute the same operations on the same operands, so their results are bitwise equal.
+    They differ in the memory for values that are kept longer. The attribute `bppsa.backward_order`
+    of the function and a remark of the category `schedule` report the order and its peak memory:
+    the maximum number of live tensor bytes, excluding arguments and results of the function, for
+    `batch` samples and `length` as every other dynamic size. A result shares the memory of its
+    destination, and a view that of its source.
 
     With `order=reverse-first:1`
     ```mlir
@@ -84,29 +84,32 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"order", "order", "std::string", /*default=*/"\"in-order\"",
-           "in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...], J a stage or next">,
+           "in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...], with J a stage "
+           "or next">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "most bytes of tensors that reverse-first:auto may keep; 0 for those of in-order">,
-    Option<"batch", "batch", "int64_t", /*default=*/"1", "samples that peaks are for">,
+           "maximum live tensor bytes of reverse-first:auto; 0 for the peak of in-order">,
+    Option<"batch", "batch", "int64_t", /*default=*/"1", "assumed number of samples for peak "
+                                                         "memory">,
     Option<"length", "length", "int64_t", /*default=*/"1000",
-           "what sizes that only the run time knows count as in peaks, but samples">
+           "assumed value of other dynamic sizes for peak memory">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def StreamCotangents : Pass<"bppsa-stream-cotangents", "::mlir::func::FuncOp"> {
-  let summary = "lets stages send cotangents before they wait for others";
+  let summary = "Send cotangents to other stages as early as possible";
   let description = [{
-    Orders the backward pass of a training step whose operations have stages (`bppsa-assign-stages`), so that each
-    stage forms what needs least of later stages first: cotangents of its own loss, then those of the losses of the
-    next stage, and so on. Among these, what other stages need is formed before gradients of parameters. An
-    operation thus never waits behind one that needs something of a later stage than itself, and
-    cotangents of interlocked modules pass down one by one, each as soon as it is there.
+    Reorders the backward pass of a training step whose operations have stages
+    (`bppsa-assign-stages`). Each stage first computes the values that depend least on later stages:
+    cotangents of its own loss, then those of the next stage's loss, and so on. Among these, values
+    that other stages need precede parameter gradients. An operation therefore never waits behind an
+    operation that depends on a later stage than itself, and cotangents of interlocked modules are
+    sent one by one as soon as they are available.
 
-    The operations stay what they are, so that the bits do, too. Steps without stages are left alone; those whose
-    backward pass has side effects are refused.
+    Operations are only reordered, so results are bitwise equal. Steps without stages are unchanged.
+    The pass fails if the backward pass has side effects.
 
-    With a cotangent `%g2` that stage 2 sends down, and `%c1` of a loss of stage 1
+    With a cotangent `%g2` that stage 2 sends to stage 1, and `%c1` of a loss of stage 1,
     ```mlir
     %a = ... ins(%g2, %w1 ...) attrs = {bppsa.stage = 1 : i64}
     %dw = ... ins(%g2, %x ...) attrs = {bppsa.stage = 1 : i64}
@@ -125,11 +128,12 @@ def StreamCotangents : Pass<"bppsa-stream-cotangents", "::mlir::func::FuncOp"> {
 }
 
 def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
-  let summary = "forms gradients of parameters after all cotangents, as a phase of their own";
+  let summary = "Move parameter gradients after all cotangents, into a separate phase";
   let description = [{
-    Moves the operations of `functions` that `bppsa-split-backward` has found to be W behind all others, in their
-    order, and puts `bppsa.mark_phase 2` in between: in the function of a stage that nothing else needs to
-    wait for. What only running statistics need goes with them. What another stage receives stays where it is. Removes `bppsa.backward_part` from the module.
+    Moves the W operations of `functions` (`bppsa-split-backward`) after all others, in their order,
+    and inserts `bppsa.mark_phase 2` in between. In the function of a pipeline stage no other stage
+    waits for this phase. Operations that only running statistics need move along. Values that
+    another stage receives are not moved. The pass removes `bppsa.backward_part` from the module.
 
     ```mlir
     %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
@@ -146,6 +150,9 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
     return %dw1
     ```
   }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "functions of pipeline stages">,
+  ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 

@@ -1,4 +1,4 @@
-//===- Passes.td - passes: buffers ----------------------- -*- tablegen -*-===//
+//===- Passes.td - buffer passes ---------------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,12 +10,11 @@
 include "mlir/Pass/PassBase.td"
 
 def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::FuncOp"> {
-  let summary = "give each operation a destination of its own";
+  let summary = "Give each operation a separate destination tensor";
   let description = [{
-    Operations that write into the same `tensor.empty` or `linalg.fill` are possible
-    conflicts of each other, and what bufferization spends on them grows with the cube of
-    their number. The pass gives each of them a copy, in front of it. An empty tensor that
-    is written in slices stays one.
+    Clones each `tensor.empty` or `linalg.fill` with several users for every operation that writes
+    into it. Such operations are potential conflicts, and the time that bufferization spends on
+    conflicts is cubic in their number. An empty tensor that is written slice by slice is kept.
 
     ```mlir
     %empty = tensor.empty() : tensor<8xf32>
@@ -34,13 +33,12 @@ def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::Fu
 }
 
 def Bufferize : Pass<"bppsa-bufferize", "::mlir::ModuleOp"> {
-  let summary = "turn tensors into memory";
+  let summary = "Bufferize the module";
   let description = [{
-    One-shot bufferization of the whole module. A tensor argument of a function
-    becomes a memref with the identity layout that is only read; tensor results
-    are passed as `bppsa-pass-results-by-argument` does it. Temporary
-    memory is freed after its last use. Every defined function asks for a C
-    interface, which takes pointers to memref descriptors.
+    Runs one-shot bufferization on the whole module. A tensor argument of a function becomes a
+    read-only memref with the identity layout. Tensor results are passed as by
+    `bppsa-pass-results-by-argument`. Temporary memory is freed after its last use. Every defined
+    function gets a C interface, which takes pointers to memref descriptors.
 
     ```mlir
     func.func @f(%x: tensor<?xf32>) -> tensor<?xf32>
@@ -56,12 +54,11 @@ def Bufferize : Pass<"bppsa-bufferize", "::mlir::ModuleOp"> {
 }
 
 def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
-  let summary = "moves reads of arguments into the graph operations that need them";
+  let summary = "Sink reads of arguments into the graph operations that use them";
   let description = [{
-    A number that a function reads from an argument that nothing writes, such as the
-    seed of dropouts, and what is computed of it, is computed anew in each graph
-    operation that uses it. Then the function itself reads no elements, which on a
-    GPU it could not.
+    Moves loads of scalars from arguments that are never written, such as the seed of dropouts, and
+    the computations that depend only on them, into each graph operation that uses them. The
+    function itself then reads no elements, which it could not do on a GPU.
 
     ```mlir
     %0 = memref.load %seed[] : memref<i64>
@@ -75,11 +72,11 @@ def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
 }
 
 def FoldCoveredFills : Pass<"bppsa-fold-covered-fills", "::mlir::func::FuncOp"> {
-  let summary = "leaves out fills that are written over";
+  let summary = "Remove fills that are completely overwritten";
   let description = [{
-    A tensor into which slices are inserted one after the other need not be filled
-    before where the slices are disjoint and cover all of it, such as the gradients of
-    gates that make up that of a matrix.
+    Removes the fill of a tensor if slices are then inserted into it one after another, and if these
+    slices are disjoint and cover the tensor. An example are the gate gradients that form the
+    gradient of a matrix.
 
     ```mlir
     %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
@@ -95,12 +92,13 @@ def FoldCoveredFills : Pass<"bppsa-fold-covered-fills", "::mlir::func::FuncOp"> 
 }
 
 def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> {
-  let summary = "makes results in the memory that the caller has for them";
+  let summary = "Compute results directly in the memory of the caller";
   let description = [{
-    An operation that allocates its result, such as the gradient of a matrix, and reshapes between
-    it and the function's result keep the elimination of empty tensors from giving the operation
-    the memory of the caller. Where an array of static shape, reshaped, is copied to an argument
-    that nothing else uses, and used no more, it is made in that argument.
+    Replaces an allocation whose contents are only copied to a result argument by that argument.
+    This applies if the array has a static shape, is possibly reshaped before the copy, and is not
+    used afterwards, and if nothing else uses the argument. Upstream's elimination of empty tensors
+    misses this case for operations that allocate their result, such as the gradient of a matrix,
+    and for reshapes between the operation and the result.
 
     ```mlir
     %a = memref.alloc() : memref<6xf32>
@@ -119,11 +117,11 @@ def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> 
 }
 
 def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::ModuleOp"> {
-  let summary = "lets callers give functions memory for their results";
+  let summary = "Pass results of functions by argument";
   let description = [{
-    Each tensor result of a function becomes a memref argument after the others, into
-    which it is materialized. Before the elimination of empty tensors this lets
-    operations write results where they belong.
+    Appends a memref argument for each tensor result of a function and materializes the result into
+    it. If the pass runs before the elimination of empty tensors, operations write results directly
+    to the memory of the caller.
 
     ```mlir
     func.func @f(...) -> tensor<4xf32> {
@@ -146,18 +144,18 @@ def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::Modu
 }
 
 def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
-  let summary = "gives the temporaries of host functions places in one block of memory";
+  let summary = "Assign temporaries of host functions to offsets in one arena";
   let description = [{
-    A function of a GPU program computes sizes, allocates and launches. This pass plans
-    where its temporaries are, so that the run time has one block for them, the arena,
-    whose size it knows before the call. Private functions that allocate are inlined first.
+    Plans the memory of a GPU program's host functions, which compute sizes, allocate, and launch
+    kernels. All temporaries of a function are placed in one block of memory, the arena, whose size
+    the run time knows before the call. Private functions that allocate are inlined first.
 
-    For each public function `@f` whose allocations have sizes that follow from the symbols of
-    the model (the module's `bppsa.symbols`, bound by `bppsa.shape` of the arguments), a function
-    `@f_arena` of the values of all symbols, in order, returns the offsets of the slots of the arena
-    and, as its last result, the arena's size in bytes. Allocations share a slot when one is freed
-    before the other is made. A slot has the size of the largest one in it, whatever the symbols
-    are; slots begin at multiples of 256 bytes.
+    For each public function `@f` the pass considers the allocations whose sizes depend only on the
+    symbols of the model (the module's `bppsa.symbols`, bound by `bppsa.shape` of the arguments). It
+    creates a function `@f_arena` of the values of all symbols, in order, which returns the offsets
+    of the arena's slots and, as its last result, the size of the arena in bytes. Allocations share
+    a slot if one is freed before the other is made. A slot has the size of its largest allocation,
+    and slots are aligned to 256 bytes. Allocations of other sizes are unchanged.
 
     ```mlir
     func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
@@ -177,32 +175,35 @@ def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
       ...
       call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
     ```
-    Launches are executed in order, so that the memory may be used by the next one as soon as
-    the last one that needs it was launched. Where there are two streams (`bppsa-assign-streams`), what
-    is freed while the sub stream is selected is in use until the main stream waits for an event that is recorded behind. Allocations whose size depends on more than
-    the symbols stay.
+    Launches execute in order, so memory can be reused by the next launch as soon as the last launch
+    that needs it has been submitted. With two streams (`bppsa-assign-streams`), memory that is
+    freed while the sub stream is selected remains in use until the main stream waits for an event
+    recorded after that point.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
-  let summary = "cuts functions of outputs and gradients into a forward and a backward part";
+  let summary = "Split functions of outputs and gradients into forward and backward functions";
   let description = [{
-    On memory. A public function that writes outputs (`bppsa.output`) and gradients
-    (`bppsa.gradient`) and no loss is cut at the mark of its backward part. `@f_forward` writes
-    the outputs, and into `%residuals` what `@f_backward` reads of it: arrays, the numbers that it
-    read from memory, nothing that the backward part can compute of its arguments' sizes. The
-    backward part changes none of that, so that it can run several times.
-    `@f_backward_parameters` is the same without gradients of inputs and what is computed for
-    nothing else. `@f_residuals` gives
-    the bytes of `%residuals` for values of all symbols of the model, in order; an upper bound
-    where sizes depend on the values of inputs. There the forward part tells the run time how many
-    it has taken (`bppsa_rt_residuals`).
+    Splits each public function on memory that writes outputs (`bppsa.output`) and gradients
+    (`bppsa.gradient`) but no loss, at the mark of its backward part. For a function `@f` the pass
+    creates:
 
-    With `clear-unwritten` the forward part writes each of these bytes, which then are a function of
-    its arguments: zeros between the arrays, which begin at multiples of 64 bytes, and into arrays
-    that it may write only in part.
+    * `@f_forward`, which writes the outputs and stores the residuals of the backward part in
+      `%residuals`: arrays, and scalars that it has read from memory. Values that the backward part
+      can compute from the sizes of its arguments are not stored.
+    * `@f_backward`, which computes the gradients. It does not modify the residuals, so it may run
+      several times.
+    * `@f_backward_parameters`, which omits the gradients of inputs and their computation.
+    * `@f_residuals`, which returns the bytes of `%residuals` for the values of all symbols of the
+      model, in order. The result is an upper bound if sizes depend on the values of inputs; the
+      forward part then reports the actual size to the run time (`bppsa_rt_residuals`).
+
+    With `clear-unwritten` the forward part writes every byte of the residuals, so their contents
+    are a function of its arguments: zeros between the arrays, which are aligned to 64 bytes, and in
+    arrays that may be written only partially.
 
     ```mlir
     func.func @f(%x: memref<?xf32> {bppsa.input = "x"}, %g: memref<?xf32> {bppsa.target},
@@ -230,9 +231,9 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"keepNumbers", "keep-numbers", "bool", /*default=*/"true",
-           "Numbers may be written to the residuals, which on a GPU the function could not">,
+           "store scalars in the residuals, which is not possible on a GPU">,
     Option<"clearUnwritten", "clear-unwritten", "bool", /*default=*/"true",
-           "Zeros are written where nothing else is, which on a GPU would take a launch each">,
+           "write zeros to unwritten bytes, each of which would need a launch on a GPU">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",

@@ -1,4 +1,4 @@
-//===- Passes.td - passes: time loops whose body is a graph - -*- tablegen -*-===//
+//===- Passes.td - graph-body passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,30 +10,29 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::ModuleOp"> {
-  let summary = "lowers time loops whose body is a graph to scf.for over all rows";
+  let summary = "Lower time loops in graph form to scf.for over all samples";
   let description = [{
-    For loops in graph form (`bppsa.recurrence`, `bppsa.chain`), on tensors. Time becomes
-    `scf.for`; the body, a graph of one sample, is written for all samples at once: a
-    tensor `[d...]` becomes `[R, d...]`, structured ops get one more loop, and what all
-    samples share is computed once. A state is read from its trajectory. Nested loops of
-    vectors get the samples of all rows; nested loops in graph form become `scf.for`
-    themselves. Sums over samples become reductions of the ops that make the summands, so
-    that no array holds a gradient of a parameter for each sample.
+    Lowers time loops in graph form (`bppsa.recurrence`, `bppsa.chain`) on tensors. Time becomes an
+    `scf.for`. The body, a graph of one sample, is applied to all samples at once: a tensor `[d...]`
+    becomes `[R, d...]`, structured ops get an additional loop, and values that do not depend on the
+    sample are computed once. States are read from their trajectories. Nested loops over vectors
+    process the samples of all rows; nested loops in graph form become `scf.for`, too. Sums over
+    samples become reduction loops of the ops that compute the summands, so no array holds a
+    per-sample parameter gradient.
 
-    More samples than a block has, 8 or 16, are taken in blocks, in an `scf.forall` around
-    the loop over time that threads share. Each block has its own sums; they are added up
-    in order behind it. Blocks have 16 samples where nested layers of one sample hold most
-    of the weights, for those have no more lanes than a block has samples.
+    With `row-blocks`, larger batches are processed in blocks of 8 or 16 samples by an `scf.forall`
+    around the time loop, which is distributed to threads. Each block has its own sums, which are
+    added up in order afterwards. Blocks have 16 samples if nested layers over one sample hold most
+    of the weights, because these have no more lanes than a block has samples.
 
-    With `memory-limit`, a loop keeps what its chain reads of each step in buffers of a segment
-    of steps. `bppsa_rt_segment_steps(steps, samples, bytes of a step of one sample, those of
-    its states, those of all loops of the function, limit)` says how many steps a segment has
-    when the program runs. The loop leaves
-    the buffers of the last segment and the states at the starts of all; the chain runs each
-    earlier segment again before it goes back through it. Gradients have the bits that they have
-    with one segment, in which no step runs twice. Loops of one function share the limit by what
-    they keep of a step. Arrays that anything else reads, such as outputs of the model, are
-    whole.
+    With `memory-limit`, a loop stores the residuals of only one segment of steps for its chain.
+    `bppsa_rt_segment_steps(steps, samples, bytes of a step of one sample, bytes of its states,
+    bytes of a step of all loops of the function, limit)` determines the segment length at run time;
+    loops of one function share the limit in proportion to their bytes per step. The loop keeps the
+    residuals of the last segment and the states at the start of every segment. The chain recomputes
+    each earlier segment before it propagates cotangents through it. Gradients are bitwise equal to
+    those of a single segment, in which no step is recomputed. Arrays with other uses, such as
+    outputs of the model, are kept in full.
 
     For example, for up to 8 samples,
     ```mlir
@@ -64,9 +63,9 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::ModuleOp"> {
   ];
   let options = [
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that loops may keep for their chains; 0 for no limit">,
+           "maximum bytes of residuals that loops keep for their chains; 0 for no limit">,
     Option<"rowBlocks", "row-blocks", "bool", /*default=*/"true",
-           "take batches in blocks of rows, which threads share; segments always do">
+           "process batches in blocks of rows, distributed to threads; segments always do">
   ];
 }
 

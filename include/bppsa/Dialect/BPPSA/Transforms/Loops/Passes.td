@@ -1,4 +1,4 @@
-//===- Passes.td - passes: time loops and their variants - -*- tablegen -*-===//
+//===- Passes.td - time loop passes ------------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,41 +9,39 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CopyVariant : Pass<"bppsa-copy-variant", "::mlir::ModuleOp"> {
-  let summary = "Copy the functions of one backward pass for another";
+def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
+  let summary = "Copy functions under new names";
   let description = [{
-    Copies every function whose entry names the variant `from`, and gives the copies the
-    variant `to`. The copies follow the last of the functions, in the same order. Variants
-    differ only in their scan plans, which later passes set, so everything before is done
-    once.
+    Copies each existing function of `functions` under the name at the same position of `names`. The
+    copies follow the last of the functions, in order. Work done on a function before it is copied
+    is shared by all copies.
 
+    With `functions=step_sequential names=step_scan`,
     ```mlir
     func.func @step_sequential(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "sequential">}
     ```
-    with `from=sequential to=scan`, is followed by
+    is followed by
     ```mlir
     func.func @step_scan(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "scan">}
     ```
   }];
   let options = [
-    Option<"from", "from", "std::string", /*default=*/"\"sequential\"",
-           "Variant of the functions to copy">,
-    Option<"to", "to", "std::string", /*default=*/"\"scan\"", "Variant of the copies">,
+    ListOption<"functions", "functions", "std::string", "names of the functions to copy">,
+    ListOption<"names", "names", "std::string", "names of the copies">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }
 
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
-  let summary = "Copy functions for a mapping of vectors to hidden units";
+  let summary = "Add variants of functions that vectorize over hidden units";
   let description = [{
-    In a small batch most lanes that hold samples are idle. The pass copies the functions
-    that a program calls and sets `bppsa.lanes = 1` on the copies, so that later passes fill
-    vectors with hidden units of one sample. The entry of a copy has the flag `units`.
+    Adds a copy with the suffix `_units` of each existing function of `functions`. The attribute
+    `bppsa.lanes = 1` of the copy directs later passes to fill vectors with hidden units of one
+    sample, because lanes that hold samples are mostly idle for small batches.
 
-    Copied are the function with the role `forward`, every function of a variant, and every
-    pipeline stage. Functions of the variant `scan` are copied only where a chain has a
-    chunked plan, whose chunks then occupy the lanes; with `hopeful`, only where operation
-    counts let such a scan win with one sample (docs/CPUCosts.md).
+    Each function of `scans` is also copied if it contains a chain with a `chunked` plan; the lanes
+    of this chain then hold chunks. With `hopeful` it is copied only if its operation count permits
+    the scan to win with one sample (docs/CPUCosts.md).
 
     ```mlir
     func.func @forward(...) attributes {bppsa.entry = #bppsa.entry<role = forward>}
@@ -54,18 +52,22 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
+    ListOption<"functions", "functions", "std::string", "names of the functions to copy">,
+    ListOption<"scans", "scans", "std::string",
+               "names of functions to copy if they contain chunked scans">,
     Option<"hopeful", "hopeful", "bool", /*default=*/"false",
-           "Copy only scans that may win with chunks in lanes">,
+           "copy only scans that may win with chunks in lanes">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }
 
 def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {
-  let summary = "makes loops with the same states one loop";
+  let summary = "Merge recurrences with the same states";
   let description = [{
-    Loops that read the same values and compute the same states become one, which puts
-    out what each of them does. Common subexpressions are eliminated before and after, in the bodies, too.
-    `--interlock` needs that: copies of a loop that are differentiated apart have different outputs.
+    Merges recurrences that read the same values and compute the same states into one recurrence
+    with the outputs of all. Common subexpressions are eliminated before and after, including those
+    in bodies. `--interlock` needs this pass: copies of a loop that are differentiated separately
+    have different outputs.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) { ... }
@@ -80,17 +82,18 @@ def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {
 }
 
 def FuseInjected : Pass<"bppsa-fuse-injected", "::mlir::func::FuncOp"> {
-  let summary = "make chains compute the cotangents that they inject";
+  let summary = "Fuse the computation of injected cotangents into chains";
   let description = [{
-    On packed tensors, for chains over samples in lanes with a sequential plan. Where a sequence that a
-    chain injects is all that a recurrence without states computes, and nothing else reads it, the
-    link computes it: it becomes affine, and the sequence is never in memory. It saves what the
-    recurrence read. Recurrences with more multiply-adds than the link stay: threads share their
-    steps, and those of a chain they do not.
+    Fuses a recurrence without states into a chain that injects its only result, if nothing else
+    reads this result. The link of the chain becomes affine and computes the injected cotangent from
+    the values that the recurrence read, so the injected sequence is never stored. This applies to
+    sequential chains on packed tensors with samples in lanes. Recurrences with more multiply-adds
+    than the link are not fused, because their time steps run in parallel and those of a chain do
+    not.
 
-    Sums of what such a chain saves, the gradients of the layer whose cotangents they are, move
-    behind it, where `bppsa-block-time` finds them. Programs that promise an order of gradients leave
-    the pass out.
+    Sums of the sequences that the fused chain reads, which are gradients of the layer above, move
+    after the chain so that `bppsa-block-time` finds them. Programs that guarantee an order of
+    gradients omit this pass.
 
     ```mlir
     %s = bppsa.recurrence lanes 16 sequences(%d : ...) captures(%w : ...) outputs(...) {
@@ -111,12 +114,12 @@ def FuseInjected : Pass<"bppsa-fuse-injected", "::mlir::func::FuncOp"> {
 }
 
 def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
-  let summary = "make products of one sequence with several matrices one loop";
+  let summary = "Merge products of one sequence with several matrices";
   let description = [{
-    Recurrences without states that do nothing but multiply the vectors of the same
-    sequence by a captured matrix become one, in the place of the first of them, where
-    their captures can be there. They are alike in what they do: all transpose their
-    matrices or none does, and all add a captured vector or none does.
+    Merges recurrences without states that only multiply the vectors of the same sequence by a
+    captured matrix. The merged recurrence replaces the first of them, provided that the captures of
+    all are available there. The products must have the same form: all or none transpose their
+    matrix, and all or none add a captured vector.
 
     ```mlir
     %a = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v : tensor<4x8xf32>) ...
@@ -131,13 +134,13 @@ def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
 }
 
 def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> {
-  let summary = "choose what the vectors of loops hold";
+  let summary = "Choose the contents of SIMD lanes for each loop";
   let description = [{
-    Gives each time loop, transition and sum over steps on tensors the attribute `bppsa.mapping`, a
-    `#bppsa.cpu_mapping`: vectors of `lanes` samples, or of the hidden units of one sample
-    where the function has the attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`), and
-    there of `lanes` chunks of time in chains with a plan of chunks.
-    What is there stays. A remark of the category `mapping` says what was chosen.
+    Sets the attribute `bppsa.mapping` of each time loop, transition and sum over steps on tensors
+    to a `#bppsa.cpu_mapping`. By default vectors hold `lanes` samples. If the function has the
+    attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`), vectors hold hidden units of one
+    sample, and in chains with a `chunked` plan `lanes` chunks of time. Existing mappings are kept.
+    A remark of the category `mapping` reports each choice.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
@@ -150,19 +153,19 @@ def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> 
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", /*default=*/"16",
-           "Samples in one vector; a function's attribute `bppsa.lanes` goes before it">,
+           "samples per vector; overridden by the attribute bppsa.lanes of a function">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
-  let summary = "group the samples of a batch into SIMD lanes";
+  let summary = "Pack the samples of a batch into SIMD lanes";
   let description = [{
-    Time loops and their sums work on packed arrays, of as many samples in a vector as
-    the `#bppsa.cpu_mapping` of each says (`bppsa-choose-cpu-mapping`), with `pack_lanes` and
-    `unpack_lanes` where other operations produce or use them. Pairs of these
-    cancel, also around slices along time and features and around features laid one behind the
-    other, and elementwise operations on unpacked arrays are done on packed ones.
+    Converts time loops and their sums to packed arrays with the number of samples per vector that
+    their `#bppsa.cpu_mapping` specifies (`bppsa-choose-cpu-mapping`). `pack_lanes` and
+    `unpack_lanes` convert operands from and results for other operations. Pairs of these ops
+    cancel, also across slices along time and features and across concatenations of features.
+    Elementwise operations on unpacked arrays are moved to packed arrays.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
@@ -182,16 +185,17 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
 }
 
 def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
-  let summary = "products of inputs in a loop without states";
+  let summary = "Hoist input projections out of recurrences";
   let description = [{
-    A step of a loop reads all matrices of the body. Products of sequences alone do not wait for a
-    state: they become a loop of their own in front, in which steps share what is read of a matrix
-    (`bppsa-choose-task-mapping`). So do those of loops over units whose matrices leave the
-    first-level cache, as they take more than `cache` bytes, and of loops with samples in lanes whose
-    matrices, of `of-samples` bytes or more, take much of the second-level cache: a lane already
-    shares what is read with 15 others, and the results of all steps are written and read. Each sum
-    adds its terms in the order in which it adds them in one loop. A remark of the category `mapping`
-    says what was separated.
+    Moves products that depend only on sequences, not on a state, to a loop without states before
+    the recurrence. Each step of a recurrence reads all matrices of its body, whereas several steps
+    of a loop without states share what they read of a matrix (`bppsa-choose-task-mapping`).
+
+    The pass applies to loops over hidden units whose matrices exceed the first-level cache, `cache`
+    bytes, and to loops with samples in lanes whose matrices have at least `of-samples` bytes, much
+    of the second-level cache. The second limit is higher because 16 samples already share each
+    read, and because the results of all steps must be written and read. Each sum adds its terms in
+    the same order as before. A remark of the category `mapping` reports each hoisted product.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) initial(%h0 : tensor<?x128xf32>) ... {
@@ -208,19 +212,18 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"cache", "cache", "int64_t", /*default=*/"::bppsa::cost::kFirstLevelCacheBytes",
-           "Bytes of the first-level cache">,
+           "bytes of the first-level cache">,
     Option<"ofSamples", "of-samples", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes / 2",
-           "Bytes of matrices from which on loops with samples in lanes are cut">,
+           "minimum bytes of matrices for which loops with samples in lanes are split">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
-  let summary = "make the columns of captured matrices contiguous";
+  let summary = "Transpose captured matrices so that their columns are contiguous";
   let description = [{
-    In loops packed into one lane a vector holds hidden
-    units, and a product `m x` reads columns of `m`. Products in such loops are
-    rewritten to use a transposed capture. Captures that nothing uses any more
+    Rewrites products `m x` in loops packed into one lane to products with a transposed capture. In
+    such loops a vector holds hidden units, and the product reads columns of `m`. Unused captures
     are dropped.
 
     ```mlir
@@ -238,22 +241,23 @@ def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp">
 }
 
 def RecomputeSteps : Pass<"bppsa-recompute-steps", "::mlir::ModuleOp"> {
-  let summary = "keep the states between segments of steps, and compute the steps again";
+  let summary = "Recompute time steps segment by segment to limit memory";
   let description = [{
-    On packed tensors. A chain reads of each step what its recurrence computed, arrays over all steps.
-    With `memory-limit`, those become arrays of a segment of steps (checkpointing: Griewank and
-    Walther, "Algorithm 799: revolve", ACM TOMS 26(1), 2000, with one level). The recurrence runs segment by
-    segment and keeps the states at the start of each; the results of the last segment are there
-    when the chain begins. Before the chain goes back through an earlier segment, the recurrence runs
-    on that again. With it go sums of what the chain emits, as running sums
-    (`bppsa.add_to_sums`), and recurrences without states that read it. Packed sequences that nothing else reads
-    are packed segment by segment.
+    Limits the memory for residuals, the per-step values that a chain reads from its recurrence, on
+    packed tensors. With `memory-limit` these arrays hold only a segment of steps (checkpointing:
+    Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 26(1), 2000, with one level).
 
-    `bppsa_rt_recomputed_steps(steps, samples, bytes of a step of one sample, those of its
-    states, those of all loops of the function, limit)` says how many steps a segment has when the
-    program runs: all where they fit, else whole slabs of 32. Gradients have the bits
-    that they have without a limit. Arrays that anything else reads are whole. Sums
-    that `bppsa-block-time` leaves apart from their chain stay so, and what they read is whole.
+    The recurrence runs segment by segment and keeps the states at the start of each segment; the
+    residuals of the last segment are available when the chain begins. Before the chain continues
+    with an earlier segment, the recurrence recomputes that segment. Sums of emitted values become
+    running sums (`bppsa.add_to_sums`), and recurrences without states that read emitted values run
+    per segment, too. Input sequences with no other use are packed segment by segment.
+
+    `bppsa_rt_recomputed_steps(steps, samples, bytes of a step of one sample, bytes of its states,
+    bytes of a step of all loops of the function, limit)` determines the segment length at run time:
+    all steps if they fit, otherwise a multiple of 32. Gradients are bitwise equal to those without
+    a limit. Arrays with other uses are kept in full. If `bppsa-block-time` would not combine a sum
+    with its chain, the sum stays separate and its operands are kept in full.
 
     ```mlir
     %h, %z = bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) ...
@@ -282,25 +286,25 @@ def RecomputeSteps : Pass<"bppsa-recompute-steps", "::mlir::ModuleOp"> {
   ];
   let options = [
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that loops may keep for their chains; 0 for no limit">
+           "maximum bytes of residuals that loops keep for their chains; 0 for no limit">
   ];
 }
 
 def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
-  let summary = "lays ragged sequences end to end";
+  let summary = "Concatenate sequences of different lengths into rows";
   let description = [{
-    A recurrence whose states are kept beyond the lengths of its samples, as the
-    importer makes one of `sequence_lens`, computes all T steps of all B samples.
-    This pass lays the sequences one after the other in rows `[S, R]` and makes the
-    loop begin anew where a sequence does, so that its cost is that of the sum of
-    lengths, rounded up to rows of equal length and blocks of 16 rows.
+    Removes the cost of padding from recurrences over sequences of different lengths. The importer
+    translates `sequence_lens` to a recurrence that keeps its states beyond the length of each
+    sample, which computes all T steps of all B samples. This pass concatenates the sequences to
+    rows of an array `[S, R]` and restarts the recurrence at the start of each sequence. The cost is
+    then proportional to the sum of lengths, rounded up to rows of equal length and blocks of 16
+    rows.
 
-    S and R depend on the lengths. Rows are filled when the program runs: the longest
-    sequence first, each into the row that has the fewest slots taken. R is B where
-    all lengths are equal, and the fewer the more they differ, but one block at least.
-    A slot at which a sequence begins, in the order of the loop, has a zero in a
-    sequence of the new loop, and the states before it are replaced by the initial
-    ones; slots without a sequence have one, too, so that nothing grows there.
+    S and R depend on the lengths, and rows are filled at run time: longest sequence first, each
+    into the row with the most free slots. R is B if all lengths are equal and decreases as they
+    differ more, down to one block. An additional sequence of the loop is zero at slots where a
+    sequence starts, in the order of the loop; the states before these slots are replaced by the
+    initial states. It is also zero at unused slots, so that values there do not grow.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x, %mask : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
@@ -322,7 +326,7 @@ def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
     }
     %h = linalg.generic ... ins(%length, %row, %start, %h0 : ...) // hr[start + step, row]
     ```
-    Programs for GPUs, which cannot have sizes that depend on data, keep the masks.
+    GPU programs do not support data-dependent sizes and keep the masks.
   }];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -331,12 +335,12 @@ def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
 }
 
 def DropStepDims : Pass<"bppsa-drop-step-dims", "::mlir::func::FuncOp"> {
-  let summary = "drop dimensions of size 1 in front of the samples of equal steps";
+  let summary = "Drop unit dimensions before the sample dimension of equal steps";
   let description = [{
-    A layer over time that an exporter writes out keeps the dimension of its steps, of size 1, in
-    the state: `[1, B, H]`. `bppsa-roll-up-steps` takes dimension 0 for the samples. The pass drops
-    a leading dimension of size 1 of results of rank 3 or more where at least `min-steps` equal
-    operations have it, and folds the reshapes between them.
+    Drops a leading unit dimension of results of rank 3 or more, if at least `min-steps` equal
+    operations have it, and folds the reshapes in between. Exporters that unroll a layer over time
+    keep the time dimension, of size 1, in the state: `[1, B, H]`. `bppsa-roll-up-steps` expects
+    samples in dimension 0.
 
     ```mlir
     %h1 = linalg.generic ... ins(%h0 : tensor<1x?x8xf32>) outs(%e : tensor<1x?x8xf32>)
@@ -351,7 +355,7 @@ def DropStepDims : Pass<"bppsa-drop-step-dims", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
-           "fewest equal operations whose dimension is dropped">
+           "minimum number of equal operations whose dimension is dropped">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
@@ -359,20 +363,25 @@ def DropStepDims : Pass<"bppsa-drop-step-dims", "::mlir::func::FuncOp"> {
 }
 
 def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
-  let summary = "make equal steps in straight-line code a recurrence";
+  let summary = "Roll up equal steps of straight-line code into recurrences";
   let description = [{
-    A cell in a loop of Python is exported as a copy of it for each step. Operations
-    that use the same array are candidates for the same place of consecutive steps. The copies
-    become one `bppsa.recurrence` in graph form over dimension 0, the samples, if everything they
-    follow from is equal from step to step. Steps may read slices of sequences that are equally far
-    apart, arrays that all steps share, arrays and constants of their own, and values of the
-    step before. Steps without a shared array become a loop if equal operations follow from one
-    another and read only slices of sequences.
+    Replaces unrolled copies of a cell, as exported from a Python loop, by one `bppsa.recurrence` in
+    graph form over the samples in dimension 0. Operations that use the same array are candidates
+    for corresponding operations of consecutive steps. The copies are rolled up if all operations
+    that they depend on are equal from step to step. A step may read
 
-    What follows from a step and from other slices belongs to it as well. A `tensor.concat` of the
-    values of all steps, in order or in reverse order, becomes one array. Slices of a reversed array
-    are read from the array itself, by a loop that runs backwards. Steps that are not equal, and
-    fewer than `min-steps`, stay as they are. Failed attempts compare a number of operations that is
+    * slices of sequences with a constant distance between steps,
+    * arrays that all steps share,
+    * arrays and constants of its own,
+    * values of the previous step.
+
+    Steps without a shared array are rolled up if equal operations depend on each other and read
+    only slices of sequences.
+
+    Operations that depend only on a step and on other slices are included in the step. A
+    `tensor.concat` of the values of all steps, in order or reversed, becomes one array. Slices of a
+    reversed array are read from the original array by a reversed loop. Steps that differ, and fewer
+    than `min-steps` steps, are unchanged. The number of operations compared in failed attempts is
     linear in the size of the function.
 
     ```mlir
@@ -388,13 +397,13 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
         captures(%u : tensor<1xf32>) -> (tensor<5x8x1xf32>) { ... }
     ```
 
-    A remark of the category `roll-up` says how many steps became one loop.
+    A remark of the category `roll-up` reports the number of steps of each loop.
   }];
   let options = [
     Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
-           "fewest steps that become a loop, at least 3">,
+           "minimum number of steps that become a loop, at least 3">,
     Option<"vectorsOnly", "vectors-only", "bool", /*default=*/"false",
-           "leave steps alone that bppsa-vectorize-bodies makes no vectors of">
+           "roll up only steps that bppsa-vectorize-bodies can vectorize">
   ];
   let statistics = [Statistic<"numLoops", "loops", "recurrences that were made">];
   let dependentDialects = [
@@ -404,14 +413,13 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
 }
 
 def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
-  let summary = "make vectors of the graphs in bodies of recurrences";
+  let summary = "Convert graph bodies of recurrences to vector form";
   let description = [{
-    Gives a `bppsa.recurrence` in graph form a body of vectors where it consists of
-    products with captured matrices, of operations on elements and of slices and
-    concatenations: what scans, SIMD lanes and GPUs are for. Tensors become the vectors
-    of their elements. Products are taken apart where slices of their results are read,
-    and where the vector is a concatenation, so that the gates of a cell are products of
-    their own. Other bodies stay as they are.
+    Converts the body of a `bppsa.recurrence` in graph form to vectors if it consists of products
+    with captured matrices, elementwise operations, slices and concatenations. Scans, SIMD lanes and
+    GPU kernels require vector form. Each tensor becomes a vector of its elements. A product is
+    split if slices of its result are read, and if its vector is a concatenation, so that each gate
+    of a cell becomes a separate product. Other bodies are unchanged.
 
     ```mlir
     ^bb0(%x: tensor<3xf32>, %h: tensor<4xf32>, %w: tensor<8x7xf32>):
@@ -419,7 +427,7 @@ def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
       %g = linalg.generic ... ins(%w, %xh : tensor<8x7xf32>, tensor<7xf32>) ...
       %i = tensor.extract_slice %g[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
     ```
-    becomes, with `w` cut in four outside of the loop,
+    becomes, with `w` split into four captures outside the loop,
     ```mlir
     ^bb0(%x: vector<3xf32>, %h: vector<4xf32>, %wx: vector<4x3xf32>, %wh: vector<4x4xf32>, ...):
       %0 = bppsa.matvec %wx, %x : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>

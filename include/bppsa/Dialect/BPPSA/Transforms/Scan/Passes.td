@@ -1,4 +1,4 @@
-//===- Passes.td - passes: association orders of scans --- -*- tablegen -*-===//
+//===- Passes.td - scan passes -----------------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,16 +10,15 @@
 include "mlir/Pass/PassBase.td"
 
 def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
-  let summary = "gives cotangent chains a parallel association order";
+  let summary = "Assign a parallel association order to cotangent chains";
   let description = [{
-    Gives every `bppsa.chain`, or every one in functions of the variant `variant`, the plan
-    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association
-    of floating-point products changes, so gradients are those of the sequential
-    chain up to rounding. `auto` ends here: it becomes `chunked`, with chunks of a
-    length that the run time chooses.
+    Sets the plan of every `bppsa.chain`, or of every chain in the function `function`, to
+    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association of floating-point
+    products changes, so gradients equal those of the sequential chain up to rounding. `auto`
+    becomes `chunked` with a chunk length that the run time chooses.
 
-    A remark of the category `scan` says for each chain what was scanned, with
-    how many products and at what depth, or why it stays sequential.
+    A remark of the category `scan` reports for each chain the number of products and the depth of
+    its scan, or the reason why it stays sequential.
 
     With `algorithm=chunked:32`, the chain
     ```mlir
@@ -35,36 +34,33 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, linear, blelloch, hybrid:L, chunked or chunked:C">,
-    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
-           "variant of the functions to rewrite; empty for all functions">
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "function to rewrite; empty for all">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
-  let summary = "gives lists of links a parallel association order";
+  let summary = "Assign a parallel association order to lists of links";
   let description = [{
-    A list of links is a sequence of `jacobian.link` or `jacobian.apply` ops each of which
-    works on the result of the one before it. The pass replaces each list, or each in
-    functions of the variant `variant`, by the tree of the plan `algorithm`: `jacobian.compose` for
-    products of two Jacobians and `jacobian.apply` for those with a cotangent (Wang,
-    Bai, Pekhimenko: BPPSA, MLSys 2020). The structure of a product is that of
-    the product table.
+    Replaces each list of links, or each in the function `function`, by the tree of the plan
+    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). A list of links is a sequence of
+    `jacobian.link` or `jacobian.apply` ops, each applied to the result of the previous one. The
+    tree consists of `jacobian.compose` for products of two Jacobians and `jacobian.apply` for
+    products with a cotangent. The product table determines the structure of each product.
 
-    Of a `jacobian.link` one region is left. With `none` its rule takes its place, and
-    no Jacobian is formed. With any plan the Jacobians of the list are made before its
-    first link, and each link is a `jacobian.apply`; `linear` is sequential
-    back-propagation over sparse Jacobians. With `dense-jacobians` they are not those
-    that the links have: column j of a matrix is what the rule makes of a cotangent
-    that is one at element j.
+    The pass keeps one region of each `jacobian.link`. With `none` the rule replaces the link, and
+    no Jacobian is formed. With any plan all Jacobians of the list are formed before its first link,
+    and each link becomes a `jacobian.apply`; `linear` is sequential back-propagation with sparse
+    Jacobians. With `dense-jacobians` the Jacobian regions are ignored: column j of a dense matrix
+    is computed by applying the rule to the j-th unit cotangent.
 
-    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md)
-    for `workers` and a `step-overhead`, and takes the plan with the shortest
-    makespan among those whose Jacobians fit in `memory-limit`.
+    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md) for `workers` and
+    `step-overhead`. It selects the plan with the shortest makespan among those whose Jacobians fit
+    in `memory-limit`. `chunked` without a size uses about as many chunks as a chunk has links.
 
-    A list is cut where a Jacobian is not defined before its first product.
-    `chunked` without a size makes about as many chunks as a chunk has links.
-    Remarks of the category `scan` say what was done.
+    A list is split at a link whose Jacobian is not available before the first product of the list.
+    Remarks of the category `scan` report the resulting scans.
 
     With `algorithm=blelloch`, the list
     ```mlir
@@ -84,17 +80,17 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, none, linear, blelloch, hybrid:L or chunked:C">,
-    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
-           "variant of the functions to rewrite; empty for all functions">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "function to rewrite; empty for all">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
-           "samples that auto expects where their number is known at run time only">,
-    Option<"workers", "workers", "int64_t", /*default=*/"2", "workers that auto expects">,
+           "number of samples that auto assumes if the batch size is dynamic">,
+    Option<"workers", "workers", "int64_t", /*default=*/"2", "number of workers that auto assumes">,
     Option<"stepOverhead", "step-overhead", "int64_t", /*default=*/"0",
-           "FLOPs that a worker could do during one barrier or launch, for auto">,
+           "cost of one barrier or launch in FLOPs of a worker, for auto">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that auto may spend on Jacobians; 0 for no limit">,
+           "maximum bytes of Jacobians, for auto; 0 for no limit">,
     Option<"denseJacobians", "dense-jacobians", "bool", /*default=*/"false",
-           "give links Jacobians with all their elements, made column by column by their rules">,
+           "use dense Jacobians, computed column by column by the rules of links">,
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -103,25 +99,27 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
 }
 
 def ExpandScan : Pass<"bppsa-expand-scan"> {
-  let summary = "writes the operations of scan plans";
+  let summary = "Expand scan plans to loops of transitions";
   let description = [{
-    Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops
-    over levels and chunks. These are what runs: lowerings know chains step by step
-    and the products below, and no trees.
+    Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops over levels and
+    chunks. Lowerings support only sequential chains and the operations created here. Sequential
+    chains are unchanged. A remark of the category `scan` reports each expansion.
 
-    With `chunked:C`, of every chunk but the last the affine transition is made
-    (`bppsa.transition`, in parallel), the cotangent is carried across chunks
-    (`bppsa.apply_transition`, in order), and every chunk is a chain from what enters
-    it (in parallel). With `blelloch` and `hybrid:L` the leaves are transitions of one
-    step, the levels up are `bppsa.compose_transitions`, those down
-    `bppsa.apply_transition`, and what the link emits is computed for all steps at once
-    by a `bppsa.recurrence` without states. The order is that of ScanOrder.h. Packed
-    rows are taken in parallel with chunks; trees take one block of them after the
-    other, so that the matrices of one are all that memory holds.
+    `chunked:C` expands to three phases:
 
-    With `factor-links` the leaves of a tree are `bppsa.factored_transition` where the
-    Jacobian of the link is a sum of scaled matrices, as those of recurrent layers are:
-    a recurrence without states computes the scales of all steps first.
+    * aggregate the affine transition of every chunk but the last (`bppsa.transition`, in parallel),
+    * carry the cotangent across chunks (`bppsa.apply_transition`, in order),
+    * run every chunk as a chain from its carry (in parallel).
+
+    `blelloch` and `hybrid:L` expand to a tree: the leaves are transitions of one step, the up-sweep
+    consists of `bppsa.compose_transitions`, and the down-sweep of `bppsa.apply_transition`. A
+    `bppsa.recurrence` without states then computes the emitted values of all steps at once.
+    `ScanOrder.h` defines the order.
+
+    Chunks of all packed rows run in parallel. Trees process one block of rows after another, so
+    that memory holds the matrices of only one block. With `factor-links` the leaves of a tree are
+    `bppsa.factored_transition` if the Jacobian of the link is a sum of scaled matrices, as in
+    recurrent layers. A recurrence without states first computes the scales of all steps.
 
     The chain
     ```mlir
@@ -146,38 +144,32 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     }
     ```
 
-    A chain that is packed into one lane has chunks in lanes: all but the last are rows of one
-    `bppsa.transition` and one `bppsa.chain` of 16 lanes, whose arrays `bppsa.pack_chunks` makes. The
-    first chunk is aggregated like the others then, and the last, which may be shorter, is a
-    chain of its own on arrays of one lane.
+    A chain that is packed into one lane gets its chunks in lanes. All chunks but the last are rows
+    of one `bppsa.transition` and one `bppsa.chain` with 16 lanes, on arrays packed by
+    `bppsa.pack_chunks`. In this case the first chunk is aggregated, too. The last chunk, which may
+    be shorter, is a separate chain on arrays with one lane.
 
-    A scan over at most `unroll-up-to` steps, a number that its type has, is written
-    as straight-line code of explicit Jacobians instead, for looking at trees: one
-    `jacobian.linearize` for each step whose Jacobian is read, `jacobian.compose` for
-    products of two of them and `jacobian.apply` for products of one with a cotangent. A
-    Jacobian has the structure that the link gives it, and a product what the product
-    table makes of those of its factors: products of diagonals are diagonals.
-    Cotangents that are injected at a step travel as the offset of an affine pair: the
-    pair `(J, s)` maps `g` to `J g + s`, where `s` is what is injected at the next step.
+    `unroll-up-to` expands scans with a static number of steps up to this limit to straight-line
+    code of explicit Jacobians, for inspecting trees: one `jacobian.linearize` for each step whose
+    Jacobian is used, `jacobian.compose` for products of two Jacobians, and `jacobian.apply` for
+    products with a cotangent. The structure of each Jacobian is that of the link, and the product
+    table determines the structure of each product. Injected cotangents are the offset of an affine
+    pair: `(J, s)` maps `g` to `J g + s`, where `s` is injected at the next step.
 
-    `whole-levels` is for targets for which each loop is a launch. A level of a tree is
-    one parallel loop then, in which the pair that begins at the seed, whose left block
-    is a vector, is a branch of its own. Of chunks the first is aggregated like the
-    others, a loop over rows has the carries of each, and one over rows and chunks runs
-    them. Without a size, chunks have the length that a GPU is expected to like best
-    (docs/GPUCosts.md). Sums that a chain makes are parts then, of runs of one or more
-    chunks, which a `bppsa.reduce_sums` adds up.
-
-    Chains that are sequential stay as they are. A remark of the category `scan` says
-    what was expanded.
+    `whole-levels` is for targets on which each loop is a launch. Each level of a tree becomes one
+    parallel loop, with a branch for the pair that starts at the seed, whose left block is a vector.
+    For chunks, the first chunk is aggregated, too, a loop over rows computes the carries, and one
+    loop over rows and chunks runs the chunks. `chunked` without a size uses the chunk length with
+    the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain become partial sums
+    over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
   }];
   let options = [
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
-           "most steps of a scan that becomes straight-line code; 0 for none">,
+           "maximum steps of a scan that becomes straight-line code; 0 for none">,
     Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
-           "make matrices of single links of their factors, where these are known">,
+           "compute the matrices of single links from their factors, if known">,
     Option<"wholeLevels", "whole-levels", "bool", /*default=*/"false",
-           "a level of a tree, or a sweep over chunks, is one loop">
+           "use one loop per level of a tree or sweep over chunks">
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
