@@ -1,4 +1,4 @@
-//===- Passes.td - passes: conversions between dialects -- -*- tablegen -*-===//
+//===- Passes.td - conversion passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,12 +10,13 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
-  let summary = "lower packed, bufferized bppsa operations to loops over vectors";
+  let summary = "Lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{
-    One vector holds the same value of `lanes` samples. A cell or link becomes a
-    few loops over the rows of its vectors: matrix-vector products accumulate a
-    block of rows in registers, and the elementwise operations around them act
-    on each row while it is in a register.
+    Lowers packed operations on memory to parallel loops over blocks of samples and sequential loops
+    over time steps. A vector holds the same hidden unit of `lanes` samples. A cell or link becomes
+    a few loops over the rows of its vectors: matrix-vector products accumulate a block of rows in
+    registers, and adjacent elementwise operations are applied to each row while it is in a
+    register.
 
     ```mlir
     bppsa.recurrence lanes 16 sequences(%x : memref<?x?x1x16xf32>) ... into(%h : memref<?x?x20x16xf32>)
@@ -32,17 +33,16 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
       }
     }
     ```
-    With one lane, a vector holds up to 16 hidden units of one sample instead: the
-    rows above are tiles of units, products multiply one entry of their vector
-    with a contiguous row of a transposed matrix, and a tail tile has the width
-    that is left. A scan is refused then.
+    With one lane, a vector instead holds up to 16 hidden units of one sample. The rows above are
+    then tiles of units, products multiply one entry of their vector by a contiguous row of a
+    transposed matrix, and the last tile has the remaining width. Scans are rejected in this form.
 
-    `registers` is the number of vectors of that many lanes that the register
-    file of the target holds: 32 for AVX-512, 8 for AVX2 and 4 for SSE.
+    `registers` is the number of vectors of all lanes that the target's register file holds: 32 for
+    AVX-512, 8 for AVX2 and 4 for SSE.
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of all lanes that the target's registers hold">,
+           "number of vectors of all lanes that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
@@ -52,49 +52,54 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
 }
 
 def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
-  let summary = "lowers bufferized recurrences, chains, sums, and products, to block-level kernels";
+  let summary = "Lower bufferized recurrences, chains, sums and products to block-level kernels";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes, on arrays in device memory. What kernels loops,
-    transitions and outer sums become, and how threads share their work, is what
-    `bppsa-choose-gpu-mapping` has chosen: nothing is decided here. A `bppsa.recurrence` that is mapped to
-    `block_per_row` is one kernel for all steps, with a block for each sample: its loop carries states as
-    tiles, shares those that products read as a whole, and fetches sequences ahead. Operations of the
-    body are operations on tiles. A thread has its row of each matrix in registers, a tile of vectors;
-    where `parts` threads share a row, each multiplies some of its columns, and `bgpu.reduce_across` adds
-    them up. Without states a block has 32 steps of a sample. A `bppsa.chain` that is mapped so is such a
-    kernel too, and a parallel loop of chains on windows of the same steps one whose blocks have the
-    iterations. The sums of a chain are tiles of vectors, which its loop carries: `bgpu.accumulate` adds
-    them to those of the block in memory after each 512 steps.
+    Lowers operations on device memory in the functions created by `bppsa-outline-kernels`. The
+    mapping chosen by `bppsa-choose-gpu-mapping` determines the kernel and the distribution of work;
+    this pass makes no decisions.
 
-    Where one block has not the registers for the matrices of a loop, mapped to `cooperative`, several share
-    their rows and run a group of samples together: tiles are those of 8 warps of 32 lanes, of which one has
-    a row of a sample, and parts of rows of the matrices. `bgpu.reduce_scatter` adds up what lanes have
-    multiplied, and a lane gets the sums of its row through shared memory. What products read as a whole is in
-    device memory; between its writing and reading stands a `bgpu.grid_barrier`.
+    **`block_per_row`.** A recurrence becomes one kernel for all steps, with one block per sample.
+    Its loop carries states as tiles, shares the vectors that products read in full, and prefetches
+    sequences. Operations of the body become operations on tiles. Each thread holds its row of each
+    matrix in registers, as a tile of vectors. If `parts` threads share a row, each multiplies some
+    of the columns, and `bgpu.reduce_across` adds the parts. Without states a block computes 32
+    steps of a sample. A chain becomes the same kind of kernel; a parallel loop of chains over
+    windows of the same steps becomes one kernel with a block per iteration. Sums of a chain are
+    tiles of vectors carried by the loop; `bgpu.accumulate` adds them to the sums of the block in
+    memory every 512 steps.
 
-    A `bppsa.recurrence` that is mapped to `tiled_product` multiplies all its steps at a time: results that
-    multiply the same sequences are one kernel, whose blocks have a tile of up to 64 x 64 elements. Its
-    loop goes through chunks of 16 of the depth, which asynchronous copies bring to shared memory three chunks
-    ahead, and carries sums as tiles of fragments, to which `bgpu.mma` adds products on tensor cores.
+    **`cooperative`.** If one block does not have enough registers for the matrices, several blocks
+    share the rows and process a group of samples together. Tiles have the layout of 8 warps of 32
+    lanes; each warp holds a row of a sample and parts of rows of the matrices.
+    `bgpu.reduce_scatter` adds the lanes' partial products, and each lane receives the sums of its
+    row through shared memory. Vectors that products read in full are in device memory, with a
+    `bgpu.grid_barrier` between write and read.
 
-    A parallel loop of transitions, as `bppsa-expand-scan` writes the leaves of trees and the first sweep over
-    chunks, is one kernel (two where cotangents are injected), whose blocks have columns of the transitions:
-    those that one or a few threads run each, tiles of vectors, where states are small; column tiles, tiles of
-    fragments for `bgpu.mma`; or one column each.
+    **`tiled_product`.** A recurrence without states multiplies all its steps at once. Results that
+    multiply the same sequences become one kernel whose blocks compute tiles of up to 64 x 64
+    elements. Its loop runs over the inner dimension in chunks of 16, which asynchronous copies load
+    to shared memory three chunks ahead. It carries sums as tiles of fragments, to which `bgpu.mma`
+    adds products on tensor cores.
 
-    `bppsa.step_sum` becomes a parallel loop
-    over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
-    `bppsa.reduce_sums` is such a kernel alone. `bppsa.outer_sum` that is mapped to
-    `thread_per_element` is two kernels, of which the first has the products of each slab, a tile of
-    16 x 16 elements a block; mapped to `tiled_product`, that is such a product of matrices, with the rows of a
-    slab as its depth, and one for all sums that follow each other with the same right factor. Orders of
-    additions depend on sizes alone.
+    **Transitions.** A parallel loop of transitions, as created by `bppsa-expand-scan` for the
+    leaves of trees and the first sweep over chunks, becomes one kernel, or two if cotangents are
+    injected. Blocks compute columns of the transitions: columns computed by one or a few threads
+    each, as tiles of vectors, for small states; column tiles, as tiles of fragments for `bgpu.mma`;
+    or one column per block.
 
-    A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and copies of vectors, as
-    `bppsa-expand-scan` writes the levels of trees, is a kernel with a block for each row and, for a
-    parallel loop, iteration: its threads have the values of a vector. What an iteration allocates
-    is in shared memory. A loop over carries, which applies transition i to cotangent i for cotangent
-    i + 1, carries the cotangent as a tile and fetches transitions ahead where they are small.
+    **Sums.** `bppsa.step_sum` becomes a parallel loop that sums slabs of rows, and a `bgpu.kernel`
+    that adds the slabs. `bppsa.reduce_sums` becomes only the latter. `bppsa.outer_sum` with
+    `thread_per_element` becomes two kernels, the first of which computes the products of each slab
+    with a tile of 16 x 16 elements per block. With `tiled_product` it becomes a matrix product
+    whose inner dimension is the rows of a slab; consecutive sums with the same right factor share
+    one product. The order of additions depends only on sizes.
+
+    **Products of transitions.** A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and
+    copies of vectors, as created by `bppsa-expand-scan` for the levels of trees, becomes a kernel
+    with one block per row and, for a parallel loop, per iteration. Its threads hold the elements of
+    a vector. Memory that an iteration allocates is shared memory. A loop over carries, which
+    applies transition i to cotangent i to compute cotangent i + 1, carries the cotangent as a tile
+    and prefetches transitions if they are small.
 
     For example,
     ```mlir
@@ -125,17 +130,19 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
-  let summary = "distributes block-level kernels to threads";
+  let summary = "Distribute block-level kernels to threads";
   let description = [{
-    A `bgpu.kernel` becomes a `gpu.launch`, and a tile what one thread has of it, an element:
-    element number i, in row-major order, is that of thread i. Operations on tiles with fewer
-    elements than a block has threads are in a branch for those with an element, as many of them
-    as follow each other with the same number. In kernels with `repeat_last` other threads compute the last
-    row again, and in branches is only what reads and writes memory. Arrays in shared memory are workgroup attributions
-    of the launch. Elements that several threads have are evaluated by all of them, but one writes to
-    shared memory. A `bgpu.mma` is one or three `nvvm.mma.sync`, with the roundings that its precision asks
-    for. Nothing is decided here: reductions have shared memory by
-    `bgpu-allocate-shared`, and barriers are there by `bgpu-insert-barriers`.
+    Lowers each `bgpu.kernel` to a `gpu.launch` and each tile to the element that a thread owns:
+    element i, in row-major order, belongs to thread i. Consecutive operations on tiles with the
+    same number of elements, if fewer than the threads of a block, are enclosed in a branch for the
+    threads with an element. In kernels with `repeat_last` the other threads recompute the last row,
+    and only memory accesses are in branches. Replicated elements are computed by all threads that
+    hold them, but only one thread writes them to shared memory. Arrays in shared memory become
+    workgroup attributions of the launch. A `bgpu.mma` becomes one or three `nvvm.mma.sync`, with
+    the rounding that its precision requires.
+
+    The pass makes no decisions: `bgpu-allocate-shared` has allocated shared memory for reductions,
+    and `bgpu-insert-barriers` has inserted barriers.
 
     For example,
     ```mlir
@@ -161,10 +168,10 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
 }
 
 def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "lowers kernels to the LLVM and NVVM dialects without libdevice";
+  let summary = "Lower kernels to the LLVM and NVVM dialects without libdevice";
   let description = [{
-    Like upstream's `convert-gpu-to-nvvm`, but mathematical operations become
-    intrinsics of LLVM, which no toolkit has to be at hand for:
+    Lowers kernels like upstream's `convert-gpu-to-nvvm`, but converts math operations to LLVM
+    intrinsics instead of calls of libdevice, so no CUDA toolkit is required:
 
     ```mlir
     %0 = math.sqrt %x : f32
@@ -173,47 +180,46 @@ def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModule
     ```mlir
     %0 = llvm.intr.sqrt(%x) : (f32) -> f32
     ```
-    What a GPU has no instruction for has to be expanded before (`bppsa-expand-math`).
-    Barriers of blocks of one warp become `nvvm.bar.warp.sync`.
+    Functions without a GPU instruction must be expanded before (`bppsa-expand-math`). Barriers of
+    blocks with one warp become `nvvm.bar.warp.sync`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleOp"> {
-  let summary = "turns launches of kernels into calls of launch functions";
+  let summary = "Convert kernel launches to calls of launch functions";
   let description = [{
-    `gpu.launch_func @device::@k blocks in (%g, 1, 1) threads in (%b, 1, 1) args(...)`
-    becomes `call @bppsa_launch_k(%g, %b, ...)`. The bodies of these functions, which
-    hand the arguments to the run time, are added to the LLVM module. Grids and blocks
-    have one dimension.
+    Converts `gpu.launch_func @device::@k blocks in (%g, 1, 1) threads in (%b, 1, 1) args(...)` to
+    `call @bppsa_launch_k(%g, %b, ...)`. The bodies of the launch functions, which pass the
+    arguments to the run time, are added later to the LLVM module. Grids and blocks must be
+    one-dimensional.
 
-    A kernel that loads from memory with acquire semantics waits for what other blocks
-    write, so that all blocks must be on the device at a time: its launches become calls
-    of `bppsa_launch_cooperative_k`.
+    A kernel that loads from memory with acquire semantics waits for other blocks, so all of its
+    blocks must be resident at the same time. Its launches become calls of
+    `bppsa_launch_cooperative_k`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }
 
 def ConvertStreamsToRuntime : Pass<"convert-streams-to-runtime", "::mlir::ModuleOp"> {
-  let summary = "turns streams and events of a GPU into calls of the run time";
+  let summary = "Convert GPU streams and events to run-time calls";
   let description = [{
-    `bgpu.select_stream`, `bgpu.record_event` and `bgpu.wait_event` become calls of
-    `bppsa_rt_select_stream`, `bppsa_rt_record_event` and `bppsa_rt_wait_event` with their
-    numbers.
+    Converts `bgpu.select_stream`, `bgpu.record_event` and `bgpu.wait_event` to calls of
+    `bppsa_rt_select_stream`, `bppsa_rt_record_event` and `bppsa_rt_wait_event` with the stream or
+    event number.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }
 
 def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::ModuleOp"> {
-  let summary = "lower parallel loops to the parallel-for of the run time";
+  let summary = "Convert parallel loops to the run time's parallel-for";
   let description = [{
-    The body of each outermost `scf.parallel` becomes a function of a range of
-    iterations, counted over all dimensions, and the loop a call of
-    `bppsa_rt_parallel_for`, which gives each thread a contiguous range. Values
-    that the body uses go through a structure on the stack of the caller, arrays as
-    casts that `bppsa-unpack-descriptors` resolves; constants are copied. Buffers of static size that an iteration allocates on the
-    stack are allocated once for each range. A parallel loop in another one is
-    run by the thread that reaches it.
+    Outlines the body of each outermost `scf.parallel` into a function of a range of iterations,
+    linearized over all dimensions. The loop becomes a call of `bppsa_rt_parallel_for`, which gives
+    each thread a contiguous range. Captured values are passed in a structure on the stack of the
+    caller, memrefs as casts that `bppsa-unpack-descriptors` resolves; constants are cloned. Stack
+    buffers of static size are allocated once per range instead of once per iteration. Nested
+    parallel loops run sequentially on the thread that reaches them.
 
     ```mlir
     scf.parallel (%i) = (%c0) to (%n) step (%c1) {
@@ -240,12 +246,13 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
 }
 
 def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir::func::FuncOp"> {
-  let summary = "write recurrences of one step as operations on all samples";
+  let summary = "Convert single-step recurrences to operations on all samples";
   let description = [{
-    An exporter that calls a recurrent layer step by step writes a node for each step, each a
-    `bppsa.recurrence` of one step. Where at least `min-steps` of them have the same weights, their
-    bodies are written on tensors in their places, reshapes between them fold, and dimensions of
-    size 1 in front of the samples go: `bppsa-roll-up-steps` finds the steps of one loop then.
+    Replaces recurrences of one step by the operations of their bodies, on tensors of all samples,
+    if at least `min-steps` of them have the same weights. Such recurrences are exported when a
+    model calls a recurrent layer step by step. Reshapes in between are folded, and unit dimensions
+    before the sample dimension are dropped. `bppsa-roll-up-steps` can then roll up the steps into
+    one loop.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<1x8x4xf32>) initial(%s : tensor<8x4xf32>)
@@ -263,7 +270,7 @@ def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir:
   }];
   let options = [
     Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
-           "fewest recurrences with the same weights that are written so">
+           "minimum number of recurrences with the same weights that are converted">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

@@ -1,4 +1,4 @@
-//===- Passes.td - passes: code without ops of the dialect - -*- tablegen -*-===//
+//===- Passes.td - CPU code generation ---------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,25 +10,24 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
-  let summary = "expand transcendental functions to polynomials";
+  let summary = "Expand transcendental functions to polynomials";
   let description = [{
-    `tanh`, `exp`, `log` and others of the math dialect become MLIR's polynomial
-    approximations, and `bppsa.sigmoid` a polynomial exponential and a division.
-    No f32 function of the math dialect that loops over samples use is left as a
-    call.
+    Expands `tanh`, `exp`, `log` and other functions of the math dialect to MLIR's polynomial
+    approximations, and `bppsa.sigmoid` to a polynomial exponential and a division. Loops over
+    samples then contain no calls of f32 math functions.
 
     ```mlir
     %y = bppsa.sigmoid %x : vector<16xf32>
     ```
     becomes `1 / (1 + 2^n p(r))` with `-x = n log 2 + r`.
 
-    With `reciprocals`, the divisions of `tanh` and `bppsa.sigmoid`, whose divisors are
-    finite and not close to zero, have the flag `arcp`: `convert-device-to-nvvm` makes
-    products with a reciprocal of these.
+    With `reciprocals`, the divisions of `tanh` and `bppsa.sigmoid`, whose divisors are finite and
+    not close to zero, get the flag `arcp`. `convert-device-to-nvvm` lowers them to products with a
+    reciprocal.
   }];
   let options = [
     Option<"reciprocals", "reciprocals", "bool", "false",
-           "mark divisions that a product with a reciprocal may replace">
+           "mark divisions that may become products with a reciprocal">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
@@ -36,13 +35,14 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
 }
 
 def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> {
-  let summary = "round products once, with the sums that read them";
+  let summary = "Fuse products and sums that round once";
   let description = [{
-    A product that one sum or difference of its block reads becomes part of it: `vector.fma`, or
-    `llvm.intr.fmuladd` of numbers. The first operand is taken where both are products.
+    Fuses a product into the only sum or difference that reads it, if both are in the same block: to
+    `vector.fma`, or to `llvm.intr.fmuladd` for scalars. If both operands are products, the first
+    one is fused.
 
-    The compiler decides this, and not LLVM, as code for one sample and for several, or for one thread and many,
-    must round in the same way, at every level of optimisation.
+    This decision is not left to LLVM because code for one sample and for several, or for one thread
+    and many, must round identically at every optimization level.
 
     ```mlir
     %p = arith.mulf %x, %y : vector<16xf32>
@@ -57,10 +57,10 @@ def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> 
 }
 
 def ExpandViews : Pass<"bppsa-expand-views"> {
-  let summary = "lower views of arrays to offsets and strides";
+  let summary = "Lower views of arrays to offsets and strides";
   let description = [{
-    The patterns of upstream's `expand-strided-metadata`, applied to views and to what becomes of them alone: most
-    operations of a program are no views, and upstream's pass looks at all of them.
+    Applies the patterns of upstream's `expand-strided-metadata` only to views and the operations
+    created from them. Upstream's pass visits all operations, most of which are not views.
 
     ```mlir
     %row = memref.subview %x[%i, 0] [1, 8] [1, 1] : memref<?x8xf32> to memref<8xf32, strided<[1], offset: ?>>
@@ -78,11 +78,11 @@ def ExpandViews : Pass<"bppsa-expand-views"> {
 }
 
 def LowerMath : Pass<"bppsa-lower-math", "::mlir::ModuleOp"> {
-  let summary = "lower what is left of the math dialect to LLVM and calls of libm";
+  let summary = "Lower the remaining math operations to LLVM and libm";
   let description = [{
-    Upstream's `convert-math-to-llvm` and `convert-math-to-libm`, where anything of the dialect is left but `absf`,
-    `ceil`, `floor` and `sqrt`, which `convert-to-llvm` knows: after `bppsa-expand-math` few modules have any, and
-    each of the two looks at all operations.
+    Runs upstream's `convert-math-to-llvm` and `convert-math-to-libm` on modules that contain math
+    operations other than `absf`, `ceil`, `floor` and `sqrt`, which `convert-to-llvm` supports. Few
+    modules do after `bppsa-expand-math`, and both upstream passes visit all operations.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
@@ -91,11 +91,12 @@ def LowerMath : Pass<"bppsa-lower-math", "::mlir::ModuleOp"> {
 }
 
 def LowerVectors : Pass<"bppsa-lower-vectors", "::mlir::ModuleOp"> {
-  let summary = "lower the vector dialect to LLVM";
+  let summary = "Lower the vector dialect to LLVM";
   let description = [{
-    What upstream's `convert-vector-to-llvm` does for vectors of one dimension. That pass looks at all operations of
-    a module twice, this one at those of the dialect and at what becomes of them. An operation that LLVM does not
-    have, such as a contraction, is an error.
+    Lowers one-dimensional vectors like upstream's `convert-vector-to-llvm`, but visits only
+    operations of the vector dialect and the operations created from them. Upstream's pass visits
+    all operations of a module twice. An operation without an equivalent in LLVM, such as a
+    contraction, is an error.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
@@ -104,11 +105,11 @@ def LowerVectors : Pass<"bppsa-lower-vectors", "::mlir::ModuleOp"> {
 }
 
 def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
-  let summary = "make views of reshapes into several dynamic sizes";
+  let summary = "Lower reshapes to several dynamic sizes to views";
   let description = [{
-    `memref.expand_shape` of one dimension into several dynamic ones becomes a
-    `memref.reinterpret_cast`: upstream's `expand-strided-metadata` knows at most
-    one dynamic size of a group.
+    Lowers a `memref.expand_shape` of one dimension to several dynamic dimensions to a
+    `memref.reinterpret_cast`. Upstream's `expand-strided-metadata` supports only one dynamic size
+    per group.
 
     ```mlir
     %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%t, %b, 4]
@@ -125,17 +126,18 @@ def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
 }
 
 def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "compute elementwise results where the next elementwise operation reads them";
+  let summary = "Fuse elementwise operations";
   let description = [{
-    A `linalg.generic` on tensors without reductions, whose result one other of them reads element
-    by element in the same order, becomes part of that: the array between them is neither written
-    nor read. Upstream's `linalg-fuse-elementwise-ops` would also fuse what is broadcast or
-    transposed, and so compute it again or read arrays across their rows. A product stays apart from a sum of it:
-    together they would be one instruction that rounds once, and no bit is to depend on
-    what is fused.
+    Fuses a `linalg.generic` on tensors without reductions into another one, if the latter is the
+    only reader of its result and reads it element by element in the same order. The intermediate
+    array is then neither written nor read. Upstream's `linalg-fuse-elementwise-ops` also fuses
+    broadcast and transposed operands, which recomputes values or reads arrays across their rows. A
+    product is not fused with a sum of it: together they would become one instruction that rounds
+    once, and results must not depend on fusion.
 
-    With `recompute`, what is arithmetic alone and has at most two readers is computed where each of them
-    reads it, and once for each element where it is broadcast: on a GPU the launch of one more kernel takes longer.
+    With `recompute`, operations that consist only of arithmetic and have at most two readers are
+    fused into each reader, and recomputed for each element if they are broadcast. On a GPU this is
+    faster than launching another kernel.
 
     ```mlir
     %a = linalg.generic ... ins(%x) { %0 = math.exp %in ... }
@@ -148,23 +150,22 @@ def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"recompute", "recompute", "bool", "false",
-           "also what has two readers or is broadcast, where it is arithmetic alone">,
+           "also fuse arithmetic that has two readers or is broadcast">,
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
 def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
-  let summary = "keeps one of the kernels that are equal";
+  let summary = "Merge equal kernels";
   let description = [{
-    Kernels of one `gpu.module` that differ in their names and locations alone become one,
-    the first of them, which all of their launches call. Its operations have the locations
-    of all.
+    Merges kernels of one `gpu.module` that differ only in names and locations. All launches call
+    the first of them, whose operations get the fused locations of all.
 
     ```mlir
     gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
     gpu.launch_func @device::@scan_kernel_7_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
     ```
-    becomes, where both kernels have the same body and the same attributes,
+    becomes, if both kernels have the same body and attributes,
     ```mlir
     gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
     gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
@@ -173,16 +174,18 @@ def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
 }
 
 def CollapseLoops : Pass<"bppsa-collapse-loops", "::mlir::func::FuncOp"> {
-  let summary = "run over steps and samples by one loop";
+  let summary = "Collapse neighbouring parallel loops";
   let description = [{
-    Neighbouring parallel loops of a `linalg.generic` on memory become one where their dimensions are one in memory
-    in each array that has them. A loop over one sample is no loop for vectors; one over all steps is.
+    Collapses neighbouring parallel loops of a `linalg.generic` on memory if their dimensions are
+    contiguous in every array that has them. The loops over steps and samples then become one long
+    loop that can be vectorized even for one sample.
 
     ```mlir
     linalg.generic {indexing_maps = [(t, b, c) -> (t, b, c), (t, b, c) -> (t, b)], ...}
         ins(%x : memref<?x?x10xf32>) outs(%y : memref<?x?xf32>)
     ```
-    becomes one of `(n, c) -> (n, c)` and `(n, c) -> (n)`, on `memref<?x10xf32>` and `memref<?xf32>`.
+    becomes a `linalg.generic` with the maps `(n, c) -> (n, c)` and `(n, c) -> (n)`, on
+    `memref<?x10xf32>` and `memref<?xf32>`.
   }];
   let statistics = [Statistic<"numCollapsed", "collapsed", "operations with fewer loops">];
   let dependentDialects = [
@@ -191,16 +194,17 @@ def CollapseLoops : Pass<"bppsa-collapse-loops", "::mlir::func::FuncOp"> {
 }
 
 def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
-  let summary = "compute short rows of arrays by vectors";
+  let summary = "Vectorize operations on short rows of arrays";
   let description = [{
-    The innermost loop of a `linalg.generic` on memory, where it has from 2 to 32 steps, a softmax over ten classes
-    for one, is too short for LLVM to make vectors of it. Operands are contiguous along it or the same for all steps,
-    and the operations of the body are elementwise.
+    Vectorizes a `linalg.generic` on memory whose innermost loop has 2 to 32 iterations, such as a
+    softmax over ten classes. LLVM does not vectorize such short loops. Operands must be contiguous
+    along this loop or constant over it, and the operations of the body must be elementwise.
 
-    Rows of f32, at least four elements long, are computed side by side: sixteen of them, or eight where `registers`
-    is below 32, are the lanes of a vector for each element. They are read and written four elements at a time, which
-    are transposed in registers. A sum or maximum of a row takes its elements in order. Rows that are left over at
-    the end are a tile of their own, in which the last row is computed several times, so that all rows round alike.
+    Rows of f32 with at least four elements are processed in parallel: one vector per element holds
+    16 rows in its lanes, or 8 if `registers` is below 32. Rows are loaded and stored four elements
+    at a time and transposed in registers. A sum or maximum over a row processes its elements in
+    order. Remaining rows at the end form a separate tile in which the last row is repeated, so that
+    all rows are rounded identically.
 
     ```mlir
     linalg.generic {indexing_maps = [(b, c) -> (b, c), (b, c) -> (b)], iterator_types = ["parallel", "reduction"]}
@@ -218,12 +222,12 @@ def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
       %2 = arith.addf %old, %1 : vector<16xf32>
     ```
 
-    Other rows are one vector each, with an element for each step; where the innermost loop is a sum or a maximum,
-    it is reduced in any order. The other loops stay.
+    Other rows become one vector each, with one lane per iteration; if the innermost loop is a sum
+    or a maximum, its order is unspecified. Outer loops are unchanged.
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
+           "number of 16-lane vectors that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -232,14 +236,13 @@ def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
 }
 
 def VectorizeSums : Pass<"bppsa-vectorize-sums", "::mlir::func::FuncOp"> {
-  let summary = "sum all elements of arrays by vectors";
+  let summary = "Vectorize sums of all elements of arrays";
   let description = [{
-    A `linalg.generic` on memory whose loops are all reductions and whose result is
-    one sum, the loss of a batch for one, adds numbers that wait for each other.
-    Where its arrays are contiguous in the order of the loops and the operations of its
-    body are elementwise, it becomes a loop over vectors of 16 terms, or 8 where
-    `registers` is below 32, whose sums are added up in the end, and one over the
-    elements that fill no vector.
+    Vectorizes a `linalg.generic` on memory that reduces all its loops to one sum, such as the loss
+    of a batch. A scalar loop would be limited by the latency of additions. The arrays must be
+    contiguous in the order of the loops, and the operations of the body must be elementwise. The
+    sum becomes a loop over vectors of 16 terms, or 8 if `registers` is below 32, a reduction of the
+    vector of partial sums, and a scalar loop over the remaining elements.
 
     ```mlir
     linalg.generic {indexing_maps = [(t, b) -> (t, b), (t, b) -> ()], iterator_types = ["reduction", "reduction"]}
@@ -260,7 +263,7 @@ def VectorizeSums : Pass<"bppsa-vectorize-sums", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
+           "number of 16-lane vectors that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -269,14 +272,13 @@ def VectorizeSums : Pass<"bppsa-vectorize-sums", "::mlir::func::FuncOp"> {
 }
 
 def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
-  let summary = "transpose matrices in memory by tiles in registers";
+  let summary = "Transpose matrices in tiles of registers";
   let description = [{
-    A `linalg.transpose` of a matrix of f32 whose rows are contiguous, in both
-    arrays, becomes loops over square tiles: rows of the tile are loaded as
-    vectors, transposed in registers and stored as vectors, so that every line of
-    memory is touched once, whatever the distance of rows is. Tiles have 16 rows,
-    or 8 where `registers` is below 32. Rows and columns that fill no tile are
-    copied element by element.
+    Lowers a `linalg.transpose` of an f32 matrix, if the rows of both arrays are contiguous, to
+    loops over square tiles. The rows of a tile are loaded as vectors, transposed in registers, and
+    stored as vectors. Each cache line is then accessed once, regardless of the row stride. Tiles
+    have 16 rows, or 8 if `registers` is below 32. Remaining rows and columns are copied element by
+    element.
 
     ```mlir
     linalg.transpose ins(%a : memref<?x64xf32>) outs(%b : memref<64x?xf32>) permutation = [1, 0]
@@ -294,7 +296,7 @@ def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
+           "number of 16-lane vectors that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -303,20 +305,20 @@ def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
 }
 
 def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {
-  let summary = "lower sums of products on memory to loops over vectors";
+  let summary = "Lower contractions on memory to loops over vectors";
   let description = [{
-    A `linalg.generic` on f32 memory whose body is `accumulator + lhs * rhs`, such
-    as a convolution, its two cotangents or a matrix product, becomes loops over
-    tiles of its result. One loop with contiguous elements gives the
-    lanes of vectors of 16, another one over the result the rows of a tile, which
-    share the vectors of an operand; the accumulators stay in registers while the
-    remaining loops add terms. A last vector that is not full is masked. Steps
-    that write different entries are shared out to threads where they are large;
-    no sum is split among threads, so its order does not depend on their number.
-    Where the result is read through a window, as in the cotangent of the input
-    of a convolution, only loops that are not in the window run in parallel.
+    Lowers a `linalg.generic` on f32 memory with the body `accumulator + lhs * rhs`, such as a
+    convolution, its cotangents or a matrix product, to loops over tiles of its result. One loop
+    over contiguous elements becomes the lanes of 16-element vectors. Another loop of the result
+    becomes the rows of a tile, which share the vectors of an operand. Accumulators stay in
+    registers during the remaining loops. A partial last vector is masked.
 
-    A generic without such a loop, as of a convolution with strides, stays what it is.
+    Loops over different elements of the result are distributed to threads if they are large. A sum
+    is never divided among threads, so its order does not depend on their number. If the result is
+    accessed through a window, as for the input cotangent of a convolution, only loops outside the
+    window run in parallel.
+
+    A generic without a contiguous loop, such as a strided convolution, is unchanged.
 
     ```mlir
     linalg.generic {indexing_maps = [(n, m, o, k) -> (n, o + k), (n, m, o, k) -> (m, k),
@@ -334,7 +336,7 @@ def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::Module
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
+           "number of 16-lane vectors that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
@@ -343,13 +345,14 @@ def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::Module
 }
 
 def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::FuncOp"> {
-  let summary = "choose how convolutions, their cotangents and matrix products run";
+  let summary = "Choose the implementation of convolutions and matrix products";
   let description = [{
-    Gives each `linalg.generic` on f32 memory that adds products `lhs * rhs` the attribute
-    `bppsa.mapping`, unless it has one: `direct`, `packed_lhs` or `packed_rhs`, after the factor
-    whose loops are lanes. It compares what each takes, with one sample and with 16 where the batch is dynamic: the
-    vectors that are multiplied, full or not, and the elements that are copied to panels and added
-    to the result. A remark of the category `mapping` says what was chosen, and why.
+    Sets the attribute `bppsa.mapping` of each `linalg.generic` on f32 memory that sums products
+    `lhs * rhs`, unless it is already set: `direct`, `packed_lhs` or `packed_rhs`, named after the
+    factor whose loops become lanes. The pass compares the vectors that are multiplied, full or
+    partial, and the elements that are copied to panels and added to the result. If the batch is
+    dynamic, it assumes 1 and 16 samples. A remark of the category `mapping` reports the choice and
+    its reason.
 
     ```mlir
     linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...}
@@ -363,21 +366,21 @@ def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::F
 }
 
 def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
-  let summary = "lower mapped sums of products to products of packed panels";
+  let summary = "Lower contractions with a packed mapping to products of packed panels";
   let description = [{
-    A `linalg.generic` with a packed mapping becomes a matrix product. Loops that the result and
-    one factor depend on are its rows, those of the result and the other one its columns, which are
-    lanes; loops of both factors alone are the terms of a sum, and loops of all three a batch of
-    products. Each of them may be several loops with any strides, so that convolutions with strides,
-    dilations and groups and both of their cotangents are products as well.
+    Lowers a `linalg.generic` with a packed mapping to a matrix product. Loops of the result and one
+    factor are the rows. Loops of the result and the other factor are the columns, which become
+    lanes. Loops of both factors only are the terms of the sum, and loops of all three are a batch.
+    Each of these may consist of several loops with any strides, so the pass supports convolutions
+    with strides, dilations and groups, and both of their cotangents.
 
-    For blocks of rows, columns and terms, both factors are copied to panels (the windows of an image
-    are unfolded there), tiles of the result are multiplied in registers, and added to the result.
-    Copying and adding go by tables of offsets, with vectors where neighbouring columns are neighbours
-    in memory. The functions that copy, multiply and add are shared by all products of the module.
+    For blocks of rows, columns and terms, both factors are copied to panels; this unfolds the
+    windows of an image. Tiles of the result are multiplied in registers and added to the result.
+    Copying and adding use tables of offsets, and vectors if neighbouring columns are contiguous in
+    memory. All products of the module share the functions that copy, multiply and add.
 
-    Blocks of the result are shared out to threads, where they write different elements; no sum is
-    split among threads, so its order does not depend on their number.
+    Blocks of the result with different elements are distributed to threads. A sum is never divided
+    among threads, so its order does not depend on their number.
 
     ```mlir
     linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...,
@@ -398,7 +401,7 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
+           "number of 16-lane vectors that fit the target's registers">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
@@ -407,16 +410,17 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
 }
 
 def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
-  let summary = "hand arrays over to kernels as what their types do not tell";
+  let summary = "Pass arrays to kernels as pointers, dynamic sizes and strides";
   let description = [{
-    An array becomes several arguments of a kernel: the address of its first element, and
-    the sizes and strides that its type leaves open. Kernels are the functions that are
-    never inlined (`passthrough = ["noinline"]`) and have no C interface; their
-    declarations and calls change with them, and casts between arrays and such words are left
-    for `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) come from what
-    it is made of, also where `convert-parallel-to-runtime` has left a cast, so that views that
-    are only handed over need no descriptor. The pass runs after `bppsa-expand-views` and
-    before `finalize-memref-to-llvm`.
+    Replaces each memref argument of a kernel by the address of its first element and the sizes and
+    strides that its type leaves dynamic. Kernels are the functions that are never inlined
+    (`passthrough = ["noinline"]`) and have no C interface. Their declarations and calls are changed
+    accordingly. Casts between memrefs and these values, called words, are left for
+    `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) are computed from its
+    operands, also across casts left by `convert-parallel-to-runtime`, so views that are only passed
+    on need no descriptor.
+
+    The pass runs after `bppsa-expand-views` and before `finalize-memref-to-llvm`.
 
     ```mlir
     func.func private @kernel(memref<?x8xf32>, memref<4x2xf32, strided<[2, 1], offset: ?>>)
@@ -431,19 +435,19 @@ def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
 }
 
 def ResolveWords : Pass<"bppsa-resolve-words", "::mlir::ModuleOp"> {
-  let summary = "take the words of arrays from descriptors, and what reads descriptors from words";
+  let summary = "Resolve casts between memref descriptors and their words";
   let description = [{
-    Resolves the casts between arrays and the words in which they are handed over
-    (`bppsa-unpack-descriptors`, `convert-parallel-to-runtime`): a word of an array is read from
-    its descriptor, and what reads a field of the descriptor of an array that arrives in words
-    reads a word or a constant. The pass runs after `finalize-memref-to-llvm`.
+    Resolves the casts between memrefs and the words in which they are passed
+    (`bppsa-unpack-descriptors`, `convert-parallel-to-runtime`). A word of a memref is read from its
+    descriptor. A read of a descriptor field of a memref that was passed as words becomes the word
+    or a constant. The pass runs after `finalize-memref-to-llvm`.
 
     ```mlir
     %x = builtin.unrealized_conversion_cast %address, %size : !llvm.ptr, i64 to memref<?x8xf32>
     %d = builtin.unrealized_conversion_cast %x : memref<?x8xf32> to !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
     %n = llvm.extractvalue %d[3, 0]
     ```
-    becomes `%size` in place of `%n`.
+    becomes a use of `%size` instead of `%n`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

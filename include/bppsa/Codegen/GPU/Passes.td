@@ -1,4 +1,4 @@
-//===- Passes.td - launches of graph operations ------------*- tablegen -*-===//
+//===- Passes.td - GPU code generation ---------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,12 +10,13 @@
 include "mlir/Pass/PassBase.td"
 
 def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
-  let summary = "copies constant arrays and numbers of the host to device memory";
+  let summary = "Copy constant arrays and scalars of the host to device memory";
   let description = [{
-    For programs for GPUs, on memory. Constant arrays are in the program of the host and in
-    that of the device. A launch copies each that a function uses to device memory, where
-    kernels get it as any other array. What the host has computed and stores, such as a
-    size, a thread stores; kernels store by themselves.
+    Makes constants accessible to kernels, in functions on memory of GPU programs. Constant arrays
+    exist in both the host and the device program. A launch copies each array that a function uses
+    to device memory, where kernels access it like any other array. A scalar that the host has
+    computed and stores, such as a size, is stored by a device thread instead. Kernels are
+    unchanged.
 
     For example,
     ```mlir
@@ -39,15 +40,15 @@ def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
 }
 
 def ConvertGraphToGPU : Pass<"convert-graph-to-gpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized operations of the graph to launches on a GPU";
+  let summary = "Lower bufferized graph operations to GPU launches";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes, of what
-    `convert-bppsa-to-bgpu` have left:
-    structured ops, copies, loops of the host over elements, and the numeric phase of products
-    of sparse Jacobians. No mapping is chosen for them: a thread has an element of the result,
-    or a block where it is a long reduction; a warp has a row of a sparse matrix.
+    Lowers the operations that `convert-bppsa-to-bgpu` leaves in the functions created by
+    `bppsa-outline-kernels`: structured ops, copies, host loops over elements, and the numeric phase
+    of sparse Jacobian products. The distribution is fixed: one thread per element of the result,
+    one block per element for long reductions, and one warp per row of a sparse matrix.
 
-    Functions of the host may not read or write elements: what would need that is refused.
+    Host functions cannot access elements of device memory. The pass fails on operations that would
+    require it.
 
     For example,
     ```mlir

@@ -1,4 +1,4 @@
-//===- Passes.td - passes: kernels --------------------- -*- tablegen -*-===//
+//===- Passes.td - CPU kernel passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,17 +10,18 @@
 include "mlir/Pass/PassBase.td"
 
 def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
-  let summary = "puts chains together with the sums of what they emit or read";
+  let summary = "Group chains with the sums of their sequences";
   let description = [{
-    On packed memory. A chain over samples in lanes and the `outer_sum` and `step_sum` operations
-    behind it that read what it emits, or a sequence that it reads, get a scope of their own, which becomes one kernel:
-    `convert-bppsa-to-vector` makes it one loop over blocks of 32 steps, each of which is
-    summed while what the chain has emitted is in a cache. Memory that nothing else uses goes into
-    the scope, and shrinks to the steps of a block there.
+    Encloses a chain with samples in lanes, and the subsequent `outer_sum` and `step_sum` operations
+    on sequences that it emits or reads, in a scope, on packed memory. The scope becomes one kernel:
+    `convert-bppsa-to-vector` lowers it to one loop over blocks of 32 steps, and each block is
+    summed while its emitted values are in cache. Memory without other uses moves into the scope and
+    shrinks to the steps of a block.
 
-    Sums are kept in all lanes until the last block. Where those of a chain take more than
-    `max-bytes` they would leave the cache for every block; all operations stay where they are. Sums of
-    what it reads alone are left out where they do not fit beside the others.
+    The sums are accumulated in all lanes until the last block. If the running sums of emitted
+    sequences exceed `max-bytes`, they would be evicted from the cache in every block, and all
+    operations are unchanged. Sums of sequences that the chain only reads are included only if they
+    fit, too.
 
     ```mlir
     bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
@@ -39,20 +40,20 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"maxBytes", "max-bytes", "int64_t", /*default=*/"::bppsa::kMaxRunningSumBytes",
-           "Most running sums of one chain and the samples of one vector">,
+           "maximum bytes of the running sums of a chain, for the samples of one vector">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
-  let summary = "runs graph operations on rows block by block";
+  let summary = "Tile graph operations over blocks of rows";
   let description = [{
-    On memory. Operations behind each other that do something on each row of the same arrays, such
-    as the passes of a loss through the scores of all steps, become the body of one parallel loop
-    over blocks of rows. Leading dimensions of all arrays, such as time and samples, count rows
-    together. A block has as many rows, a multiple of 64, as take `bytes`, and rows that 64 of
-    would take more are not short: their operations stay as they are, and so do matrix products.
-    Arrays that nobody else uses become buffers of one block.
+    Fuses consecutive operations on the rows of the same arrays, such as the passes of a loss over
+    the scores of all steps, into one parallel loop over blocks of rows, on memory. Leading
+    dimensions of all arrays, such as time and samples, are counted together as rows. The number of
+    rows per block is a multiple of 64, chosen so that the block's parts of all arrays take `bytes`.
+    Operations on rows so long that 64 of them exceed this size are unchanged, as are matrix
+    products. Arrays without other uses become buffers of one block.
 
     ```mlir
     linalg.generic ["parallel", "parallel", "reduction"] ins(%scores : memref<?x?x10xf32>) outs(%most : memref<?x?xf32>) ...
@@ -70,7 +71,7 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"bytes", "bytes", "int64_t", /*default=*/"65536",
-           "What blocks of all arrays take of the caches of a core">,
+           "bytes of a block's parts of all arrays, in the caches of a core">,
   ];
   let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
@@ -78,15 +79,16 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
 }
 
 def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
-  let summary = "runs loops over time and changes of layout block by block of steps";
+  let summary = "Tile time loops and layout changes over blocks of time steps";
   let description = [{
-    On packed memory. Recurrences, loops without states, changes of layout and graph operations on
-    rows that stand behind each other, such as products of inputs, the layers of a stack, a
-    classifier of every step and its loss, become the body of one loop over blocks of steps, in which each reads from a cache what the one before
-    has written. A block has as many steps, a multiple of 32, as its parts of all arrays take
-    `bytes`. Arrays that nobody else uses become buffers of one block; a recurrence goes on from the
-    slot of its trajectory that the block before has written last. Where a loop goes from the last
-    step to the first, recurrences stay what they are, so that directions run side by side.
+    Fuses consecutive recurrences, loops without states, layout changes and graph operations on rows
+    into one loop over blocks of steps, on packed memory. Examples are input projections, the layers
+    of a stack, and a per-step classifier with its loss. Within a block each operation reads the
+    results of the previous one from cache. The number of steps per block is a multiple of 32,
+    chosen so that the block's parts of all arrays take `bytes`. Arrays without other uses become
+    buffers of one block. A recurrence continues from the trajectory slot that the previous block
+    wrote last. If a loop runs from the last step to the first, recurrences are unchanged, so that
+    both directions can run in parallel.
 
     ```mlir
     bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) into(%h : memref<?x?x20x16xf32>) ...
@@ -104,21 +106,21 @@ def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes / 2",
-           "What blocks of all arrays take of the second-level cache">,
+           "bytes of a block's parts of all arrays, in the second-level cache">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
 }
 
 def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
-  let summary = "puts arrays that a chain emits side by side, so that sums of them are one";
+  let summary = "Merge emitted sequences so that their sums become one";
   let description = [{
-    On packed memory, behind `bppsa-block-time`. Arrays of one type that a chain over samples in lanes
-    emits for outer sums become rows of one array, where several of these sums have the same right
-    operand. Such sums become one, of all of their rows, whose result is copied to where theirs
-    were: as a matrix product (`bppsa-lower-large-sums`) it copies the right operand once. Arrays
-    that others write stay, and so do those of which no sum takes `min-bytes` of running sums, one
-    for each lane.
+    Concatenates emitted sequences of the same type along the rows of one array, if several outer
+    sums of them have the same right operand. The chain must have its samples in lanes. These sums
+    become one sum over all rows, whose result is copied to the original results. As a matrix
+    product (`bppsa-lower-large-sums`) the merged sum copies the right operand only once. Arrays
+    with other writers are not merged, nor are sequences without a sum whose running sums, one per
+    lane, take at least `min-bytes`. The pass runs on packed memory after `bppsa-block-time`.
 
     ```mlir
     bppsa.chain lanes 16 ... into(%g, %d, %e : memref<?x64x16xf32>, memref<?x?x64x16xf32>, memref<?x?x64x16xf32>)
@@ -137,26 +139,29 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
-           "Running sums of a sum from which on it is a matrix product">,
+           "minimum bytes of running sums for which a sum becomes a matrix product">,
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
-  let summary = "runs chains and the large sums of what they emit block by block of steps";
+  let summary = "Tile chains and the large sums of their emitted values over blocks of time steps";
   let description = [{
-    On packed memory, behind `bppsa-join-emitted`. A chain over samples in lanes that emits what an
-    outer sum of `min-bytes` of running sums reads, or one over units with outer sums of 256
-    elements and more, becomes the body of a loop over blocks of steps, with all sums of what it
-    emits behind it: large ones as products (`bppsa-lower-large-sums`) that go on from those of the
-    block before, others by themselves, added to what was. A block has as many steps, up to 256, as what
-    sums read of them takes `bytes`, over units twice as many, or as make 512 terms of a sum; the
-    blocks depend on the numbers of steps and samples alone. Up to twice as many steps are one block. Arrays that nobody
-    else uses become buffers.
+    Tiles a chain and all sums of its emitted values over blocks of steps, on packed memory after
+    `bppsa-join-emitted`. This applies to chains with samples in lanes and an outer sum of at least
+    `min-bytes` of running sums, and to chains with hidden units in lanes and outer sums of at least
+    256 elements. Large sums become matrix products (`bppsa-lower-large-sums`) that accumulate onto
+    the result of the previous block. Other sums of a block are computed separately and added to the
+    result.
 
-    The chain of a block starts from the cotangents that the one before has ended with. Where these
-    are zero and nothing is injected, nothing that is emitted differs from zero, and the block has no
-    sums. Functions with chains in both directions stay as they are: these run side by side.
+    A block has at most 256 steps, and at most as many as the operands of the sums take `bytes`, or,
+    with hidden units in lanes, twice this number or the steps that provide 512 terms of a sum.
+    Block sizes depend only on the numbers of steps and samples. Up to twice as many steps form a
+    single block. Arrays without other uses become buffers.
+
+    The chain of a block starts from the final cotangents of the previous block. If these are zero
+    and nothing is injected, all emitted values are zero and the sums of the block are skipped.
+    Functions with chains in both directions are unchanged, because these chains run in parallel.
 
     ```mlir
     bppsa.chain lanes 16 ... seeds(%s : ...) ... into(%g, %d : memref<?x128x16xf32>, memref<?x?x384x16xf32>) ...
@@ -181,9 +186,9 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
-           "Running sums from which on none are kept in all lanes">,
+           "bytes of running sums from which no sum is kept in all lanes">,
     Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes",
-           "What sums read of a block, in the second-level cache">,
+           "bytes of the operands of sums in a block, in the second-level cache">,
   ];
   let statistics = [Statistic<"numChains", "chains", "chains in blocks with their sums">];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
@@ -192,13 +197,13 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
 }
 
 def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
-  let summary = "makes large outer sums over samples in lanes matrix products";
+  let summary = "Lower large outer sums with samples in lanes to matrix products";
   let description = [{
-    On packed memory, behind `bppsa-block-time`. An `outer_sum` with samples in lanes whose running
-    sums, one for each lane, take `min-bytes` or more becomes a `linalg.generic` with a packed
-    mapping, whose terms are the batch blocks, the steps and the lanes. Lanes beyond the last sample
-    are left out: the last block of a `batch` that is no multiple of the lanes is a product of its
-    own. Sums that chains make on their way stay what they are.
+    Lowers an `outer_sum` with samples in lanes whose running sums, one per lane, take at least
+    `min-bytes` to a `linalg.generic` with a packed mapping. The terms of the product are batch
+    blocks, steps and lanes. Lanes beyond the last sample are excluded: if `batch` is not a multiple
+    of the lanes, the last block is a separate product. Sums that chains accumulate in their loop
+    are unchanged. The pass runs on packed memory after `bppsa-block-time`.
 
     ```mlir
     bppsa.outer_sum lanes 16 %a, %b into %c : memref<768x256xf32>
@@ -216,19 +221,20 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minBytes", "min-bytes", "int64_t", /*default=*/"::bppsa::kMinLargeSumBytes",
-           "Running sums from which on none are kept in all lanes">,
+           "bytes of running sums from which no sum is kept in all lanes">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"> {
-  let summary = "chooses how many samples of a time loop a thread takes together";
+  let summary = "Choose the number of samples that a thread processes together";
   let description = [{
-    Where vectors hold units, each step of each sample reads all matrices of the body. The pass gives
-    loops whose matrices leave the first-level cache, as they take more than `cache` bytes, a
-    `#bppsa.task_mapping` of 4 samples, or 4 steps of loops without states, which share what is read.
-    What is there stays. A remark of the category `mapping` says what was chosen.
+    Sets the mapping of time loops with hidden units in lanes whose matrices exceed the first-level
+    cache, `cache` bytes. Each step of each sample reads all matrices of the body. With a
+    `#bppsa.task_mapping` of 4, a thread processes 4 samples together, or 4 steps of a loop without
+    states, which share these reads. Existing mappings are kept. A remark of the category `mapping`
+    reports each choice.
 
     ```mlir
     bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
@@ -241,20 +247,20 @@ def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"
   }];
   let options = [
     Option<"cache", "cache", "int64_t", /*default=*/"::bppsa::cost::kFirstLevelCacheBytes",
-           "Bytes of the first-level cache">,
+           "bytes of the first-level cache">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "move each bufferized loop into a function of its own";
+  let summary = "Outline bufferized loops into functions";
   let description = [{
-    The functions of a program share most of their loops. Outlined loops that
-    are equal can be merged by `duplicate-function-elimination`, so that code is
-    generated for each once. A public function whose body is loops already
-    becomes a kernel whole; a loop over time of graph operations stays, and each of
-    them is a kernel. What is left of a public function allocates memory
-    and calls kernels: code that does not depend on the instruction set.
+    Moves each bufferized loop into a separate function, a kernel. The functions of a program have
+    most of their loops in common; `duplicate-function-elimination` merges equal kernels, so that
+    code is generated once for each. The remaining code of a public function allocates memory and
+    calls kernels, and it does not depend on the instruction set. A public function whose body
+    already is loops becomes one kernel. A time loop of graph operations is not outlined; each
+    operation in it becomes a kernel.
 
     ```mlir
     bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<?x?x20x16xf32>
@@ -264,51 +270,54 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     call @step_sum_kernel_0(%s, %b) : (memref<?x?x20x16xf32>, memref<20xf32>) -> ()
     ```
 
-    With `group-sums`, outer sums of one function that have the same right factor and
-    nothing but memory, views and other sums between them become one kernel, so that
-    they can be launched together. What is freed between them is freed behind them.
+    Operations of the dialect in a loop, such as those of an expanded scan, become kernels that the
+    loop calls. Other loops become kernels as a whole, and so do scopes (`bppsa-block-time`). The
+    options change the grouping:
 
-    With `group-copies`, copies of static shapes with nothing but memory and views between them, none
-    of which writes what another one reads or writes, become one kernel.
-
-    With `group-fills`, what fills memory is one kernel with the operation after it that
-    accumulates there. With `any-window`, kernels take windows of arrays wherever they
-    begin, and chains any number of rows: those of the same form have one kernel.
-    Operations of the dialect in a loop, such as those of an expanded scan, are kernels
-    that the loop calls; other loops are kernels whole, and so are scopes (`bppsa-block-time`). With `whole-levels` a parallel
-    loop of chains, transitions and their products is a kernel, and so is a loop that
-    applies transitions in order.
+    * `group-sums`: outer sums of one function with the same right factor, and only memory
+      operations, views and other sums between them, become one kernel, so that they can be launched
+      together. Memory freed between them is freed after them.
+    * `group-copies`: copies of static shape with only memory operations and views between them
+      become one kernel, if none writes memory that another one accesses.
+    * `group-fills`: a fill and the next operation, if it accumulates into the filled array, become
+      one kernel.
+    * `any-window`: kernels take windows of arrays with any offset, and chains any number of rows,
+      so that equal operations on different windows share a kernel.
+    * `whole-levels`: a parallel loop of chains, transitions and their products becomes one kernel,
+      and so does a loop that applies transitions in order.
   }];
   let options = [
     Option<"groupSums", "group-sums", "bool", "false",
-           "outer sums with the same right factor are one kernel">,
+           "outline outer sums with the same right factor as one kernel">,
     Option<"groupCopies", "group-copies", "bool", "false",
-           "copies that can be made at the same time are one kernel">,
+           "outline independent copies as one kernel">,
     Option<"groupFills", "group-fills", "bool", "false",
-           "a fill is one kernel with the operation that accumulates into it">,
+           "outline a fill with the operation that accumulates into it">,
     Option<"anyWindow", "any-window", "bool", "false",
-           "kernels take windows of arrays wherever they begin">,
+           "let kernels take windows of arrays with any offset">,
     Option<"wholeLevels", "whole-levels", "bool", "false",
-           "loops of transitions and their products are kernels whole">,
+           "outline loops of transitions and their products as a whole">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
-  let summary = "runs time loops, and sums over all steps, that need nothing of each other side by side";
+  let summary = "Run independent time loops and sums over all steps in parallel";
   let description = [{
-    A time loop has parallel iterations for blocks of samples, often fewer than there are
-    threads. The pass finds calls of kernels that are time loops, such as the directions of a
-    bidirectional layer, of which none reads or writes what another one writes. What needs
-    the first ones moves behind the last, and all become the iterations of a parallel loop.
-    Where cores exchange what they have written, that takes longer than a little work: loops with fewer
-    than `min-work` multiply-adds for each number that they read or write stay as they are.
-    `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
-    one loop after the other, each on all threads; `iterations` are those of the first loop.
+    Runs independent time loops in parallel. A time loop has one parallel iteration per block of
+    samples, often fewer than there are threads. The pass finds calls of kernels that are time
+    loops, such as the two directions of a bidirectional layer, none of which accesses memory that
+    another one writes. It moves operations that depend on the first loops after the last one, and
+    makes the loops iterations of one parallel loop.
 
-    Sums over all steps that stand between two time loops, such as the gradients of the gates of a
-    layer, become the iterations of one parallel loop in the same way: threads meet once and not
-    for each of them. They are in an order in which neighbours have about as much to do as others.
+    Exchanging data between cores takes longer than a small amount of work, so loops with fewer than
+    `min-work` multiply-adds per element that they access are unchanged. At run time
+    `bppsa_rt_side_by_side(loops, iterations)` decides whether this is faster than running the loops
+    one after another on all threads; `iterations` is the number of iterations of the first loop.
+
+    With `sums`, sums over all steps between two time loops, such as the gradients of a layer's
+    gates, are combined in the same manner, so threads synchronize once instead of once per sum.
+    They are ordered so that neighbouring iterations have about the same total work as others.
 
     ```mlir
     call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
@@ -332,9 +341,9 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"minWork", "min-work", "int64_t", /*default=*/"16",
-           "Fewest multiply-adds of a loop for each number that it reads or writes">,
+           "minimum multiply-adds of a loop per element that it reads or writes">,
     Option<"sums", "sums", "bool", /*default=*/"true",
-           "Whether sums between two time loops run side by side, too">,
+           "also run sums between two time loops in parallel">,
   ];
   let statistics = [Statistic<"numGroups", "groups", "groups of time loops or of sums">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -342,12 +351,12 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
 }
 
 def MergeDirections : Pass<"bppsa-merge-directions", "::mlir::ModuleOp"> {
-  let summary = "makes kernels that differ in the direction of time alone one";
+  let summary = "Merge kernels that differ only in the direction of time";
   let description = [{
-    The two directions of a bidirectional layer have kernels that are equal but for `reverse`, and
-    which make half of the code of a program. The pass gives the first of two such kernels an
-    argument, which is true where a call wants the direction of the other one, and
-    `bppsa.reverse_if`. Kernels are private functions that are only called.
+    Merges pairs of kernels that are equal except for `reverse`. The two directions of a
+    bidirectional layer have such kernels, which otherwise are half of a program's code. The first
+    kernel gets a `bppsa.reverse_if` and an argument that is true if a call needs the direction of
+    the second kernel. Kernels are private functions that are only called.
 
     ```mlir
     call @forward(%x, %h0, %a) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()

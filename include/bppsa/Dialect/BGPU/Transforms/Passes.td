@@ -1,4 +1,4 @@
-//===- Passes.td - passes on block-level kernels -----------*- tablegen -*-===//
+//===- Passes.td - block-level kernel passes ---------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,14 +10,15 @@
 include "mlir/Pass/PassBase.td"
 
 def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
-  let summary = "copies what loops fetch to shared memory some iterations ahead";
+  let summary = "Prefetch vectors of loops to shared memory by asynchronous copies";
   let description = [{
-    A vector that a `bgpu.fetch` reads in each iteration of an `scf.for` has a ring in shared memory,
-    of as many slots as the operation has stages. Behind its first read of what is fetched or shared an
-    iteration asks for the copies of the one that is stages - 1 ahead, by `nvgpu.device_async_copy` of
-    all threads, and at its end it waits for those of the next one. Those of the first iterations are asked for, and those
-    of the first waited for, before the loop, which is in a branch for loops that have an iteration.
-    Remarks of the category `stages` name vectors and bytes.
+    Implements each `bgpu.fetch` in an `scf.for` by a ring buffer in shared memory with as many
+    slots as the op has stages. After its first read of a fetched or shared array, each iteration
+    issues the copies of the iteration that is stages - 1 ahead, by `nvgpu.device_async_copy` on all
+    threads. At its end it waits for the copies of the next iteration. The copies of the first
+    iterations are issued before the loop, which also waits there for those of iteration 0. This
+    code and the loop are in a branch that is taken if the loop has an iteration. Remarks of the
+    category `stages` report the vectors and bytes.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -50,16 +51,17 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
 }
 
 def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
-  let summary = "gives tiles whose elements other threads need an array in shared memory";
+  let summary = "Allocate shared memory for tiles that other threads read";
   let description = [{
-    A `bgpu.reduce` becomes a `bgpu.put` to an array in shared memory and, for each level of its
-    tree, two `bgpu.get`, an elementwise operation and a `bgpu.put`; the first row that is left is
-    the result. The array is a `memref.alloc` at the beginning of the kernel. Remarks of the
-    category `shared` name its bytes.
+    Lowers `bgpu.reduce` to accesses of an array in shared memory: a `bgpu.put`, and for each level
+    of the tree two `bgpu.get`, an elementwise operation and a `bgpu.put`. The first row holds the
+    result. Arrays are `memref.alloc` ops at the start of the kernel. Remarks of the category
+    `shared` report their bytes.
 
-    A `bgpu.share` is a `bgpu.put` to an array of its own. A tile that an `scf.for` carries is put where
-    it is made, by the iteration before the one that shares it, to one of two arrays, by the lowest
-    bit of the iteration's number. In loops, and in kernels with `repeat_last`, arrays have 32 spare rows.
+    Lowers `bgpu.share` to a `bgpu.put` to a separate array. A tile carried by an `scf.for` is
+    double-buffered: the iteration that computes it writes it for the next iteration, to one of two
+    arrays selected by the lowest bit of the iteration number. In loops, and in kernels with
+    `repeat_last`, arrays have 32 spare rows.
 
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>
@@ -86,29 +88,34 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
 }
 
 def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
-  let summary = "puts barriers between accesses of memory by a block that depend on each other";
+  let summary = "Insert barriers between dependent memory accesses of a block";
   let description = [{
-    Element number i of a tile belongs to thread i. So two accesses of an array give each
-    element to the same thread if they begin at the same row, and need no barrier; if they do
-    not, have elements in common and one of them writes, a `gpu.barrier` stands between them. In
-    bodies of `tensor.generate` and `bgpu.for_each` a thread has its own elements alone where the
-    last indices of a load or store are those of its position; other elements may be those of any
-    thread. Arrays in shared memory are apart from all others, arrays in device memory may be parts
-    of the same one unless `memref.distinct_objects` says otherwise.
+    Inserts a `gpu.barrier` between two accesses of a block if they may access the same element from
+    different threads and one of them writes. Existing barriers are taken into account. Remarks of
+    the category `barriers` report the number of barriers in each kernel.
 
-    Where the first index of all accesses of an array that depend on each other is the number of the warp, as
-    in a `bgpu.for_each` of `[W, 32]`, a `bgpu.warp_barrier` stands there in place of that of the block. It
-    separates accesses of a warp's elements alone: others need a `gpu.barrier`, or a `bgpu.grid_barrier`, which
-    is one.
+    Element i of a tile belongs to thread i. Two accesses of an array that begin at the same row
+    therefore access each element from the same thread and need no barrier. In bodies of
+    `tensor.generate` and `bgpu.for_each` a load or store accesses elements of its own thread if its
+    last indices are those of the position; otherwise it may access elements of any thread. Arrays
+    in shared memory do not alias other arrays. Arrays in device memory may alias unless
+    `memref.distinct_objects` excludes it.
 
-    A barrier stands before the second access, and before the reads of shared memory that directly
-    precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
-    it waits for at the end of that, and what the first would wait for stands in front of the loop.
-    Slots of an array by the lowest bits of the iteration's number plus a constant, or by that number, are apart
-    from each other, those of an iteration and those of it and the next one. An asynchronous copy
-    (`nvgpu.device_async_copy`) waits for what has been read of its slot before, and for a `bgpu.wait` for copies
-    to it; what reads the slot waits for the `bgpu.wait` that completes the copy. Barriers that are there are used.
-    Remarks of the category `barriers` name their number in a kernel.
+    A `bgpu.warp_barrier` replaces the barrier of the block if the first index of all dependent
+    accesses of an array is the warp number, as in a `bgpu.for_each` of `[W, 32]`. It separates only
+    accesses of one warp's elements. All others need a `gpu.barrier`, or a `bgpu.grid_barrier`,
+    which implies one.
+
+    A barrier is placed before the second access, and before reads of shared memory that directly
+    precede it, so that they share the barrier. Dependences between iterations of an `scf.for` are
+    resolved by a barrier at the end of the iteration, and dependences of the first iteration by a
+    barrier before the loop. Slots of an array that are selected by the low bits of the iteration
+    number plus a constant, or by the iteration number, are distinct within an iteration and between
+    consecutive iterations.
+
+    An asynchronous copy (`nvgpu.device_async_copy`) waits for earlier reads of its slot, and for
+    the `bgpu.wait` of earlier copies to it. Reads of a slot wait for the `bgpu.wait` that completes
+    the copy.
 
     ```mlir
     bgpu.put %parts, %buffer[0] : ...
@@ -131,12 +138,13 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
 }
 
 def VerifyBarriers : Pass<"bgpu-verify-barriers", "::mlir::func::FuncOp"> {
-  let summary = "fails where a barrier is missing";
+  let summary = "Reject kernels with missing barriers";
   let description = [{
-    Fails where `bgpu-insert-barriers` would put a barrier: at an operation that accesses what another
-    thread accesses before it, where one of them writes, and at a loop whose first iteration does so,
-    or an iteration with the one before. For kernels whose barriers were written by hand, and
-    for passes that move accesses behind `bgpu-insert-barriers`. Changes nothing.
+    Fails if `bgpu-insert-barriers` would insert a barrier: at an operation whose access conflicts
+    with an earlier access of another thread, or at a loop whose first iteration conflicts with
+    accesses before it or whose consecutive iterations conflict. The pass verifies kernels with
+    hand-written barriers, and passes that move accesses after `bgpu-insert-barriers`. It changes
+    nothing.
   }];
   let statistics = [Statistic<"numKernels", "kernels", "kernels that were verified">];
 }

@@ -1,4 +1,4 @@
-//===- Passes.td - passes: what GPUs run -------------------*- tablegen -*-===//
+//===- Passes.td - GPU mapping passes ----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,18 +10,17 @@
 include "mlir/Pass/PassBase.td"
 
 def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
-  let summary = "adds up gradients of parameters inside of chains";
+  let summary = "Fuse sums of emitted values into chains";
   let description = [{
-    For programs for GPUs, on tensors. Sums over steps and samples of what a chain
-    emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
-    become `sums` of the chain: the threads that run it keep them in registers.
-    A sequence that nothing else reads is not stored any more.
+    Fuses sums over steps and samples of emitted sequences into their chain, on tensors of GPU
+    programs. A `bppsa.outer_sum` with the emitted sequence as first operand, or a `bppsa.step_sum`,
+    becomes one of the chain's `sums`, which its threads accumulate in registers. Emitted sequences
+    without other uses are no longer stored.
 
-    This is done for `bppsa.chain` and for scans that are linear or chunked, all sums
-    of a loop or none: where a thread has registers for its rows of the sums beside
-    its rows of the matrices, and the block need not have more threads for them
-    than two warps or what the link alone takes. Definitions of the other operands of
-    the sums are moved in front of the chain.
+    The pass applies to chains with a linear or chunked plan, to all sums of a chain or to none.
+    Each thread must have enough registers for its rows of the sums in addition to its rows of the
+    matrices. The sums must not require more threads per block than the link does, unless two warps
+    suffice. Definitions of the sums' other operands are moved before the chain.
 
     ```mlir
     %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
@@ -48,13 +47,13 @@ def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
 }
 
 def HoistInputProducts : Pass<"bppsa-hoist-input-products", "::mlir::func::FuncOp"> {
-  let summary = "multiplies the inputs of recurrences for all steps at a time";
+  let summary = "Hoist input projections out of recurrences";
   let description = [{
-    For programs for GPUs, on memory. What a recurrence multiplies of the sequences that it
-    reads waits for none of its steps. Where the rows of their matrices are why the rows of
-    all do not fit the registers of a block, or why more threads share one, a
-    loop without states computes these products for all steps, with the captured vectors
-    that they add, and the recurrence reads the results.
+    Moves input projections to a loop without states before the recurrence, on memory of GPU
+    programs. Input projections do not depend on the recurrent state, so they are computed for all
+    time steps at once, including the captured vectors that they add. The pass applies if the rows
+    of their matrices are the reason why the matrices of the recurrence do not fit the registers of
+    a block, or why more threads must share a row.
 
     ```mlir
     bppsa.recurrence sequences(%x : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
@@ -76,11 +75,11 @@ def HoistInputProducts : Pass<"bppsa-hoist-input-products", "::mlir::func::FuncO
 }
 
 def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> {
-  let summary = "maps loops, transitions and sums to kernels of a GPU";
+  let summary = "Map loops, transitions and sums to GPU kernels";
   let description = [{
-    Gives each time loop, transition and outer sum on memory the attribute `bppsa.mapping`,
-    a `#bppsa.gpu_mapping`: what kernel runs it, how many threads share a row, where
-    matrices are, how many steps are read ahead. A mapping that is there stays.
+    Sets the attribute `bppsa.mapping` of each time loop, transition and outer sum on memory to a
+    `#bppsa.gpu_mapping`: the kernel, the number of threads that share a row, the memory of
+    matrices, and the number of steps that are prefetched. Existing mappings are kept.
 
     ```mlir
     bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
@@ -91,17 +90,17 @@ def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> 
         attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 128, parts = 2, stages = 8>}
     ```
 
-    Sizes alone decide, and how arrays lie in memory: that is why the pass comes after
-    bufferization, when equal loops are one and sums with the same right factor stand
-    together. A remark of the category `mapping` says what was chosen, and what ruled out
-    the mapping that would be taken before it.
+    The decision depends only on sizes and memory layouts. The pass therefore runs after
+    bufferization, when equal loops are merged and sums with the same right factor are adjacent. A
+    remark of the category `mapping` reports the choice and the reason why the next preferred
+    mapping was ruled out.
   }];
   let options = [
     Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",
-           "what tensor cores multiply", [{::llvm::cl::values(
-      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32, in three products"),
-      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "numbers of 11 bits"),
-      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "numbers of 8 bits"))}]>
+           "precision of tensor-core products", [{::llvm::cl::values(
+      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32 accuracy by three products"),
+      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "factors of 11 significant bits"),
+      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "factors of 8 significant bits"))}]>
   ];
   let statistics = [Statistic<"numMapped", "mapped", "operations that got a mapping">];
   let dependentDialects = ["::bppsa::BPPSADialect"];

@@ -1,4 +1,4 @@
-//===- Passes.td - passes that assign streams of a GPU -----*- tablegen -*-===//
+//===- Passes.td - GPU stream passes -----------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,25 +10,29 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignStreams : Pass<"bppsa-assign-streams", "::mlir::ModuleOp"> {
-  let summary = "lets gradients of parameters run beside cotangents, on a sub stream of a GPU";
+  let summary = "Launch parameter gradients on a separate GPU stream";
   let description = [{
-    On memory, where each launch is the call of a kernel. Behind `bppsa.mark_phase 1` of public functions the calls that only form
-    gradients of parameters (W, by the data flow that `bppsa-split-backward` goes by: what an array
-    holds between two writes is a value) go to the sub stream (`bgpu.select_stream 1`), the others
-    stay on the main stream.
+    Assigns launches to two streams so that parameter gradients run in parallel with the cotangent
+    path. Functions are on memory, and each launch is a call of a kernel. After `bppsa.mark_phase 1`
+    of public functions, calls that only compute parameter gradients (W) move to the sub stream
+    (`bgpu.select_stream 1`). All other calls stay on the main stream. W is determined by the same
+    data flow as in `bppsa-split-backward`; the contents of an array between two writes count as one
+    value.
 
-    Ws that write or read what another one writes are a group and keep their order. A region is the
-    launches of the main stream from where a group becomes possible to where the next one does. A
-    group runs in the first region that it may run in, right where it becomes possible, or, with `joint`, in the
-    region where the cost model hides most of it (Oh et al., Out-Of-Order BackProp, EuroSys 2022: multi-region joint
-    scheduling): the longest group chooses first, and a region has the time of its launches, of what they issue and of their
-    memory, of which the groups that are there already have taken their part. A group runs in no region behind a launch
-    that changes what it reads. Sizes that only the run time knows count as `size`.
+    W calls that access an array that another one writes form a group and keep their order. A region
+    consists of the launches of the main stream from the point where a group becomes possible to the
+    point where the next group does. By default a group runs in the first possible region. With
+    `joint` the cost model selects the region that hides most of the group's time (Oh et al.,
+    Out-Of-Order BackProp, EuroSys 2022: multi-region joint scheduling). The longest group chooses
+    first, and groups that are already assigned occupy part of a region's launch, issue and memory
+    time. A group is never moved past a launch that overwrites one of its inputs. Dynamic sizes are
+    assumed to be `size`.
 
-    The sub stream waits, at the start of a region, for an event that the main stream records there. The main
-    stream waits for the sub stream where it uses an array that a W writes, or writes one that a W uses, and at the end of the
-    function; arrays that Ws use are freed behind that. `bppsa-verify-streams` checks it.
-    A function of which a launch uses arrays that are not known stays on one stream. Remarks of the category `schedule` say what was chosen.
+    At the start of a region the sub stream waits for an event that the main stream records there.
+    The main stream waits for the sub stream before it uses an array that a W writes, before it
+    writes an array that a W uses, and at the end of the function. Arrays that a W uses are freed
+    after that wait. `bppsa-verify-streams` checks the result. A function with a launch whose arrays
+    are unknown stays on one stream. Remarks of the category `schedule` report each decision.
 
     ```mlir
     call @cotangent(%g2, %w2, %g1) : ...
@@ -56,18 +60,19 @@ def AssignStreams : Pass<"bppsa-assign-streams", "::mlir::ModuleOp"> {
     Option<"joint", "joint", "bool", /*default=*/"false",
            "choose the region of each group by the cost model">,
     Option<"size", "size", "int64_t", /*default=*/"64",
-           "what sizes that only the run time knows count as">
+           "assumed value of dynamic sizes">
   ];
   let dependentDialects = ["::bppsa::bgpu::BGPUDialect", "::bppsa::BPPSADialect"];
 }
 
 def VerifyStreams : Pass<"bppsa-verify-streams", "::mlir::ModuleOp"> {
-  let summary = "rejects functions whose streams do not wait for each other";
+  let summary = "Reject missing synchronization between GPU streams";
   let description = [{
-    On memory, where each launch is the call of a kernel. Of two launches on different streams that use an array, which one of
-    them writes, the later one has to wait for an event that is recorded behind the earlier one. Memory is taken and given back
-    as by a launch that writes it. At its end a function has the main stream selected, which has waited for the sub stream.
-    The pass fails otherwise.
+    Verifies functions on memory in which each launch is a call of a kernel. If two launches on
+    different streams access an array and one of them writes it, the later launch must wait for an
+    event recorded after the earlier one. Allocation and deallocation count as launches that write
+    the array. At the end of a function the main stream must be selected and must have waited for
+    the sub stream. The pass fails otherwise.
 
     ```mlir
     bgpu.select_stream 1
