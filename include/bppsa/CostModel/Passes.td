@@ -27,7 +27,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     Without `algorithms`, a scan is evaluated for its plan and a chain for `linear`, `blelloch`,
     `hybrid:2` and `chunked:32`.
 
-    With `gpu`, chains and scans over one sample also report GPU times predicted by the model of
+    With `gpu`, unpacked chains also report GPU times predicted by the model of
     `docs/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes, and of
     `sequential` and `chunked` for a grid of other sizes.
 

@@ -50,7 +50,7 @@ def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> 
     ```
     becomes `vector.fma %x, %y, %z`.
   }];
-  let statistics = [Statistic<"numFused", "fused", "sums that became one operation with a product">];
+  let statistics = [Statistic<"numFused", "fused", "sums that were fused with a product">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"
   ];

@@ -73,7 +73,7 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
     Option<"bytes", "bytes", "int64_t", /*default=*/"65536",
            "bytes of a block's parts of all arrays, in the caches of a core">,
   ];
-  let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows">];
+  let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows that were created">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
 }
@@ -154,10 +154,10 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     the result of the previous block. Other sums of a block are computed separately and added to the
     result.
 
-    A block has at most 256 steps, and at most as many as the operands of the sums take `bytes`, or,
-    with hidden units in lanes, twice this number or the steps that provide 512 terms of a sum.
-    Block sizes depend only on the numbers of steps and samples. Up to twice as many steps form a
-    single block. Arrays without other uses become buffers.
+    The number of steps per block is chosen so that the operands of the sums take `bytes`, or twice
+    as many with hidden units in lanes. It is at least the number that provides 512 terms of a sum,
+    and at most 256. It depends only on the numbers of steps and samples. Sequences of up to twice
+    as many steps are a single block. Arrays without other uses become buffers.
 
     The chain of a block starts from the final cotangents of the previous block. If these are zero
     and nothing is injected, all emitted values are zero and the sums of the block are skipped.
@@ -190,7 +190,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     Option<"bytes", "bytes", "int64_t", /*default=*/"::bppsa::cost::kSecondLevelCacheBytes",
            "bytes of the operands of sums in a block, in the second-level cache">,
   ];
-  let statistics = [Statistic<"numChains", "chains", "chains in blocks with their sums">];
+  let statistics = [Statistic<"numChains", "chains", "chains that were tiled with their sums">];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
@@ -317,7 +317,8 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
 
     With `sums`, sums over all steps between two time loops, such as the gradients of a layer's
     gates, are combined in the same manner, so threads synchronize once instead of once per sum.
-    They are ordered so that neighbouring iterations have about the same total work as others.
+    Each thread processes consecutive sums, which are ordered so that the work of the threads is
+    balanced.
 
     ```mlir
     call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
@@ -345,7 +346,7 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     Option<"sums", "sums", "bool", /*default=*/"true",
            "also run sums between two time loops in parallel">,
   ];
-  let statistics = [Statistic<"numGroups", "groups", "groups of time loops or of sums">];
+  let statistics = [Statistic<"numGroups", "groups", "groups of time loops or sums that run in parallel">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
@@ -370,7 +371,7 @@ def MergeDirections : Pass<"bppsa-merge-directions", "::mlir::ModuleOp"> {
     call @forward(%x, %h0, %b, %true) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
     ```
   }];
-  let statistics = [Statistic<"numMerged", "merged", "kernels that became another one">];
+  let statistics = [Statistic<"numMerged", "merged", "kernels that were merged into another one">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

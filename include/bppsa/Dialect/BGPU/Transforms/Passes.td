@@ -45,8 +45,8 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
     "::mlir::scf::SCFDialect"
   ];
   let statistics = [
-    Statistic<"numVectors", "vectors", "vectors that are copied ahead">,
-    Statistic<"numBytes", "bytes", "bytes of shared memory of all rings together">,
+    Statistic<"numVectors", "vectors", "vectors that are prefetched">,
+    Statistic<"numBytes", "bytes", "total bytes of ring buffers in shared memory">,
   ];
 }
 
@@ -83,7 +83,7 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"numArrays", "arrays", "arrays in shared memory">,
-    Statistic<"numBytes", "bytes", "bytes of shared memory of all kernels together">,
+    Statistic<"numBytes", "bytes", "total bytes of shared memory of all kernels">,
   ];
 }
 
@@ -132,8 +132,8 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::bppsa::bgpu::BGPUDialect", "::mlir::gpu::GPUDialect"];
   let statistics = [
-    Statistic<"numBarriers", "barriers", "barriers of the block that were inserted">,
-    Statistic<"numWarpBarriers", "warp-barriers", "barriers of warps that were inserted">,
+    Statistic<"numBarriers", "barriers", "block barriers that were inserted">,
+    Statistic<"numWarpBarriers", "warp-barriers", "warp barriers that were inserted">,
   ];
 }
 

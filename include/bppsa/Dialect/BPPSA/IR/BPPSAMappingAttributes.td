@@ -91,7 +91,7 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let mnemonic = "cpu_mapping";
   let summary = "Assignment of a loop's dimensions to SIMD lanes";
   let description = [{
-    `bppsa-choose-mapping` attaches this attribute to operations as `bppsa.mapping`, and
+    `bppsa-choose-cpu-mapping` attaches this attribute to operations as `bppsa.mapping`, and
     `bppsa-pack-batch` reads it.
 
     * `samples`: a vector holds one hidden unit of `width` samples.

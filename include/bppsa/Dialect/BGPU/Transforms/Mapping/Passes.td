@@ -102,7 +102,7 @@ def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> 
       clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "factors of 11 significant bits"),
       clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "factors of 8 significant bits"))}]>
   ];
-  let statistics = [Statistic<"numMapped", "mapped", "operations that got a mapping">];
+  let statistics = [Statistic<"numMapped", "mapped", "operations that were mapped">];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 

@@ -17,7 +17,7 @@ def SplitBackward : Pass<"bppsa-split-backward", "::mlir::func::FuncOp"> {
 
     | part | operations |
     |---|---|
-    | `parameter` (W) | operations whose results only parameter gradients need, if no later operation reads a data-dependent value of them; also operations that only prepare an operand of one such operation and depend on no cotangent |
+    | `parameter` (W) | operations whose results only parameter gradients need, if no operation on the path to these gradients reads another data-dependent value; also operations that only prepare an operand of one such operation and depend on no cotangent |
     | `both` | operations whose results are needed by a parameter gradient, or by an operation that only parameter gradients need, and also by cotangents of earlier layers |
     | `cotangent` (T) | all other operations |
 
@@ -42,9 +42,9 @@ def SplitBackward : Pass<"bppsa-split-backward", "::mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numCotangents", "num-cotangents", "Operations on the way of cotangents (T, both)">,
-    Statistic<"numParameters", "num-parameters", "Operations for gradients of parameters (W)">,
-    Statistic<"numStages", "num-stages", "Stages of gradients of parameters">
+    Statistic<"numCotangents", "num-cotangents", "Operations on the path of cotangents (T, both)">,
+    Statistic<"numParameters", "num-parameters", "Operations for parameter gradients (W)">,
+    Statistic<"numStages", "num-stages", "Stages of parameter gradients">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }

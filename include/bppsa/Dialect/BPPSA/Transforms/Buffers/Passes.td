@@ -112,7 +112,7 @@ def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> 
     jacobian.sparse_outer_sum ... into %a : memref<6xf32>
     ```
   }];
-  let statistics = [Statistic<"numFolded", "folded", "copies that are left out">];
+  let statistics = [Statistic<"numFolded", "folded", "copies that were removed">];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 

@@ -405,7 +405,7 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
     Option<"vectorsOnly", "vectors-only", "bool", /*default=*/"false",
            "roll up only steps that bppsa-vectorize-bodies can vectorize">
   ];
-  let statistics = [Statistic<"numLoops", "loops", "recurrences that were made">];
+  let statistics = [Statistic<"numLoops", "loops", "recurrences that were created">];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"
@@ -434,7 +434,7 @@ def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
       %i = bppsa.matvec %wh, %h plus %0 : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
     ```
   }];
-  let statistics = [Statistic<"numVectorized", "loops", "recurrences that got vectors">];
+  let statistics = [Statistic<"numVectorized", "loops", "recurrences that were converted to vector form">];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
