@@ -17,6 +17,8 @@ def BGPU_GetOp : BGPU_Op<"get"> {
     its element of the tile. `bgpu-insert-barriers` inserts the barrier that is required if another
     thread wrote the element.
 
+    Example:
+
     ```mlir
     %upper = bgpu.get %buffer[8] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<8x32xf32>
     ```
@@ -32,6 +34,8 @@ def BGPU_PutOp : BGPU_Op<"put"> {
   let description = [{
     Writes `tile` to rows `first`, `first` + 1, ... of `buffer`. Each thread writes its element; of
     several threads with the same element, the first one writes it.
+
+    Example:
 
     ```mlir
     bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
@@ -58,6 +62,8 @@ def BGPU_AccumulateOp : BGPU_Op<"accumulate"> {
     Each element of `array` is always accessed by the same thread, so operations on the same array
     need no barrier between them. Of several threads with the same element of a vector, the first
     one adds it.
+
+    Example:
 
     ```mlir
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<20xvector<12xf32>>) {
@@ -90,6 +96,8 @@ def BGPU_ShareOp : BGPU_Op<"share", [
     runs again. `bgpu-allocate-shared` allocates it in shared memory. A tile carried by a loop is
     double-buffered: an iteration writes the buffer that no thread reads any more, and one barrier
     separates two iterations. Such a loop must have step 1.
+
+    Example:
 
     ```mlir
     %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {
@@ -124,6 +132,8 @@ def BGPU_FetchOp : BGPU_Op<"fetch", [
     asynchronous copies issued `stages` - 1 iterations ahead, which hides the latency of device
     memory. The kernel must not write to memory that it fetches.
 
+    Example:
+
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
       %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
@@ -149,6 +159,12 @@ def BGPU_WaitOp : BGPU_Op<"wait"> {
     Each thread waits until at most `groups` of its groups of asynchronous copies are pending. Its
     own copies to `slots`, arrays in shared memory, are then complete. Copies by other threads
     additionally require a barrier, which `bgpu-insert-barriers` inserts.
+
+    Example:
+
+    ```mlir
+    bgpu.wait %slot groups(2) : memref<8x32xf32, #gpu.address_space<workgroup>>
+    ```
   }];
   let arguments = (ins Arg<Variadic<BGPU_Buffer>, "", [MemWrite]>:$slots, I64Attr:$groups);
   let assemblyFormat = "$slots `groups` `(` $groups `)` attr-dict `:` type($slots)";
@@ -160,6 +176,8 @@ def BGPU_WarpBarrierOp : BGPU_Op<"warp_barrier"> {
     Each warp of the block waits for its own 32 threads and makes their writes visible to each
     other. Use it for arrays of which each warp accesses a disjoint part. `gpu.barrier` waits for
     all threads of the block.
+
+    Example:
 
     ```mlir
     bgpu.warp_barrier
@@ -179,6 +197,8 @@ def BGPU_GridBarrierOp : BGPU_Op<"grid_barrier"> {
     least `count`. The counter starts at zero and is never reset: after the n-th barrier of m blocks
     `count` is n * m. Each group of blocks has its own counter in its own row of the array, so
     groups synchronize independently.
+
+    Example:
 
     ```mlir
     %count = arith.addi %passed, %c5 : i32

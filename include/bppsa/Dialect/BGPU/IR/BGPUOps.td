@@ -31,6 +31,8 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
     `convert-device-to-nvvm` does not raise the register limit of the kernel and a multiprocessor
     holds many blocks.
 
+    Example:
+
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
       ...
@@ -53,6 +55,8 @@ def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
     Combines the elements of each column of `tile` by `kind`. The reduction tree depends only on the
     number of rows, a power of two: row i is combined with row i + rows / 2 until one row is left.
 
+    Example:
+
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<16x32xf32> -> tensor<1x32xf32>
     ```
@@ -69,6 +73,8 @@ def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
     Combines the elements of each row of `tile`, its last dimension, by `kind`. All threads of the
     row receive the result. The op uses warp shuffles in a fixed tree. A row has 2 to 32 elements of
     32 bits, a power of two.
+
+    Example:
 
     ```mlir
     %sums = bgpu.reduce_across <add> %parts : tensor<64x2xf32> -> tensor<64xf32, #bgpu.replicated<2>>
@@ -108,6 +114,8 @@ def BGPU_MmaOp : BGPU_Op<"mma", [
     Tiles have one element per thread of whole warps. Shape `[4, 32]` indexes warp and thread. Shape
     `[2, 2, 8, 4]` indexes four warps by row and column of tiles, and threads by g and t.
 
+    Example:
+
     ```mlir
     %next = bgpu.mma %a, %b, %sums precision(fp32)
         : tensor<4x32xvector<4xf32>>, tensor<4x32xvector<2xf32>>, tensor<4x32xvector<4xf32>>
@@ -131,6 +139,8 @@ def BGPU_ReduceScatterOp : BGPU_Op<"reduce_scatter", [Pure]> {
 
     The op exchanges halves of the vectors between halves of the threads in a fixed tree: 32 threads
     reduce 32 elements with 31 shuffles, whereas `bgpu.reduce_across` needs 5 per element.
+
+    Example:
 
     ```mlir
     %sums = bgpu.reduce_scatter <add> %parts : tensor<8x32xvector<32xf32>> -> tensor<8x32xf32>
@@ -165,6 +175,8 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
 
     If threads share rows, as in shape `[64, 2]`, the body may also take the element of the row,
     from a tile `64xf32, #bgpu.replicated<2>`.
+
+    Example:
 
     ```mlir
     bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {

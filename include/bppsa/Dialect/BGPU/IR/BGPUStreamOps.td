@@ -21,6 +21,8 @@ def BGPU_SelectStreamOp : BGPU_StreamOp<"select_stream"> {
     streams are ordered only by events. The op must be in the entry block of a function. See
     `bppsa-assign-streams`.
 
+    Example:
+
     ```mlir
     bgpu.record_event 3
     bgpu.select_stream 1
@@ -38,6 +40,12 @@ def BGPU_RecordEventOp : BGPU_StreamOp<"record_event"> {
   let description = [{
     The event completes when all work submitted to the selected stream so far has completed. Event
     numbers are unique within a function.
+
+    Example:
+
+    ```mlir
+    bgpu.record_event 3
+    ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$event);
   let assemblyFormat = "$event attr-dict";
@@ -48,6 +56,12 @@ def BGPU_WaitEventOp : BGPU_StreamOp<"wait_event"> {
   let description = [{
     Work submitted to the selected stream after this op runs after the event, which must have been
     recorded earlier, has completed. The host does not wait.
+
+    Example:
+
+    ```mlir
+    bgpu.wait_event 3
+    ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$event);
   let assemblyFormat = "$event attr-dict";

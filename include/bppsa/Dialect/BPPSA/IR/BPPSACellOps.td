@@ -15,6 +15,12 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
   let description = [{
     Computes `m x`, or `m^T x` with `transposed`, for the vector of one sample. The optional operand
     `plus` is added to the product.
+
+    Example:
+
+    ```mlir
+    %y = bppsa.matvec %m, %x plus %b : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    ```
   }];
   let arguments = (ins VectorOfRankAndType<[2], [AnyFloat]>:$matrix,
                        VectorOfRankAndType<[1], [AnyFloat]>:$vector,

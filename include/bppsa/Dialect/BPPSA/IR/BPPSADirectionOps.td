@@ -17,6 +17,8 @@ def BPPSA_ReverseIfOp : BPPSA_Op<"reverse_if", [
     visits the time steps in the opposite direction, so one kernel serves both directions of a
     layer. See `bppsa-merge-directions`.
 
+    Example:
+
     ```mlir
     bppsa.reverse_if %reverse {
       bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>)

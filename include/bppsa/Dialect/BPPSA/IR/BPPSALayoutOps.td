@@ -22,6 +22,12 @@ def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
   let description = [{
     Converts `[T, B, N]` to `[ceil(B/L), T, N, L]` and `[B, N]` to `[ceil(B/L), N, L]`. Lanes beyond
     the last sample are zero.
+
+    Example:
+
+    ```mlir
+    %p = bppsa.pack_lanes 16, %x : tensor<?x?x3xf32> -> tensor<?x?x3x16xf32>
+    ```
   }];
   let assemblyFormat = [{
     $lanes `,` $source (`into` $destination^ `:` type($destination))? attr-dict
@@ -33,6 +39,12 @@ def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
   let summary = "Unpack samples from SIMD lanes";
   let description = [{
     Inverse of `pack_lanes`. `batch` is the number of samples B of the result.
+
+    Example:
+
+    ```mlir
+    %x = bppsa.unpack_lanes 16, %p, %batch : tensor<?x?x3x16xf32> -> tensor<?x?x3xf32>
+    ```
   }];
   let arguments = (ins BPPSA_Shaped:$source, Index:$batch, Optional<AnyMemRef>:$destination,
                        I64Attr:$lanes);

@@ -55,6 +55,8 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
     on tensors, are not packed, and are lowered by `bppsa-lower-graph-bodies`. A loop without
     sequences takes its trip count from `steps`.
 
+    Example:
+
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>)
         initial(%h0 : tensor<?x20xf32>)
@@ -141,6 +143,8 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     and `left` and `right` number the distinct scales in the order of their first use.
     `bppsa-infer-structure` adds both attributes. A chain with a plan other than `linear` must have
     a structure when it is expanded.
+
+    Example:
 
     ```mlir
     %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)

@@ -25,6 +25,8 @@ def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
     bitwise the same result as one sum over all steps. Lanes beyond the last sample are accumulated,
     too; `finish_sums` ignores them.
 
+    Example:
+
     ```mlir
     %r = bppsa.add_to_sums 16 %g, %x into %s : tensor<?x?x20x16xf32>, tensor<?x?x3x16xf32>
         into tensor<?x20x3x16xf32> -> tensor<?x20x3x16xf32>
@@ -52,6 +54,8 @@ def BPPSA_FinishSumsOp : BPPSA_Op<"finish_sums", [
     Reduces the running sums of `add_to_sums`, `[ceil(B/L), N..., L]`, to one sum `[N...]`. Blocks
     are added from the last to the first, then lanes. `batch` is the number of samples B; lanes
     without a sample are ignored. Without `batch` every lane holds a sample.
+
+    Example:
 
     ```mlir
     %w = bppsa.finish_sums 16 %s batch %b : tensor<?x20x3x16xf32> -> tensor<20x3xf32>

@@ -25,6 +25,12 @@ def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
 
     With `lanes`, `batch` is the number of samples B, and lanes beyond the last sample are ignored
     whatever they contain. Without `batch` every lane holds a sample.
+
+    Example:
+
+    ```mlir
+    %dw = bppsa.outer_sum %g, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+    ```
   }];
   let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<Index>:$batch,
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
@@ -40,6 +46,12 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
   let description = [{
     Computes `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector that a cell
     adds or multiplies elementwise. Layouts and `batch` are as in `outer_sum`.
+
+    Example:
+
+    ```mlir
+    %db = bppsa.step_sum %g : tensor<?x?x4xf32> -> tensor<4xf32>
+    ```
   }];
   let arguments = (ins BPPSA_Shaped:$sequence, Optional<Index>:$batch,
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
@@ -58,6 +70,8 @@ def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
     Adds up the K * B vectors of `parts` `[K, B, N]` and splits the total into the results, which
     are vectors or matrices. Each vector concatenates the elements of all results, each in
     column-major order: the flat sums of chains over different steps and samples.
+
+    Example:
 
     ```mlir
     %dw, %db = bppsa.reduce_sums %parts : tensor<?x?x80xf32> -> tensor<20x3xf32>, tensor<20xf32>

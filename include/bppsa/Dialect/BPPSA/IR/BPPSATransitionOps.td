@@ -38,6 +38,8 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
 
     `into` is overwritten.
 
+    Example:
+
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>)
         captures(%w : tensor<4x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
@@ -104,6 +106,8 @@ def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
     For a state of size H a term costs H^2 multiplications. Applying the link to every column costs
     H matrix-vector products instead.
 
+    Example:
+
     ```mlir
     %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
         scales(%d : tensor<?x4xf32>) matrices(%w : tensor<4x4xf32>)
@@ -139,6 +143,13 @@ def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"
     Applies `%first`, then `%second`: the transitions `g -> A g + a` and `g -> B g + b` compose to
     `g -> B A g + (B a + b)`. All arrays have the layout of `transition`. `into` is overwritten. It
     may alias `%second` and must not overlap `%first`.
+
+    Example:
+
+    ```mlir
+    %both = bppsa.compose_transitions %first, %second into %second
+        : tensor<?x4x4xf32>, tensor<?x4x4xf32>, tensor<?x4x4xf32> -> tensor<?x4x4xf32>
+    ```
   }];
   let arguments = (ins BPPSA_Shaped:$first, BPPSA_Shaped:$second, BPPSA_Shaped:$destination,
                        UnitAttr:$diagonal, OptionalAttr<I64Attr>:$lanes);
@@ -155,6 +166,13 @@ def BPPSA_ApplyTransitionOp : BPPSA_TransitionProductOp<"apply_transition"> {
     to `[B, S]`, or `[ceil(B/L), S, L]` if packed. `by_rows` states that the transition has the
     layout of a `transition` with `by_rows`. `into` is overwritten and must not overlap the
     operands.
+
+    Example:
+
+    ```mlir
+    %h = bppsa.apply_transition %m, %g into %e
+        : tensor<?x4x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+    ```
   }];
   let arguments = (ins BPPSA_Shaped:$transition, BPPSA_Shaped:$cotangent,
                        BPPSA_Shaped:$destination, UnitAttr:$diagonal, UnitAttr:$byRows,

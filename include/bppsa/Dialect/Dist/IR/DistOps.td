@@ -19,6 +19,12 @@ def Dist_AwaitParameterOp : Dist_Op<"await_parameter"> {
     Waits until the update of the previous step has been applied to `parameter`, an argument with
     `bppsa.parameter`. In a program for several ranks a step begins before this update. The op
     precedes all uses of the parameter and of its gradient. See `bppsa-signal-gradients`.
+
+    Example:
+
+    ```mlir
+    dist.await_parameter %w : memref<8xf32>
+    ```
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemWrite]>:$parameter);
   let assemblyFormat = "$parameter attr-dict `:` type($parameter)";
@@ -31,6 +37,12 @@ def Dist_SignalGradientOp : Dist_Op<"signal_gradient"> {
     Allows the run time to exchange `gradient`, an argument with `bppsa.gradient`, with other ranks.
     The run time writes the sum over all ranks into it, so no op after this one may use it. See
     `bppsa-signal-gradients`.
+
+    Example:
+
+    ```mlir
+    dist.signal_gradient %dw : memref<8xf32>
+    ```
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$gradient);
   let assemblyFormat = "$gradient attr-dict `:` type($gradient)";
@@ -47,6 +59,8 @@ def Dist_RankMeanOp : Dist_Op<"rank_mean", [
     over ranks, weighted by the share of this rank. On a single process both are the identity.
 
     All ranks must execute their `rank_mean` ops in the same order.
+
+    Example:
 
     ```mlir
     %mean = dist.rank_mean %own : tensor<8xf32> -> tensor<8xf32>
@@ -68,6 +82,12 @@ def Dist_RankWeightOp : Dist_Op<"rank_weight"> {
     Returns the sum of the weights of all positions of this rank's samples in the step, or 1 on a
     single process. Each rank differentiates its loss multiplied by this weight; the gradients then
     add up across ranks. See `bppsa-specialize-training`.
+
+    Example:
+
+    ```mlir
+    %weight = dist.rank_weight : f32
+    ```
   }];
   let results = (outs F32:$weight);
   let assemblyFormat = "attr-dict `:` type($weight)";
@@ -78,6 +98,8 @@ def Dist_StageSendOp : Dist_Op<"stage_send"> {
   let description = [{
     Sends a copy of `operand` to stage `stage`. The matching `dist.stage_receive` has the same
     `channel` and the number of this stage. The op does not block. See `bppsa-cut-stages`.
+
+    Example:
 
     ```mlir
     dist.stage_send %h to 1 channel 0 : tensor<?x20xf32>
@@ -94,6 +116,8 @@ def Dist_StageReceiveOp : Dist_Op<"stage_receive", [AttrSizedOperandSegments,
   let description = [{
     Waits for the array that `stage` sends through `channel` for the same microbatch. `sizes` are
     the dynamic sizes of the result.
+
+    Example:
 
     ```mlir
     %h = dist.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
@@ -137,6 +161,8 @@ def Dist_ShardEnterOp : Dist_ShardOp<"shard_enter"> {
 
     All ranks must execute these ops in the same order. See `bppsa-shard-time`.
 
+    Example:
+
     ```mlir
     %first = dist.shard_enter %h0 channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
     ```
@@ -154,6 +180,8 @@ def Dist_ShardLeaveOp : Dist_ShardOp<"shard_leave"> {
     With `transposed` the op is the cotangent rule for a result cotangent of one: it returns the
     cotangent of `operand` that the transposed `shard_enter` of the following rank sends, or zeros
     on the last rank. It reads only the sizes of `operand`.
+
+    Example:
 
     ```mlir
     %rest = dist.shard_leave %last channel 0 : tensor<?x20xf32> -> tensor<f32>
@@ -179,6 +207,8 @@ def Dist_ShardScanOp : Dist_Op<"shard_scan", [
 
     All ranks must execute these ops in the same order. See `bppsa-scan-shards`.
 
+    Example:
+
     ```mlir
     %g = dist.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
     ```
@@ -197,6 +227,12 @@ def Dist_ShardFirstStepOp : Dist_Op<"shard_first_step", [Pure]> {
   let summary = "Return the index of the first time step of this rank";
   let description = [{
     The index counts from 0 over all ranks. It is 0 on a single process.
+
+    Example:
+
+    ```mlir
+    %first = dist.shard_first_step
+    ```
   }];
   let results = (outs Index:$first);
   let assemblyFormat = "attr-dict";
@@ -206,6 +242,12 @@ def Dist_ShardAllStepsOp : Dist_Op<"shard_all_steps", [Pure]> {
   let summary = "Return the number of time steps of all ranks";
   let description = [{
     `own` is the number of steps of this rank. On a single process the result is `own`.
+
+    Example:
+
+    ```mlir
+    %all = dist.shard_all_steps %own
+    ```
   }];
   let arguments = (ins Index:$own);
   let results = (outs Index:$all);

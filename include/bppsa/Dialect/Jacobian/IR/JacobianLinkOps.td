@@ -29,6 +29,8 @@ def Jacobian_LinkOp : Jacobian_Op<"link", [
     A chain is a list of links, each applied to the result of the previous one. `bppsa-scan-links`
     keeps one region: the Jacobian if the chain has a plan, otherwise the rule.
 
+    Example:
+
     ```mlir
     %gx = jacobian.link %g : (tensor<?x8xf32>) -> tensor<?x8xf32> {
     ^bb0(%gy: tensor<?x8xf32>):

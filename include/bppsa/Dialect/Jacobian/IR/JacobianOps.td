@@ -20,6 +20,17 @@ def Jacobian_LinearizeOp : Jacobian_Op<"linearize", [
     the activations `[B, N]` of the step. `states` holds the sizes of the states, which are
     concatenated: with sizes n1 and n2 the Jacobian has n1 + n2 rows and columns. Emitted values of
     the link are not computed.
+
+    Example:
+
+    ```mlir
+    %j = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4]
+        -> !jacobian.matrix<4x4xf32, diagonal, batch = ?> {
+    ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %at, %gt : vector<4xf32>
+      jacobian.yield %0 : vector<4xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$saved, Variadic<AnyRankedTensor>:$captures,
                        DenseI64ArrayAttr:$states);
@@ -43,6 +54,8 @@ def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
     Examples: the matrix of a convolution is assembled from its weights, and the slopes of an
     activation function form a diagonal matrix.
 
+    Example:
+
     ```mlir
     %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
     %d = jacobian.assemble %slopes : tensor<?x8xf32> -> !jacobian.matrix<8x8xf32, diagonal, batch = ?>
@@ -60,6 +73,13 @@ def Jacobian_ComposeOp : Jacobian_Op<"compose", [Pure]> {
     Computes the matrix product `b a` for `compose %a, %b`. The operands are in the order in which
     the chain applies them: first `a`, then `b`. This is the operator of the BPPSA paper with a
     matrix on the left.
+
+    Example:
+
+    ```mlir
+    %ba = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, diagonal, batch = ?>,
+        !jacobian.matrix<4x4xf32, shared_dense> -> !jacobian.matrix<4x4xf32, column_scaled, batch = ?>
+    ```
   }];
   let arguments = (ins Jacobian_MatrixType:$first, Jacobian_MatrixType:$second);
   let results = (outs Jacobian_MatrixType:$result);
@@ -74,6 +94,13 @@ def Jacobian_ApplyOp : Jacobian_Op<"apply", [
   let description = [{
     Computes `j g` for `apply %j, %g` and the cotangent `[B, cols]` of each sample. This is the
     operator of the BPPSA paper with a vector on the left.
+
+    Example:
+
+    ```mlir
+    %h = jacobian.apply %j, %g : !jacobian.matrix<4x4xf32, diagonal, batch = ?>, tensor<?x4xf32>
+        -> tensor<?x4xf32>
+    ```
   }];
   let arguments = (ins Jacobian_MatrixType:$jacobian, AnyRankedTensor:$cotangent);
   let results = (outs AnyRankedTensor:$result);
@@ -111,6 +138,14 @@ def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSize
     Cotangents are `[N, B]`. `value(p, b)` is `values[p, b]`, or `values[p]` if all samples share
     one matrix. With `positions`, element `positions[p]` of `values` is used instead of element p.
     Without `starts` and `columns` the matrix is dense in row-major order.
+
+    Example:
+
+    ```mlir
+    // A 3 x 2 matrix with four entries, shared by all samples.
+    %r = jacobian.sparse_apply %values : tensor<4xf32> rows %starts : tensor<4xi32>
+        columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+    ```
   }];
   let arguments = (ins Jacobian_Values:$values, Optional<Jacobian_Indices>:$starts,
                        Optional<Jacobian_Indices>:$columns, Optional<Jacobian_Indices>:$positions,
@@ -127,10 +162,19 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
   let summary = "Multiply two matrices in compressed form";
   let description = [{
     Computes the entries of `second * first` at the positions given by `result_starts` and
-    `result_columns`, which must contain all possibly nonzero entries. Matrices are represented as
-    in `sparse_apply`. `rows`, `inner` and `cols` are the dimensions of the product. The result is
-    `[N, B]` if a factor has values per sample, otherwise `[N]`. Without `result_starts` and
-    `result_columns` the result is dense in row-major order.
+    `result_columns`, which must contain all possibly nonzero entries. `second` is a `rows` x
+    `inner` matrix and `first` an `inner` x `cols` matrix, both represented as in `sparse_apply`.
+    The result is `[N, B]` if a factor has values per sample, otherwise `[N]`. Without
+    `result_starts` and `result_columns` the result is dense in row-major order.
+
+    Example:
+
+    ```mlir
+    // A dense 2 x 2 matrix, then a sparse 3 x 2 matrix with four entries.
+    %values = jacobian.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32>
+        second %b : tensor<4xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
+        -> tensor<6xf32>
+    ```
   }];
   let arguments = (ins Jacobian_Values:$first, Optional<Jacobian_Indices>:$first_starts,
                        Optional<Jacobian_Indices>:$first_columns,
@@ -160,7 +204,7 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
 def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
   let summary = "Compute selected elements of a sum of outer products";
   let description = [{
-    Computes, for B samples in the last dimension,
+    Computes, for B samples in the last dimension, the flat array `[N]`
 
     ```
     result[positions[k]] = sum over starts[k] <= p < starts[k + 1] and b of
@@ -169,6 +213,15 @@ def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
 
     All other elements are zero. This is the gradient of a layer's weights that are not pruned.
     `positions` must be ascending.
+
+    Example:
+
+    ```mlir
+    // Two elements of the gradient of a 4 x 3 weight matrix.
+    %dw = jacobian.sparse_outer_sum %g, %x : tensor<4x?xf32>, tensor<3x?xf32>
+        starts %starts rows %g_rows, %x_rows at %positions
+        : tensor<3xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> -> tensor<12xf32>
+    ```
   }];
   let arguments = (ins Jacobian_Values:$lhs, Jacobian_Values:$rhs, Jacobian_Indices:$starts,
                        Jacobian_Indices:$lhs_rows, Jacobian_Indices:$rhs_rows,
