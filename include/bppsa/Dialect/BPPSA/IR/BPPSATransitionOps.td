@@ -1,4 +1,4 @@
-//===- BPPSATransitionOps.td - affine transitions of cotangents *- tablegen -*-===//
+//===- BPPSATransitionOps.td - affine transitions ----------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

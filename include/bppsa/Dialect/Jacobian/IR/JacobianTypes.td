@@ -1,4 +1,4 @@
-//===- MatrixTypes.td - jacobian types ---------------------*- tablegen -*-===//
+//===- JacobianTypes.td - jacobian types -------------------*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
