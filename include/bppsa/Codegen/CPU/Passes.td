@@ -35,7 +35,7 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
 }
 
 def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> {
-  let summary = "Fuse products and sums that round once";
+  let summary = "Fuse products and sums into multiply-adds";
   let description = [{
     Fuses a product into the only sum or difference that reads it, if both are in the same block: to
     `vector.fma`, or to `llvm.intr.fmuladd` for scalars. If both operands are products, the first
