@@ -56,50 +56,39 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
   let description = [{
     Lowers operations on device memory in the functions created by `bppsa-outline-kernels`. The
     mapping chosen by `bppsa-choose-gpu-mapping` determines the kernel and the distribution of work;
-    this pass makes no decisions.
+    this pass makes no decisions. The order of additions depends only on sizes.
 
-    **`block_per_row`.** A recurrence becomes one kernel for all steps, with one block per sample.
-    Its loop carries states as tiles, shares the vectors that products read in full, and prefetches
-    sequences. Operations of the body become operations on tiles. Each thread holds its row of each
-    matrix in registers, as a tile of vectors. If `parts` threads share a row, each multiplies some
-    of the columns, and `bgpu.reduce_across` adds the parts. Without states a block computes 32
-    steps of a sample. A chain becomes the same kind of kernel; a parallel loop of chains over
-    windows of the same steps becomes one kernel with a block per iteration. Sums of a chain are
-    tiles of vectors carried by the loop; `bgpu.accumulate` adds them to the sums of the block in
-    memory every 512 steps.
+    * `block_per_row`: a recurrence or chain becomes one kernel for all steps, with one block per
+      sample. Its loop carries states as tiles, shares the vectors that products read in full, and
+      prefetches sequences. Each thread holds its row of each matrix in registers. If `parts`
+      threads share a row, each multiplies some of the columns, and `bgpu.reduce_across` adds the
+      parts. Without states a block computes 32 steps of a sample. A parallel loop of chains over
+      windows of the same steps becomes one kernel with a block per iteration. Sums of a chain are
+      carried in registers; `bgpu.accumulate` adds them to memory every 512 steps.
+    * `cooperative`: several blocks share the rows of the matrices and process a group of samples
+      together, if one block does not have enough registers. A warp holds a row of a sample and
+      parts of rows of the matrices. `bgpu.reduce_scatter` adds the partial products of its lanes.
+      Vectors that products read in full are in device memory, with a `bgpu.grid_barrier` between
+      write and read.
+    * `tiled_product`: a recurrence without states becomes a matrix product over all steps, and so
+      does an outer sum. Blocks compute tiles of up to 64 x 64 elements with `bgpu.mma`. Their loop
+      runs over the inner dimension in chunks of 16, which asynchronous copies load to shared memory
+      three chunks ahead. Products of the same sequences, and consecutive outer sums with the same
+      right factor, share a kernel.
+    * `thread_per_element`: an outer sum becomes two kernels, the first of which computes the
+      products of each slab of rows with a tile of 16 x 16 elements per block.
+    * Mappings of transitions: a parallel loop of transitions becomes one kernel, or two if
+      cotangents are injected. Its blocks compute columns with one or a few threads each, column
+      tiles for `bgpu.mma`, or one column each.
 
-    **`cooperative`.** If one block does not have enough registers for the matrices, several blocks
-    share the rows and process a group of samples together. Tiles have the layout of 8 warps of 32
-    lanes; each warp holds a row of a sample and parts of rows of the matrices.
-    `bgpu.reduce_scatter` adds the lanes' partial products, and each lane receives the sums of its
-    row through shared memory. Vectors that products read in full are in device memory, with a
-    `bgpu.grid_barrier` between write and read.
+    `bppsa.step_sum` becomes a parallel loop that sums slabs of rows, and a `bgpu.kernel` that adds
+    the slabs. `bppsa.reduce_sums` becomes only the latter.
 
-    **`tiled_product`.** A recurrence without states multiplies all its steps at once. Results that
-    multiply the same sequences become one kernel whose blocks compute tiles of up to 64 x 64
-    elements. Its loop runs over the inner dimension in chunks of 16, which asynchronous copies load
-    to shared memory three chunks ahead. It carries sums as tiles of fragments, to which `bgpu.mma`
-    adds products on tensor cores.
-
-    **Transitions.** A parallel loop of transitions, as created by `bppsa-expand-scan` for the
-    leaves of trees and the first sweep over chunks, becomes one kernel, or two if cotangents are
-    injected. Blocks compute columns of the transitions: columns computed by one or a few threads
-    each, as tiles of vectors, for small states; column tiles, as tiles of fragments for `bgpu.mma`;
-    or one column per block.
-
-    **Sums.** `bppsa.step_sum` becomes a parallel loop that sums slabs of rows, and a `bgpu.kernel`
-    that adds the slabs. `bppsa.reduce_sums` becomes only the latter. `bppsa.outer_sum` with
-    `thread_per_element` becomes two kernels, the first of which computes the products of each slab
-    with a tile of 16 x 16 elements per block. With `tiled_product` it becomes a matrix product
-    whose inner dimension is the rows of a slab; consecutive sums with the same right factor share
-    one product. The order of additions depends only on sizes.
-
-    **Products of transitions.** A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and
-    copies of vectors, as created by `bppsa-expand-scan` for the levels of trees, becomes a kernel
-    with one block per row and, for a parallel loop, per iteration. Its threads hold the elements of
-    a vector. Memory that an iteration allocates is shared memory. A loop over carries, which
-    applies transition i to cotangent i to compute cotangent i + 1, carries the cotangent as a tile
-    and prefetches transitions if they are small.
+    A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and copies of vectors, as in the
+    levels of trees, becomes a kernel with one block per row and, for a parallel loop, per
+    iteration. Its threads hold the elements of a vector. Memory that an iteration allocates is
+    shared memory. A loop over carries, which applies transition i to cotangent i to compute
+    cotangent i + 1, carries the cotangent as a tile and prefetches small transitions.
 
     For example,
     ```mlir

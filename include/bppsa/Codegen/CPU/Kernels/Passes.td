@@ -73,7 +73,7 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
     Option<"bytes", "bytes", "int64_t", /*default=*/"65536",
            "bytes of a block's parts of all arrays, in the caches of a core">,
   ];
-  let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows that were created">];
+  let statistics = [Statistic<"numGroups", "groups", "loops over blocks of rows">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
 }
@@ -346,7 +346,7 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     Option<"sums", "sums", "bool", /*default=*/"true",
            "also run sums between two time loops in parallel">,
   ];
-  let statistics = [Statistic<"numGroups", "groups", "groups of time loops or sums that run in parallel">];
+  let statistics = [Statistic<"numGroups", "groups", "groups that run in parallel">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }

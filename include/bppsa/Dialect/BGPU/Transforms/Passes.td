@@ -94,28 +94,27 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     different threads and one of them writes. Existing barriers are taken into account. Remarks of
     the category `barriers` report the number of barriers in each kernel.
 
-    Element i of a tile belongs to thread i. Two accesses of an array that begin at the same row
-    therefore access each element from the same thread and need no barrier. In bodies of
-    `tensor.generate` and `bgpu.for_each` a load or store accesses elements of its own thread if its
-    last indices are those of the position; otherwise it may access elements of any thread. Arrays
-    in shared memory do not alias other arrays. Arrays in device memory may alias unless
-    `memref.distinct_objects` excludes it.
+    Accesses are analyzed as follows:
 
-    A `bgpu.warp_barrier` replaces the barrier of the block if the first index of all dependent
-    accesses of an array is the warp number, as in a `bgpu.for_each` of `[W, 32]`. It separates only
-    accesses of one warp's elements. All others need a `gpu.barrier`, or a `bgpu.grid_barrier`,
-    which implies one.
+    * Element i of a tile belongs to thread i, so accesses of tiles that begin at the same row of an
+      array need no barrier.
+    * In bodies of `tensor.generate` and `bgpu.for_each` a load or store accesses elements of its
+      own thread if its last indices are those of the position, and otherwise elements of any
+      thread.
+    * Arrays in shared memory do not alias other arrays. Arrays in device memory may alias unless
+      `memref.distinct_objects` excludes it.
+    * Slots of an array that are selected by the iteration number, or by its low bits plus a
+      constant, are distinct within an iteration and between consecutive iterations.
 
     A barrier is placed before the second access, and before reads of shared memory that directly
     precede it, so that they share the barrier. Dependences between iterations of an `scf.for` are
-    resolved by a barrier at the end of the iteration, and dependences of the first iteration by a
-    barrier before the loop. Slots of an array that are selected by the low bits of the iteration
-    number plus a constant, or by the iteration number, are distinct within an iteration and between
-    consecutive iterations.
+    resolved at the end of the iteration, and dependences of the first iteration before the loop. An
+    asynchronous copy waits for earlier reads of its slot, and for the `bgpu.wait` of earlier copies
+    to it. Reads of a slot wait for the `bgpu.wait` that completes the copy.
 
-    An asynchronous copy (`nvgpu.device_async_copy`) waits for earlier reads of its slot, and for
-    the `bgpu.wait` of earlier copies to it. Reads of a slot wait for the `bgpu.wait` that completes
-    the copy.
+    A `bgpu.warp_barrier` replaces the barrier of the block if the first index of all dependent
+    accesses of an array is the warp number, as in a `bgpu.for_each` of `[W, 32]`. A
+    `bgpu.grid_barrier` implies a barrier of the block.
 
     ```mlir
     bgpu.put %parts, %buffer[0] : ...

@@ -27,7 +27,7 @@ def BPPSA_Dialect : Dialect {
     "::bppsa::jacobian::JacobianDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
-  // Attributes of function arguments and results, of modules and functions, then of other operations.
+  // Attributes of function arguments and results, of modules and functions, and of operations.
   // This list is authoritative: DiscardableAttributes.h provides typed access,
   // DiscardableAttributes.cpp verifies the attributes, and docs/Attributes.md documents them.
   let discardableAttrs = (ins

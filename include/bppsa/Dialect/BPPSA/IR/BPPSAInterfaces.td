@@ -12,8 +12,8 @@ include "mlir/IR/OpBase.td"
 def BPPSA_VJPOpInterface : OpInterface<"VJPOpInterface"> {
   let cppNamespace = "::bppsa";
   let description = [{
-    Reverse-mode differentiation rule: the vector-Jacobian product (VJP) of one op. Rules for upstream
-    ops are attached as external models.
+    Reverse-mode differentiation rule: the vector-Jacobian product (VJP) of one op. Rules for
+    upstream ops are attached as external models.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -49,7 +49,7 @@ def BPPSA_CellOpInterface : OpInterface<"CellOpInterface"> {
   let methods = [
     InterfaceMethod<"Returns the work to compute one row of the result.",
       "::bppsa::CellWork", "getWork">,
-    InterfaceMethod<"Returns which rows of operand number `operand` one row of the result depends on.",
+    InterfaceMethod<"Returns which rows of operand number `operand` a row of the result reads.",
       "::bppsa::RowAccess", "getRowAccess", (ins "unsigned":$operand), "",
       "return ::bppsa::RowAccess::Same;">,
     InterfaceMethod<[{

@@ -102,8 +102,8 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
   let summary = "Expand scan plans to loops of transitions";
   let description = [{
     Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops over levels and
-    chunks. Lowerings support only sequential chains and the operations created here. Sequential
-    chains are unchanged. A remark of the category `scan` reports each expansion.
+    chunks. Lowerings support only sequential chains, which are unchanged, and the operations
+    created here. A remark of the category `scan` reports each expansion.
 
     `chunked:C` expands to three phases:
 
@@ -117,9 +117,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     `ScanOrder.h` defines the order.
 
     Chunks of all packed rows run in parallel. Trees process one block of rows after another, so
-    that memory holds the matrices of only one block. With `factor-links` the leaves of a tree are
-    `bppsa.factored_transition` if the Jacobian of the link is a sum of scaled matrices, as in
-    recurrent layers. A recurrence without states first computes the scales of all steps.
+    that memory holds the matrices of only one block.
 
     The chain
     ```mlir
@@ -144,24 +142,27 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     }
     ```
 
-    A chain that is packed into one lane gets its chunks in lanes. All chunks but the last are rows
-    of one `bppsa.transition` and one `bppsa.chain` with 16 lanes, on arrays packed by
-    `bppsa.pack_chunks`. In this case the first chunk is aggregated, too. The last chunk, which may
-    be shorter, is a separate chain on arrays with one lane.
+    In a chain packed into one lane, the lanes hold chunks. All chunks but the last are rows of one
+    `bppsa.transition` and one `bppsa.chain` with 16 lanes, on arrays packed by `bppsa.pack_chunks`.
+    The last chunk, which may be shorter, is a separate chain with one lane.
 
-    `unroll-up-to` expands scans with a static number of steps up to this limit to straight-line
-    code of explicit Jacobians, for inspecting trees: one `jacobian.linearize` for each step whose
-    Jacobian is used, `jacobian.compose` for products of two Jacobians, and `jacobian.apply` for
-    products with a cotangent. The structure of each Jacobian is that of the link, and the product
-    table determines the structure of each product. Injected cotangents are the offset of an affine
-    pair: `(J, s)` maps `g` to `J g + s`, where `s` is injected at the next step.
+    With `factor-links` the leaves of a tree are `bppsa.factored_transition` if the Jacobian of the
+    link is a sum of scaled matrices, as in recurrent layers. A recurrence without states first
+    computes the scales of all steps.
+
+    `unroll-up-to` expands scans with at most this static number of steps to straight-line code, for
+    inspecting trees: `jacobian.linearize` for each step whose Jacobian is used, `jacobian.compose`
+    for products of two Jacobians, and `jacobian.apply` for products with a cotangent. The structure
+    of each Jacobian is that of the link, and the product table determines the structure of each
+    product. Injected cotangents are the offset of an affine pair: `(J, s)` maps `g` to `J g + s`,
+    where `s` is injected at the next step.
 
     `whole-levels` is for targets on which each loop is a launch. Each level of a tree becomes one
     parallel loop, with a branch for the pair that starts at the seed, whose left block is a vector.
-    For chunks, the first chunk is aggregated, too, a loop over rows computes the carries, and one
-    loop over rows and chunks runs the chunks. `chunked` without a size uses the chunk length with
-    the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain become partial sums
-    over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
+    For chunks, one loop aggregates all chunks, including the first, one loop over rows computes the
+    carries, and one loop over rows and chunks runs the chunks. `chunked` without a size uses the
+    chunk length with the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain
+    become partial sums over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
   }];
   let options = [
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
