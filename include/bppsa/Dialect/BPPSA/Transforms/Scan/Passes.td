@@ -144,7 +144,8 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
 
     In a chain packed into one lane, the lanes hold chunks. All chunks but the last are rows of one
     `bppsa.transition` and one `bppsa.chain` with 16 lanes, on arrays packed by `bppsa.pack_chunks`.
-    The last chunk, which may be shorter, is a separate chain with one lane.
+    In this case the first chunk is aggregated, too. The last chunk, which may be shorter, is a
+    separate chain with one lane.
 
     With `factor-links` the leaves of a tree are `bppsa.factored_transition` if the Jacobian of the
     link is a sum of scaled matrices, as in recurrent layers. A recurrence without states first
@@ -159,10 +160,10 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
 
     `whole-levels` is for targets on which each loop is a launch. Each level of a tree becomes one
     parallel loop, with a branch for the pair that starts at the seed, whose left block is a vector.
-    For chunks, one loop aggregates all chunks, including the first, one loop over rows computes the
-    carries, and one loop over rows and chunks runs the chunks. `chunked` without a size uses the
-    chunk length with the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain
-    become partial sums over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
+    For chunks, the first chunk is aggregated, too; one loop over rows computes the carries, and one
+    loop over rows and chunks runs the chunks. `chunked` without a size uses the chunk length with
+    the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain become partial sums
+    over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
   }];
   let options = [
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
