@@ -40,8 +40,8 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     With `weights`, `@loss` takes a weight for each position, an array with the attribute
     `bppsa.weight` and the shape of the target. The loss becomes the weighted mean, and correct
     positions are counted by weight. A class weight multiplies the weight of every position with
-    this target. With `label-smoothing=s` and C classes, a position with target t has the loss `(1 -
-    s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
+    this target. With `label-smoothing=s` and C classes, a position with target t has the loss
+    `(1 - s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
 
     With `loss=cross-entropy`, the pass adds to
     ```mlir

@@ -21,9 +21,9 @@ def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [
 def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "Drop elements at random during training";
   let description = [{
-    During training, sets each element to zero with probability `ratio` and divides it by `1 -
-    ratio` otherwise. Outside training the op is the identity. `stream` distinguishes the dropouts
-    of one graph. See `bppsa-specialize-training`.
+    During training, sets each element to zero with probability `ratio` and divides it by
+    `1 - ratio` otherwise. Outside training the op is the identity. `stream` distinguishes the
+    dropouts of one graph. See `bppsa-specialize-training`.
 
     Example:
 
@@ -42,9 +42,9 @@ def BPPSA_RunningStatisticOp : BPPSA_Op<"running_statistic", [
     Pure, AllTypesMatch<["batch", "running", "statistic", "next"]>]> {
   let summary = "Select the batch statistic for training and the running statistic otherwise";
   let description = [{
-    During training, `statistic` is `batch`, and `next` is `running * momentum + batch * (1 -
-    momentum)`, the running statistic after the step. Outside training both results are `running`.
-    See `bppsa-specialize-training`.
+    During training, `statistic` is `batch`, and `next` is
+    `running * momentum + batch * (1 - momentum)`, the running statistic after the step. Outside
+    training both results are `running`. See `bppsa-specialize-training`.
 
     Example:
 

@@ -26,9 +26,9 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     `injected` are slices with the steps of the run. The links are applied to all columns of A at
     once. Emitted values are not computed.
 
-    `states` holds the sizes of the states, which are concatenated to S elements. The result is `[B,
-    S, S]`. Row c of the array is column c of A, so that each column is contiguous. With injected
-    cotangents the array has one more row, the offset s.
+    `states` holds the sizes of the states, which are concatenated to S elements. The result is
+    `[B, S, S]`. Row c of the array is column c of A, so that each column is contiguous. With
+    injected cotangents the array has one more row, the offset s.
 
     * `diagonal`: A is diagonal and the array holds only its diagonal, as one column.
     * `by_rows`: row r of the array is row r of A. Targets whose threads write neighbouring columns

@@ -200,10 +200,10 @@ def Dist_ShardScanOp : Dist_Op<"shard_scan", [
     last rank first. The op is an exclusive scan in which ranks compose maps without changing their
     order. The result is zero on the last rank and on a single process.
 
-    `map` holds A for each sample in the layout of `bppsa.transition`, with column c in row c, `[B,
-    S, S]`. `own` holds s, `[B, S]`, with the elements of all states concatenated. With `reverse`,
-    for loops that run backward in time, the following ranks are those with earlier steps. `channel`
-    is that of the `shard_enter` of the loop's first state.
+    `map` holds A for each sample in the layout of `bppsa.transition`, with column c in row c,
+    `[B, S, S]`. `own` holds s, `[B, S]`, with the elements of all states concatenated. With
+    `reverse`, for loops that run backward in time, the following ranks are those with earlier
+    steps. `channel` is that of the `shard_enter` of the loop's first state.
 
     All ranks must execute these ops in the same order. See `bppsa-scan-shards`.
 
