@@ -196,12 +196,14 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
 def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
   let summary = "Scan the cotangents of time shards over ranks";
   let description = [{
-    Lets the chains of all ranks run at the same time. In `functions`, which `bppsa-differentiate`
-    created from the results of `bppsa-shard-time`, a chain waits for the cotangents of its last
+    Lets the chains of all ranks run at the same time. In functions with the role `shard` or
+    `late_shard`, which `bppsa-differentiate` created from the results of `bppsa-shard-time`, a
+    chain waits for the cotangents of its last
     states from the following rank, and sends the cotangents of its first states to the preceding
     rank: only one rank runs its backward pass at a time.
 
-    This pass makes each rank compute the affine map of these cotangents: its matrix by a
+    This pass adds copies with the roles `scan_shard` and `scan_late_shard`, in which each rank
+    computes the affine map of these cotangents: its matrix by a
     `bppsa.transition` over the share, and its offset by a chain from zero that emits nothing.
     `dist.shard_scan` composes the maps of the following ranks and returns the cotangent from which
     the chain starts. With S elements of all states, a rank applies its links S + 2 times instead of
@@ -232,10 +234,10 @@ def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
 }
 
 def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
-  let summary = "Add a copy of a function that locates the first NaN";
+  let summary = "Add copies of functions that locate the first NaN";
   let description = [{
-    Adds a copy of the function `of`, named `name`, that reports where each of its ops first
-    computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to
+    Adds copies of the functions with the roles `step` and `grad`, with the roles `nans_step` and
+    `nans_grad`, that report where each of their ops first computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to
     entry k of the attribute `traced_nodes` of the copy: the node of the model, whether the op
     belongs to the backward pass, whether it is in a loop, and the index of the op in the function
     (`group`).
@@ -250,12 +252,8 @@ def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
                                      node = "/Log", op = "Log"}, ...]}
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
-  let options = [
-    Option<"of", "of", "std::string", "\"grad_sequential\"", "function to copy">,
-    Option<"name", "name", "std::string", "\"nans_grad\"", "name of the copy">
-  ];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {

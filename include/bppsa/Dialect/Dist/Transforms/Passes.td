@@ -12,7 +12,8 @@ include "mlir/Pass/PassBase.td"
 def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Divide training steps into pipeline stages";
   let description = [{
-    Sets the attribute `bppsa.stage` of the operations of `functions`, which are training steps.
+    Sets the attribute `bppsa.stage` of the operations of training steps, which are the functions
+    with the role `step`.
     Operations that depend only on parameters or only on data have no stage; each stage that needs
     them computes them. As an exception, operations of the backward pass that depend only on trained
     parameters have a stage: they are cotangents of a linear loss.
@@ -30,7 +31,7 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
     modules, only neighbouring modules may share a parameter. The pass fails if a model has fewer
     layers than stages.
 
-    With `functions=step stages=2`
+    With `stages=2`
     ```mlir
     %h = linalg.generic ... ins(%x, %w0 ...)
     %y = linalg.generic ... ins(%h, %w1 ...)
@@ -50,7 +51,7 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
 def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
   let summary = "Create a function for each stage of a training step";
   let description = [{
-    Creates `@NAME_stage0`, `@NAME_stage1` and so on from each of `functions`, and removes the
+    Creates a function for each stage of each function with the role `step`, and removes the
     attribute `bppsa.stage` of operations (`bppsa-assign-stages`). The function of a stage takes all
     arguments, contains the operations of the stage and the operations without a stage that they
     need, in their order, and returns the results that the stage computes.
@@ -86,7 +87,7 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
 def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
   let summary = "Insert synchronization for the exchange of gradients";
   let description = [{
-    Inserts synchronization into each of `functions`, which are training steps on memory of a
+    Inserts synchronization into each function on memory with the role `step` of a
     program for several ranks. `dist.await_parameter` of each trained parameter is placed before the
     first operation in the function's block that uses the parameter or its gradient, and
     `dist.signal_gradient` after the last one that uses the gradient. Gradients are then exchanged
@@ -116,9 +117,6 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
       call @more(%x) : (memref<8xf32>) -> ()
     ```
   }];
-  let options = [
-    ListOption<"functions", "functions", "std::string", "training steps">,
-  ];
   let dependentDialects = ["::bppsa::dist::DistDialect"];
 }
 

@@ -130,8 +130,8 @@ def StreamCotangents : Pass<"bppsa-stream-cotangents", "::mlir::func::FuncOp"> {
 def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
   let summary = "Move parameter gradients after all cotangents, into a separate phase";
   let description = [{
-    Moves the W operations of `functions` (`bppsa-split-backward`) after all others, in their order,
-    and inserts `bppsa.mark_phase 2` in between. In the function of a pipeline stage no other stage
+    Moves the W operations of pipeline stages (`bppsa-split-backward`) after all others, in their
+    order, and inserts `bppsa.mark_phase 2` in between. In the function of a pipeline stage no other stage
     waits for this phase. Operations that only running statistics need move along. Values that
     another stage receives are not moved. The pass removes `bppsa.backward_part` from the module.
 
@@ -150,9 +150,6 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
     return %dw1
     ```
   }];
-  let options = [
-    ListOption<"functions", "functions", "std::string", "functions of pipeline stages">,
-  ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 

@@ -9,39 +9,41 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
-  let summary = "Copy functions under new names";
+def CopyVariant : Pass<"bppsa-copy-variant", "::mlir::ModuleOp"> {
+  let summary = "Copy the functions of one backward pass for another";
   let description = [{
-    Copies each existing function of `functions` under the name at the same position of `names`. The
-    copies follow the last of the functions, in order. Work done on a function before it is copied
-    is shared by all copies.
+    Copies every function whose entry names the variant `from`, and gives the copies the
+    variant `to`. The copies follow the last of the functions, in the same order. Variants
+    differ only in their scan plans, which later passes set, so everything before is done
+    once.
 
-    With `functions=step_sequential names=step_scan`,
     ```mlir
     func.func @step_sequential(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "sequential">}
     ```
-    is followed by
+    with `from=sequential to=scan`, is followed by
     ```mlir
     func.func @step_scan(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "scan">}
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "names of the functions to copy">,
-    ListOption<"names", "names", "std::string", "names of the copies">,
+    Option<"from", "from", "std::string", /*default=*/"\"sequential\"",
+           "Variant of the functions to copy">,
+    Option<"to", "to", "std::string", /*default=*/"\"scan\"", "Variant of the copies">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }
 
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
-  let summary = "Add variants of functions that vectorize over hidden units";
+  let summary = "Copy functions for a mapping of vectors to hidden units";
   let description = [{
-    Adds a copy with the suffix `_units` of each existing function of `functions`. The attribute
-    `bppsa.lanes = 1` of the copy directs later passes to fill vectors with hidden units of one
-    sample, because lanes that hold samples are mostly idle for small batches.
+    In a small batch most lanes that hold samples are idle. The pass copies the functions
+    that a program calls and sets `bppsa.lanes = 1` on the copies, so that later passes fill
+    vectors with hidden units of one sample. The entry of a copy has the flag `units`.
 
-    Each function of `scans` is also copied if it contains a chain with a `chunked` plan; the lanes
-    of this chain then hold chunks. With `hopeful` it is copied only if its operation count permits
-    the scan to win with one sample (docs/CPUCosts.md).
+    Copied are the function with the role `forward`, every function of a variant, and every
+    pipeline stage. Functions of the variant `scan` are copied only where a chain has a
+    chunked plan, whose chunks then occupy the lanes; with `hopeful`, only where operation
+    counts let such a scan win with one sample (docs/CPUCosts.md).
 
     ```mlir
     func.func @forward(...) attributes {bppsa.entry = #bppsa.entry<role = forward>}
@@ -52,11 +54,8 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    ListOption<"functions", "functions", "std::string", "names of the functions to copy">,
-    ListOption<"scans", "scans", "std::string",
-               "names of functions to copy if they contain chunked scans">,
     Option<"hopeful", "hopeful", "bool", /*default=*/"false",
-           "copy only scans that may win with chunks in lanes">,
+           "Copy only scans that may win with chunks in lanes">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::func::FuncDialect"];
 }

@@ -12,8 +12,8 @@ include "mlir/Pass/PassBase.td"
 def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let summary = "Assign a parallel association order to cotangent chains";
   let description = [{
-    Sets the plan of every `bppsa.chain`, or of every chain in the function `function`, to
-    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association of floating-point
+    Sets the plan of every `bppsa.chain`, or of every chain in functions of the variant
+    `variant`, to `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association of floating-point
     products changes, so gradients equal those of the sequential chain up to rounding. `auto`
     becomes `chunked` with a chunk length that the run time chooses.
 
@@ -34,8 +34,8 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, linear, blelloch, hybrid:L, chunked or chunked:C">,
-    Option<"function", "function", "std::string", /*default=*/"\"\"",
-           "function to rewrite; empty for all">
+    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
+           "variant of the functions to rewrite; empty for all functions">
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
@@ -43,8 +43,8 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
 def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let summary = "Assign a parallel association order to lists of links";
   let description = [{
-    Replaces each list of links, or each in the function `function`, by the tree of the plan
-    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). A list of links is a sequence of
+    Replaces each list of links, or each in functions of the variant `variant`, by the tree
+    of the plan `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). A list of links is a sequence of
     `jacobian.link` or `jacobian.apply` ops, each applied to the result of the previous one. The
     tree consists of `jacobian.compose` for products of two Jacobians and `jacobian.apply` for
     products with a cotangent. The product table determines the structure of each product.
@@ -80,8 +80,8 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
            "auto, none, linear, blelloch, hybrid:L or chunked:C">,
-    Option<"function", "function", "std::string", /*default=*/"\"\"",
-           "function to rewrite; empty for all">,
+    Option<"variant", "variant", "std::string", /*default=*/"\"\"",
+           "variant of the functions to rewrite; empty for all functions">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
            "number of samples that auto assumes if the batch size is dynamic">,
     Option<"workers", "workers", "int64_t", /*default=*/"2", "number of workers that auto assumes">,
