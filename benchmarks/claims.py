@@ -2,9 +2,9 @@
 # Part of the bppsa project, under the MIT License.
 """Measures what is claimed of CPUs, case by case, with a verdict for each: about ten minutes.
 
-  benchmarks/claims.py --out claims.json [--markdown docs/Benchmarks.md] [--only WORD]
+  benchmarks/claims.py --out claims.json [--markdown docs/Benchmarks/Benchmarks.md] [--only WORD]
                        [--pytorch-python PYTHON] [--rounds 5] [--seconds 0.3]
-  benchmarks/claims.py --render claims.json [--markdown docs/Benchmarks.md]
+  benchmarks/claims.py --render claims.json [--markdown docs/Benchmarks/Benchmarks.md]
 
 A claim is a ratio of two times that were measured in turns: of a peer and this project, of one thread
 and two, of a long sequence and a short one, of what operations take at the core's peak and the step.

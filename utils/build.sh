@@ -99,7 +99,7 @@ if command -v dpkg-query >/dev/null; then
   fi
 else
   [ -x "$llvm_bin/mlir-tblgen" ] ||
-    die "not a Debian system, and no MLIR $llvm_version in /usr/lib/llvm-$llvm_major: see docs/GettingStarted.md"
+    die "not a Debian system, and no MLIR $llvm_version in /usr/lib/llvm-$llvm_major: see docs/Tutorials/GettingStarted.md"
 fi
 
 # Configuring again is ninja's business once build.ninja exists; a directory whose configuration

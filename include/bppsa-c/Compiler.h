@@ -96,7 +96,7 @@ typedef void (*BppsaDiagnosticCallback)(BppsaSeverity severity, const char *mess
  * Compiles to the format given by the option `emit` and writes the file `output` atomically.
  * Linking of executables and shared libraries uses a C++ compiler on the PATH and the run-time
  * archives next to this library. CPU executables can also be linked without a C++ compiler
- * (docs/Embedding.md). `callback` may be null.
+ * (docs/Guides/Embedding.md). `callback` may be null.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaCompileToFile(BppsaModel model, BppsaOptions options,
                                                    const char *output,
@@ -114,7 +114,7 @@ BPPSA_CAPI_EXPORTED void bppsaBytesDestroy(char *bytes);
  * file is needed. The options `emit`, `compile-to` and `mcpu` must have their defaults and `target`
  * must be `cpu`; use `bppsaCompileToFile` and `bppsaProgramLoad` for GPU programs. If the
  * environment variable BPPSA_CACHE names a directory, code is cached there and reused for the same
- * model, options, compiler and processor (docs/Embedding.md).
+ * model, options, compiler and processor (docs/Guides/Embedding.md).
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
                                                       BppsaDiagnosticCallback callback,

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Counts by rules of thumb what the kernels of lib/Conversion/BPPSAToBGPU issue and wait for in a
-// step. The counts of instructions follow those of compiled kernels (docs/GPULowering.md), cycles
-// are estimates. A calibration replaces what a cycle and an instruction take, not the counts.
+// step. The counts of instructions follow those of compiled kernels
+// (docs/Explanation/GPULowering.md), cycles are estimates. A calibration replaces what a cycle and
+// an instruction take, not the counts.
 //
 //===----------------------------------------------------------------------===//
 

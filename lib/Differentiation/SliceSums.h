@@ -1,4 +1,4 @@
-//===- SliceSums.h - slices that are written into one sum -------*- C++ -*-===//
+//===- SliceSums.h - accumulate slices into one sum -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,11 @@
 
 namespace bppsa {
 
-/// The sums of one reverse sweep that are slices written into zeros.
+/// Tracks the sums of one reverse sweep that consist of slices inserted into zeros.
 class SliceSums {
 public:
-  /// Where `slice` is written into zeros and `sum` is known to be zero at that place, writes it
-  /// into `sum` instead and returns true: `slice` is the new sum then.
+  /// If `slice` is inserted into zeros and `sum` is known to be zero in that slice, inserts it into
+  /// `sum` instead and returns true. `slice` is then the new sum.
   bool insert(mlir::Value slice, mlir::Value sum);
 
 private:

@@ -1,4 +1,4 @@
-//===- TensorBuilders.h - small graphs on tensors --------------*- C++ -*-===//
+//===- TensorBuilders.h - builders of small tensor graphs -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,30 +12,31 @@
 
 namespace bppsa {
 
-/// An uninitialised tensor of the shape of `like`, with elements of `type`
-/// (those of `like` by default).
+/// Returns an uninitialized tensor with the shape of `like` and elements of `type` (by default the
+/// element type of `like`).
 mlir::Value createEmptyLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like,
                             mlir::Type type = {});
 
-/// A tensor of the given sizes filled with `value`, a float or an integer.
+/// Returns a tensor of the given sizes filled with `value`, a float or an integer.
 mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::TypedAttr value);
 
-/// Zeros with the shape and type of `like`.
+/// Returns a zero tensor with the shape and type of `like`.
 mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 
-/// Whether `value` is known to be zero everywhere.
+/// Returns whether `value` is known to be zero everywhere.
 bool isZeros(mlir::Value value);
 
-/// `value` where `mask`, an array of i1 of its shape, is true, else zero.
+/// Returns `value` with zeros at the positions at which `mask`, an i1 array of the same shape, is
+/// false.
 mlir::Value createMasked(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                          mlir::DenseElementsAttr mask);
 
-/// `lhs + rhs`, elementwise.
+/// Returns the elementwise sum `lhs + rhs`.
 mlir::Value createAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                       mlir::Value rhs);
 
-/// The two terms of a sum that `createAdd` built.
+/// Returns the two operands of a sum built by `createAdd`.
 std::optional<std::pair<mlir::Value, mlir::Value>> matchAdd(mlir::Value value);
 
 } // namespace bppsa

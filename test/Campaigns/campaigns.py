@@ -5,9 +5,9 @@
   test/Campaigns/campaigns.py [CAMPAIGN...] [--count N] [--seconds S] [--seed N] [--keep DIR]
 
 Each run of a campaign is decided by the seed and the number of the run. A command must end in time,
-with a status of docs/CommandLine.md and one line of explanation on failure, and must leave whole
+with a status of docs/Reference/CommandLine.md and one line of explanation on failure, and must leave whole
 files or none. The files of a run that does not are kept, with the command line that repeats it. The
-exit status is 1 if a run was wrong. docs/Testing.md describes the campaigns.
+exit status is 1 if a run was wrong. docs/Contributing/Testing.md describes the campaigns.
 """
 
 import argparse

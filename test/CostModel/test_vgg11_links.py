@@ -38,7 +38,7 @@ def test_fractions_of_table_1(graph, tmp_path):
     remarks = run("bppsa-opt", graph, *options).stderr
     documented = "3072x65536, csr with 1696512 entries, 99.1573 % of it zero, shared by all samples"
     assert f"link 22 of 22, Conv_0: {documented}" in remarks
-    assert documented in (harness.ROOT / "docs" / "Passes.md").read_text()
+    assert documented in (harness.ROOT / "docs" / "Reference" / "Passes.md").read_text()
     pattern = r'"link (\d+) of (\d+), [^:]*: (\d+)x(\d+), (\w+).*?([\d.]+) % of it zero, (one|shared)'
     links = re.findall(pattern, remarks)
     assert [int(link[0]) for link in links] == list(range(1, 23))

@@ -14,7 +14,7 @@ change in between. Results are compared with those that the test has, but for tw
 (downsample_scales_linear_align_corners and its cubic counterpart), where they disagree with the text of the
 operator: these are compared with ONNX Runtime's.
 
-Run as a script, it writes docs/ONNXNodeTests.md.
+Run as a script, it writes docs/Reference/ONNXNodeTests.md.
 """
 
 import collections
@@ -34,7 +34,7 @@ from onnx import numpy_helper
 from onnx_case import TYPES, Case
 from test_forward import expected, interpret
 
-PAGE = harness.ROOT / "docs" / "ONNXNodeTests.md"
+PAGE = harness.ROOT / "docs" / "Reference" / "ONNXNodeTests.md"
 LEAST_SHARE = 0.95
 SIZES_FIRST = ("ConstantOfShape", "If", "Loop", "Range")
 SETTINGS = ("Resize", "Upsample")

@@ -1,4 +1,4 @@
-"""docs/ONNXSupport.md is what the tool prints from the importer's own table."""
+"""docs/Reference/ONNXSupport.md is what the tool prints from the importer's own table."""
 
 import harness
 
@@ -6,5 +6,5 @@ import harness
 def test_page_is_up_to_date():
     translate = harness.require_tool("bppsa-translate")
     printed = harness.check_succeeded(harness.run(translate, "--list-onnx-support")).stdout
-    committed = (harness.ROOT / "docs" / "ONNXSupport.md").read_text()
-    assert committed == printed, "run bppsa-translate --list-onnx-support > docs/ONNXSupport.md"
+    committed = (harness.ROOT / "docs" / "Reference" / "ONNXSupport.md").read_text()
+    assert committed == printed, "run bppsa-translate --list-onnx-support > docs/Reference/ONNXSupport.md"

@@ -119,8 +119,8 @@ def test_links_point_to_files():
 
 
 def test_the_command_reference_has_every_option():
-    """Every option that the compiler and a trainer explain in --help is in docs/CommandLine.md."""
-    reference = (harness.ROOT / "docs" / "CommandLine.md").read_text()
+    """Every option that the compiler and a trainer explain in --help is in docs/Reference/CommandLine.md."""
+    reference = (harness.ROOT / "docs" / "Reference" / "CommandLine.md").read_text()
     compiler = harness.require_tool("bppsa-compile")
     help_text = harness.check_succeeded(harness.run(compiler, "--help")).stdout
     own = help_text.split("bppsa-compile options:")[-1].split("options:")[0]

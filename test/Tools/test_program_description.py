@@ -7,7 +7,7 @@ import harness
 import models
 
 HEADER = harness.ROOT / "include" / "bppsa" / "Program" / "Keys.h"
-PAGE = harness.ROOT / "docs" / "ProgramDescription.md"
+PAGE = harness.ROOT / "docs" / "Reference" / "ProgramDescription.md"
 # Objects whose keys are names: of functions, symbols, hyperparameters, ...
 MAPS = {"hyper", "least_sizes", "functions", "first_uses", "classification", "traced_nodes"}
 WORKS = {"walk", "column", "carry", "product"}
@@ -58,7 +58,7 @@ def test_sources_name_no_key():
 
 
 def test_losses_and_optimizers_are_in_the_help():
-    sources = [harness.ROOT / "lib" / "Compiler" / "OptionTable.cpp", harness.ROOT / "docs" / "CommandLine.md"]
+    sources = [harness.ROOT / "lib" / "Compiler" / "OptionTable.cpp", harness.ROOT / "docs" / "Reference" / "CommandLine.md"]
     for table in ("Losses", "Optimizers"):
         names = re.findall(r"Kind::\w+,\s*\"([\w-]+)\"", (HEADER.parent / f"{table}.h").read_text())
         assert len(names) >= 5

@@ -2,7 +2,7 @@
 //
 // Part of the bppsa project, under the MIT License.
 //
-// docs/CommandLine.md describes the command line.
+// docs/Reference/CommandLine.md describes the command line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Exit statuses, which docs/CommandLine.md guarantees.
+/// Exit statuses, which docs/Reference/CommandLine.md guarantees.
 enum ExitStatus { kFine = 0, kWrongInput = 1, kWrongUsage = 2 };
 
 static void printTargets(raw_ostream &os) {

@@ -14,7 +14,7 @@
 
 namespace bppsa::schedule {
 
-/// Returns the figures of a schedule that docs/Scaling.md defines.
+/// Returns the figures of a schedule that docs/Benchmarks/Scaling.md defines.
 nlohmann::ordered_json describe(const ScheduledPipeline &scheduled);
 
 /// Returns the figures of an exchange between `ranks` with `batch` samples each; times are in

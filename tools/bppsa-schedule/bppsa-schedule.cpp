@@ -2,7 +2,7 @@
 //
 // Part of the bppsa project, under the MIT License.
 //
-// docs/Scaling.md describes the models and the output.
+// docs/Benchmarks/Scaling.md describes the models and the output.
 //
 //===----------------------------------------------------------------------===//
 

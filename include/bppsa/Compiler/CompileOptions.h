@@ -32,7 +32,8 @@ struct CompileProgress {
   int64_t done, total;
 };
 
-/// The options of `bppsa-compile`, with the meanings and the defaults of docs/CommandLine.md.
+/// The options of `bppsa-compile`, with the meanings and the defaults of
+/// docs/Reference/CommandLine.md.
 struct CompileOptions {
   TrainingOptions training;
   EmitKind emit = EmitKind::Executable;

@@ -13,7 +13,7 @@
 namespace bppsa {
 
 /// Counts what `loop`, over one sample at a time, takes on a GPU
-/// (docs/GPUCosts.md).
+/// (docs/Explanation/GPUCosts.md).
 cost::ChainCost getDeviceCost(ChainOp loop);
 
 /// What a loop takes on a GPU, and the mappings of its links and of the columns of their

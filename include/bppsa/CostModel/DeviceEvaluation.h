@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// What the cost model of docs/GPUCosts.md predicts for a chain with the shipped constants. Times
-/// are microseconds.
+/// What the cost model of docs/Explanation/GPUCosts.md predicts for a chain with the shipped
+/// constants. Times are microseconds.
 struct DeviceEvaluation {
   struct PlanTime {
     std::string plan;

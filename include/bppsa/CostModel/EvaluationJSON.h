@@ -24,7 +24,7 @@ struct ChainEvaluation {
   std::optional<DeviceEvaluation> device = std::nullopt;
 };
 
-/// Writes one JSON object, with keys in a fixed order; docs/PlanEvaluator.md
+/// Writes one JSON object, with keys in a fixed order; docs/Explanation/PlanEvaluator.md
 /// describes it.
 void writeEvaluations(llvm::ArrayRef<ChainEvaluation> evaluations, const EvaluationOptions &options,
                       llvm::raw_ostream &os);

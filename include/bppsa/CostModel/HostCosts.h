@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// What the links of every `bppsa.chain` under `root` take on a CPU (docs/CPUCosts.md), in the
-/// order in which the chains run.
+/// What the links of every `bppsa.chain` under `root` take on a CPU (docs/Explanation/CPUCosts.md),
+/// in the order in which the chains run.
 std::vector<cost::HostChain> getHostCosts(mlir::Operation *root);
 
 } // namespace bppsa

@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Microseconds of launches by the counts and constants of the cost model (docs/GPUCosts.md), which
-/// were not measured.
+/// Microseconds of launches by the counts and constants of the cost model
+/// (docs/Explanation/GPUCosts.md), which were not measured.
 struct LaunchCost {
   /// One launch after the other, with nothing beside.
   double alone = 0;

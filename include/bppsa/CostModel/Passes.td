@@ -16,7 +16,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     each other's results, and every list of layers whose structure `bppsa-infer-structure` found.
     For each plan it reports the depth, the number and type of products per level, FLOPs, FLOPs of
     the critical path, bytes, memory, and the time for several numbers of workers.
-    `docs/PlanEvaluator.md` defines these quantities. They are written to `output` as JSON and
+    `docs/Explanation/PlanEvaluator.md` defines these quantities. They are written to `output` as JSON and
     summarized in remarks of the category `evaluate`. The module is not changed.
 
     The operations are those of the scan schedule that trees are expanded from. The links of a chain
@@ -28,7 +28,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     `hybrid:2` and `chunked:32`.
 
     With `gpu`, unpacked chains also report GPU times predicted by the model of
-    `docs/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes, and of
+    `docs/Explanation/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes, and of
     `sequential` and `chunked` for a grid of other sizes.
 
     `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on

@@ -6,7 +6,7 @@
 //
 // Costs of the operations that a `ScanSchedule` lists, the list that the
 // compiler executes, for a chain whose links have known structure. Figures are
-// defined in docs/PlanEvaluator.md. One multiply-add counts as two FLOPs.
+// defined in docs/Explanation/PlanEvaluator.md. One multiply-add counts as two FLOPs.
 //
 //===----------------------------------------------------------------------===//
 

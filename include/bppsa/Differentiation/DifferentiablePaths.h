@@ -1,10 +1,10 @@
-//===- DifferentiablePaths.h - what a gradient can reach --------*- C++ -*-===//
+//===- DifferentiablePaths.h - reachability of gradients --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A gradient is structurally zero where every path from a value to the loss passes through an
+// A gradient is structurally zero if every path from a value to the loss passes through an
 // operation whose derivative is zero everywhere, such as a comparison or a rounding.
 //
 //===----------------------------------------------------------------------===//
@@ -18,13 +18,13 @@
 
 namespace bppsa {
 
-/// The float values from which a differentiable path leads to one of `targets`, and `targets`
-/// themselves. Follows the states of loops to a fixed point. The differentiation rules decide
-/// whether an elementwise operation passes a gradient on.
+/// Returns the float values with a differentiable path to one of `targets`, including `targets`.
+/// The states of loops are followed to a fixed point. For elementwise operations, the
+/// differentiation rules decide whether a gradient passes.
 llvm::DenseSet<mlir::Value> findDifferentiablePaths(mlir::ValueRange targets);
 
-/// The operations that pass no gradient on at the ends of the paths from `values`. None of these
-/// are among `reached`, the result of `findDifferentiablePaths`.
+/// Returns the operations that stop the gradient on the paths from `values`. `values` must not be
+/// in `reached`, the result of `findDifferentiablePaths`.
 llvm::SmallVector<mlir::Operation *> findPathEnds(mlir::ValueRange values,
                                                   const llvm::DenseSet<mlir::Value> &reached);
 

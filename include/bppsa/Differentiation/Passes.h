@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// The output and the attribute of the functions that `bppsa-trace-nans` adds.
+/// The output and the function attribute that `bppsa-trace-nans` adds.
 inline constexpr llvm::StringLiteral kFirstNaNs = "first_nans";
 inline constexpr llvm::StringLiteral kTracedNodes = "traced_nodes";
 

@@ -1,11 +1,11 @@
-//===- DynamicAxes.h - sizes that an exporter fixed -------------*- C++ -*-===//
+//===- DynamicAxes.h - make fixed sizes symbolic ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// An exporter that is not told which axes vary writes the sizes of its example into the graph
-// inputs, and into constants that it computes from them.
+// Exporters that are not told which axes vary write the sizes of the example into the graph inputs
+// and into constants computed from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@
 
 namespace bppsa {
 
-/// The bytes of the model in `buffer` with any size along axes of graph inputs whose size is fixed
-/// there. Shapes of Reshape in which data flow finds such an axis follow it, and initial states of
-/// zeros, which are the default, are left out. Fails after an error where an axis does not exist or
-/// is not fixed, or where the graph needs its size: the error names the node.
+/// Returns the model in `buffer` with `axes`, whose sizes are fixed, made symbolic. Shapes of
+/// Reshape nodes in which data flow finds such an axis are adapted, and zero initial states are
+/// removed because zero is the default. Emits an error and fails if an axis does not exist or is
+/// not fixed, or if a node needs the fixed size.
 mlir::FailureOr<std::string> releaseAxes(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context,
                                          llvm::ArrayRef<BatchAxisRequest> axes);
 

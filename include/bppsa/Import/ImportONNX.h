@@ -1,12 +1,11 @@
-//===- ImportONNX.h - ONNX models as IR -------------------------*- C++ -*-===//
+//===- ImportONNX.h - import ONNX models ------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Every error is reported as one diagnostic of one line at the location of the
-// model file; it names the node, the op, the attribute or operand, what was
-// found and what is accepted.
+// Each error is one single-line diagnostic at the location of the model file. It names the node,
+// the op, the attribute or operand, the value found and the accepted values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,42 +23,43 @@
 
 namespace bppsa {
 
-/// One `--bind=NAME=VALUE[,VALUE...]`: a graph input that is a constant, or a symbolic dimension
-/// that is a number.
+/// One `--bind=NAME=VALUE[,VALUE...]`: gives a graph input a constant value or a symbolic dimension
+/// a fixed size.
 struct BindRequest {
   std::string name;
   std::vector<std::string> values;
 
-  /// Nothing where `text` is not of that form.
+  /// Returns nullopt if `text` does not have this form.
   static std::optional<BindRequest> parse(const std::string &text);
 };
 
 struct ImportOptions {
-  /// Batch axes set by the user: axes that carry samples by data flow, in place of those that the
-  /// graph itself names.
+  /// Batch axes set by the user. They override the ones that data flow analysis would choose.
   std::vector<BatchAxisRequest> batchAxes;
-  /// The graph is one step of a stream: each is `IN:OUT`, graph output OUT of a step is graph input
-  /// IN of the next one. Then `batchAxes` may name any axis of size 1 or of symbolic size.
+  /// Marks the graph as one step of a stream. Each entry has the form `IN:OUT`: graph output OUT of
+  /// a step becomes graph input IN of the next step. `batchAxes` may then name any axis of size 1
+  /// or of symbolic size.
   std::vector<std::string> carries;
-  /// Axes of size 1 of inputs and outputs of a step graph that carry the steps of the stream.
+  /// Axes of size 1 of the inputs and outputs of a step graph that carry the time steps of the
+  /// stream.
   std::vector<BatchAxisRequest> stepAxes;
-  /// What is known before shapes and `If` are resolved.
+  /// Values and sizes that are fixed before shapes and `If` are resolved.
   std::vector<BindRequest> bindings;
-  /// Batch normalizations in training mode take the statistics of the samples of all ranks
+  /// Batch normalization in training mode uses the statistics of the samples of all ranks
   /// (`dist.rank_mean`).
   bool sharesStatistics = false;
-  /// `--untie` has been given, so that errors do not recommend it.
+  /// `--untie` was given, so errors do not recommend it.
   bool isUntied = false;
 };
 
-/// Imports the model at `path` as a module with one function `forward`: graph
-/// inputs that are not bound and float initializers are its arguments, graph outputs its results.
-/// Initializers that nothing reads are frozen, and a warning names them.
+/// Imports the model at `path` as a module with one function `forward`. Its arguments are the
+/// unbound graph inputs and the float initializers; its results are the graph outputs. Unused
+/// initializers are frozen, and a warning names them.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importONNX(llvm::StringRef path, mlir::MLIRContext *context, const ImportOptions &options = {});
 
-/// Imports a model held in memory. The identifier of `buffer` is the path that
-/// diagnostics name; external data is looked up in its directory.
+/// Imports a model held in memory. The identifier of `buffer` is the path used in diagnostics;
+/// external data is looked up in its directory.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importONNX(llvm::MemoryBufferRef buffer,
                                                               mlir::MLIRContext *context,
                                                               const ImportOptions &options = {});
@@ -75,26 +75,25 @@ struct OnnxImage {
     unsigned stride;
   };
   std::vector<char> bytes;
-  /// Float initializers in file order, as the arguments of `forward`.
+  /// Float initializers in file order, which is the order of the arguments of `forward`.
   std::vector<Parameter> parameters;
 };
 
-/// Loads the model at `path`. The bytes are those of the file, unless a float
-/// initializer is stored outside of it or in several pieces: then the model is
-/// serialised again with these initializers inline.
+/// Loads the model at `path`. The bytes are copied from the file unless a float initializer is
+/// stored externally or in several pieces. In that case the model is serialized again with these
+/// initializers inline.
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::StringRef path, mlir::MLIRContext *context);
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
-/// Gives the arguments of `forward` that stand for float initializers of rank 2 or more
-/// with zeros among their elements the attribute `bppsa.nonzeros`. Returns how many
-/// there are.
+/// Sets `bppsa.nonzeros` on the arguments of `forward` that are float initializers of rank 2 or
+/// more and contain zeros. Returns the number of these arguments.
 int64_t markZeros(mlir::ModuleOp module, const OnnxImage &image);
 
-/// Prints, in Markdown, every op, attribute, input and output that is accepted
-/// or refused.
+/// Prints a Markdown table of every accepted or rejected op, attribute, input and output.
 void printSupport(llvm::raw_ostream &os);
 
-/// The model in float32, where it has values of half precision; then a remark counts them.
+/// Returns the model converted to float32, or nullopt if it has no half-precision values. A remark
+/// counts the converted values.
 mlir::FailureOr<std::optional<std::string>> widenHalfPrecision(llvm::MemoryBufferRef buffer,
                                                                mlir::MLIRContext *context);
 

@@ -1,12 +1,11 @@
-//===- Initializers.h - what exporters make of parameters -------*- C++ -*-===//
+//===- Initializers.h - inspect and rewrite initializers --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Not every float initializer of a model is one parameter: exporters keep constants in
-// initializers, and one initializer for parameters of equal value. docs/CommandLine.md has the
-// rules.
+// Exporters also store constants as float initializers, and share one initializer between
+// parameters of equal value. docs/Reference/CommandLine.md has the rules that tell them apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,46 +21,47 @@
 
 namespace bppsa {
 
-/// An initializer that an exporter seems to have made of several parameters.
+/// An initializer into which an exporter seems to have merged several parameters.
 struct MergedInitializer {
   std::string name;
-  /// The parameters besides `name`, or the nodes that read it where no name is recorded.
+  /// The other parameters, or the nodes that read the initializer if no names are recorded.
   std::vector<std::string> others;
-  /// Running statistics or a constant are among them, so that it is not trained.
+  /// Running statistics or a constant were merged in, so the initializer is not trained.
   bool holdsConstant = false;
-  /// All of them are running statistics.
+  /// Only running statistics were merged.
   bool areStatistics = false;
 };
 
-/// What decides the kind of an initializer.
+/// The source of an initializer's classification.
 enum class Evidence {
-  /// What the file records.
+  /// Metadata in the file.
   Record,
-  /// Its values, or a layer that uses it.
+  /// The values, or a layer that uses them.
   Use,
-  /// Its name only.
+  /// Only the name.
   Name
 };
 
-/// The kind of an initializer and the reason for it.
+/// The role of an initializer and the reason for it.
 struct InitializerKind {
   enum class Role {
     /// Trained: a parameter, or parameters in another layout.
     Parameter,
-    /// A buffer or a constant, or folded from such.
+    /// A buffer or a constant, or folded from buffers and constants.
     Constant,
-    /// Folded from parameters by arithmetic: to train it is not to train the parameters.
+    /// Folded from parameters by arithmetic. Training it is not equivalent to training the
+    /// parameters.
     Derived,
-    /// Trained, though nothing tells whether it is a parameter.
+    /// Trained, although nothing shows whether it is a parameter.
     Doubtful,
   };
   Role role;
-  /// "recorded as BUFFER", "folded from 'A_log' by exp"
+  /// For messages: "recorded as BUFFER", "folded from 'A_log' by exp".
   std::string reason;
   Evidence evidence = Evidence::Record;
 };
 
-/// An initializer and why it is classified as it is.
+/// An initializer and its classification.
 struct ClassifiedInitializer {
   std::string name;
   InitializerKind kind;
@@ -69,17 +69,17 @@ struct ClassifiedInitializer {
 
 struct InitializerFindings {
   std::vector<MergedInitializer> merged;
-  /// Initializers of several names that are one parameter of a module, which is called as often.
+  /// Initializers with several names for one parameter, of a module that is called several times.
   std::vector<std::string> called;
-  /// Initializers that are no parameters.
+  /// Initializers that are not parameters.
   std::vector<ClassifiedInitializer> constants;
   /// Initializers that are trained.
   std::vector<ClassifiedInitializer> parameters;
-  /// Matrices of which the second is the first one transposed.
+  /// Pairs of matrices; the second is the transpose of the first.
   std::vector<std::pair<std::string, std::string>> transposed;
-  /// Nodes without the bias of their module, which the exporter has removed because it is zero.
+  /// Nodes whose module has a bias that the exporter removed because it is zero.
   std::vector<std::string> removedBiases;
-  /// Parameters of the exported program that the file lacks for none of these reasons.
+  /// Parameters of the exported program that are missing from the file for another reason.
   std::vector<std::string> lost;
   /// Running statistics of BatchNormalization nodes.
   std::vector<std::string> statistics;
@@ -87,29 +87,29 @@ struct InitializerFindings {
   std::vector<std::string> constantWeights;
 };
 
-/// What `trainConstants` has changed.
+/// The result of `trainConstants`.
 struct TrainedConstants {
-  /// The new initializers; empty where no constant has been found.
+  /// The new initializers; empty if no constant matched.
   std::vector<std::string> names;
-  /// The bytes of the model with them.
+  /// The serialized model with the new initializers.
   std::string bytes;
 };
 
-/// Looks at the float initializers of the model in `buffer`. Fails after an error where it cannot
-/// be read.
+/// Classifies the float initializers of the model in `buffer`. Emits an error and fails if the
+/// model cannot be read.
 mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef buffer,
                                                          mlir::MLIRContext *context);
 
-/// Makes initializers of the float Constant nodes of rank 1 or more, also in graphs inside of nodes
-/// and in functions, with outputs whose names match the regular expression `pattern`. Fails after
-/// an error where the model cannot be read or the pattern is wrong.
+/// Turns float Constant nodes of rank 1 or more into initializers if the name of their output
+/// matches the regular expression `pattern`. Subgraphs and functions are included. Emits an error
+/// and fails if the model cannot be read or the pattern is invalid.
 mlir::FailureOr<TrainedConstants>
 trainConstants(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context, llvm::StringRef pattern);
 
-/// The bytes of the model in `buffer` with initializers of their own for the uses of initializers.
-/// An empty `pattern` means those that look merged, one for each parameter; a regular expression
-/// means all initializers whose names match, one for each use. Fails after an error where the
-/// pattern is no regular expression or matches no initializer that is used twice.
+/// Returns the model in `buffer` with shared initializers split into copies. An empty `pattern`
+/// splits the initializers that look merged into one copy per parameter. Otherwise `pattern` is a
+/// regular expression, and every initializer with a matching name is split into one copy per use.
+/// Emits an error and fails if the pattern is invalid or matches no initializer with two uses.
 mlir::FailureOr<std::string> untieInitializers(llvm::MemoryBufferRef buffer,
                                                mlir::MLIRContext *context, llvm::StringRef pattern);
 

@@ -1,11 +1,11 @@
-//===- TrainingMode.h - nodes that behave otherwise in training -*- C++ -*-===//
+//===- TrainingMode.h - switch nodes to training mode -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// BatchNormalization and Dropout say in the file whether they behave as in training. A program
-// needs both behaviours of them, and writes models that are used for inference.
+// BatchNormalization and Dropout have an attribute or input that selects training mode. Training
+// programs need both modes and write models for inference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,16 @@
 
 namespace bppsa {
 
-/// The bytes of the model in `buffer` with `training_mode` set for its BatchNormalization and
-/// Dropout nodes; with a `pattern`, a regular expression, for those with a name that matches. Fails
-/// after an error where there is none, the pattern is wrong or the opset lacks `training_mode`.
+/// Returns the model in `buffer` with `training_mode` set for its BatchNormalization and Dropout
+/// nodes. A nonempty `pattern` is a regular expression that restricts this to nodes with matching
+/// names. Emits an error and fails if no node matches, the pattern is invalid, or the opset lacks
+/// `training_mode`.
 mlir::FailureOr<std::string> setTrainingMode(llvm::MemoryBufferRef buffer,
                                              mlir::MLIRContext *context, llvm::StringRef pattern);
 
-/// The bytes of the model in `buffer` without `training_mode` where it is set for
-/// BatchNormalization nodes whose running statistics are initializers, and for Dropout nodes;
-/// nothing where no node is changed.
+/// Returns the model in `buffer` with `training_mode` cleared for Dropout nodes and for
+/// BatchNormalization nodes whose running statistics are initializers, or nullopt if no node
+/// changes.
 mlir::FailureOr<std::optional<std::string>> makeInferenceForm(llvm::MemoryBufferRef buffer,
                                                               mlir::MLIRContext *context);
 

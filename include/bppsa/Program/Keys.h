@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A compiled program contains a JSON description of its model, written by the compiler and read by
-// the run time. docs/ProgramDescription.md lists the keys of each object.
+// the run time. docs/Reference/ProgramDescription.md lists the keys of each object.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Models programs compiled with `--distributed=mpi` (docs/Distributed.md): each part of a gradient
-// has an owner rank, which receives the contributions of the other ranks and sends the sum back.
+// Models programs compiled with `--distributed=mpi` (docs/Guides/Distributed.md): each part of a
+// gradient has an owner rank, which receives the contributions of the other ranks and sends the sum
+// back.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //
 // A step of a pipeline: every microbatch passes forward through all stages (F), its cotangents
 // return (B), and every stage computes its parameter gradients (W). A schedule is an ordered list
-// of these operations for each device (docs/Scaling.md).
+// of these operations for each device (docs/Benchmarks/Scaling.md).
 //
 //===----------------------------------------------------------------------===//
 

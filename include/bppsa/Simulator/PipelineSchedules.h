@@ -28,7 +28,7 @@ struct PipelineProblem {
   std::vector<int32_t> deviceOrder = {};
 };
 
-/// A schedule described in docs/Scaling.md.
+/// A schedule described in docs/Benchmarks/Scaling.md.
 struct ScheduleKind {
   enum class Name {
     GPipe,

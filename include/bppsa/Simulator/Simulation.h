@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The engine behind every model of docs/Scaling.md. A resource (a device, a link, a direction of a
-// network card) runs one task at a time without preemption. The engine handles only times and
-// dependences; a dispatcher chooses the next task of a free resource. Times may have any unit.
+// The engine behind every model of docs/Benchmarks/Scaling.md. A resource (a device, a link, a
+// direction of a network card) runs one task at a time without preemption. The engine handles only
+// times and dependences; a dispatcher chooses the next task of a free resource. Times may have any
+// unit.
 //
 //===----------------------------------------------------------------------===//
 

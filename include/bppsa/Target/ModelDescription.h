@@ -55,7 +55,7 @@ void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction
 llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,
                                                      const TrainingOptions &options);
 
-/// The JSON description that a compiled program carries (docs/Architecture.md).
+/// The JSON description that a compiled program carries (docs/Explanation/Architecture.md).
 llvm::json::Value describeModel(mlir::ModuleOp module, const OnnxImage &image,
                                 llvm::StringRef sourceName, const TrainingOptions &options,
                                 llvm::ArrayRef<ExportedFunction> functions,

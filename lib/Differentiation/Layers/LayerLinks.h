@@ -1,4 +1,4 @@
-//===- LayerLinks.h - chains of layers as lists of links --------*- C++ -*-===//
+//===- LayerLinks.h - layer chains as lists of links ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,52 +15,54 @@
 
 namespace bppsa {
 
-/// A link with the values of its Jacobian.
+/// A link and the values of its Jacobian.
 struct ValuedLink : LayerLink {
   LinkValues values;
 
-  /// The first of its operations that cotangents reach.
+  /// Returns the first operation of the link that the reverse sweep reaches.
   mlir::Operation *getFirstReached() const {
     return entering.empty() ? layer.op : entering.front().op;
   }
 };
 
-/// Differentiates chains of layers by lists of `jacobian.link`; what hangs off a chain, gradients
-/// of parameters above all, keeps the rules of its operations.
+/// Differentiates chains of layers as lists of `jacobian.link`. Side branches, mainly parameter
+/// gradients, use the rules of their operations.
 class LayerLinks {
 public:
   LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
       : builder(builder), activity(activity), sweep(sweep) {}
 
-  /// Finds the chains of `function`, and says in remarks where they are cut and why.
+  /// Finds the chains of `function`. Remarks report the places at which chains are cut, and the
+  /// reason.
   void find(mlir::func::FuncOp function);
 
-  /// Whether `op` is a part of a link of a chain that was found.
+  /// Returns whether `op` belongs to a link of a chain.
   bool contains(mlir::Operation *op) const { return linkOf.contains(op); }
 
-  /// Passes cotangents through the link that begins with `op`, and does nothing for its other
-  /// operations. Fails, after an error, where a rule does.
+  /// Propagates cotangents through the link if `op` is its first operation, and ignores its other
+  /// operations. Emits an error and fails if a rule fails.
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
   void addChain(const LayerChain &found, const SampleAxes &axes);
-  /// Passes `cotangent`, of as many elements as the result of `layer` has, on to its parameters,
-  /// but for `done`, whose gradient is there.
+  /// Propagates `cotangent`, reshaped to the result of `layer`, to the parameters of `layer`. Skips
+  /// `done`, whose gradient already exists.
   llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent,
                                              mlir::Value done);
 
   mlir::OpBuilder &builder;
   const Activity &activity;
   ReverseSweep &sweep;
-  /// Of all chains; they stay where they are.
+  /// Links of all chains. A deque keeps their addresses stable.
   std::deque<ValuedLink> links;
-  /// By the first operation that cotangents reach; null for other operations of a link.
+  /// Keyed by the operations of all links. The value is the link for the first operation that the
+  /// reverse sweep reaches, and null for the other operations.
   llvm::DenseMap<mlir::Operation *, const ValuedLink *> linkOf;
 };
 
-/// `link` for `cotangent`, that of the result of its first operation. With `pruned`, weights that
-/// are the values of the Jacobian and some of which are known to be zero and stay so, it has a
-/// further result, their gradient. Fails, after an error, where a rule does.
+/// Creates the op for `link`, given the `cotangent` of the result of its first operation. If
+/// `pruned` is not null, these are weights used as Jacobian values with zeros that stay zero; the
+/// op then has an additional result, their gradient. Emits an error and fails if a rule fails.
 llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
                                              mlir::Value cotangent, mlir::Value pruned);
 

@@ -11,7 +11,8 @@
 
 namespace bppsa {
 
-/// Whether the link of a chain in graph form recomputes `op` instead of reading its saved result.
+/// Returns whether the link of a chain in graph form recomputes `op` instead of loading its saved
+/// result.
 bool isRecomputed(mlir::Operation *op);
 
 } // namespace bppsa

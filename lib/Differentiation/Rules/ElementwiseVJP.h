@@ -1,12 +1,12 @@
-//===- ElementwiseVJP.h - rules of scalar and vector ops -------*- C++ -*-===//
+//===- ElementwiseVJP.h - VJPs of scalar and vector ops ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the value of an op is not finite, its derivative counts as zero. So the gradient of a
-// finite loss has no NaN from zero times infinity. The guards are linear in the cotangent: a
-// parallel scan applies them to columns of Jacobians too.
+// If the value of an op is not finite, its derivative counts as zero, so the gradient of a finite
+// loss has no NaN from zero times infinity. The guards are linear in the cotangent because a
+// parallel scan also applies them to columns of Jacobians.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,20 @@
 
 namespace bppsa {
 
-/// A constant of the scalar or vector type `type` with every entry `value`.
+/// Returns a constant of the scalar or vector type `type` with every element equal to `value`.
 mlir::Value createFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                         double value);
 
-/// `cotangent` where `factor` is finite, else zero.
+/// Returns `cotangent` if `factor` is finite, else zero.
 mlir::Value zeroUnlessFinite(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value factor,
                              mlir::Value cotangent);
 
-/// Zero where `x` is `pole` or NaN, else `cotangent`.
+/// Returns zero if `x` is `pole` or NaN, else `cotangent`.
 mlir::Value zeroAtPole(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, double pole,
                        mlir::Value cotangent);
 
-/// The rule of an op with one result, given by a function that builds the
-/// cotangent of one operand, or returns null where it is zero.
+/// The rule of an op with one result. `buildCotangent` builds the cotangent of one operand, or
+/// returns null if it is zero.
 template <typename OpTy,
           mlir::Value (*buildCotangent)(OpTy op, unsigned operand, mlir::Value cotangent,
                                         mlir::OpBuilder &builder)>

@@ -1,4 +1,4 @@
-//===- Losses.h - losses as graphs on tensors ------------------*- C++ -*-===//
+//===- Losses.h - losses as tensor graphs -----------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,36 +15,38 @@ namespace bppsa {
 
 using program::LossKind;
 
-/// Which loss, and how it counts classes.
+/// A loss and its treatment of classes.
 struct LossOptions {
   LossKind kind = LossKind::CrossEntropy;
   /// The share of each target that is spread over all classes; cross entropy only.
   double labelSmoothing = 0;
-  /// A weight for each class; empty for ones.
+  /// One weight per class; empty if all weights are one.
   llvm::SmallVector<float> classWeights;
-  /// All positions may have the weight zero; the loss is zero then.
+  /// The weights may sum to zero; the loss is then zero.
   bool mayLackWeight = false;
 };
 
-/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`, whose last axis holds
-/// the classes where the loss has them, weighted by `weight` where that is not null: f32, of the
-/// shape of the target. `LossKind::VJP` takes the sum of output times target, a vector-Jacobian
-/// product as a gradient, and no weight. `LossKind::None` takes the only element of `output`, no
-/// target and no weight. Weights of classes and smoothing need a weight.
+/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`. Classes, if the loss
+/// has them, are on the last axis. `weight`, if not null, is f32 with the shape of the target and
+/// weights the positions. `LossKind::VJP` is the sum of output times target, whose gradient is a
+/// vector-Jacobian product, and takes no weight. `LossKind::None` returns the only element of
+/// `output` and takes neither target nor weight. Class weights and label smoothing require
+/// `weight`.
 mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, const LossOptions &options,
                        mlir::Value output, mlir::Value target, mlir::Value weight);
 
-/// The same for cross entropy and nll.
+/// Builds the loss for cross entropy and nll.
 mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
                             const LossOptions &options, mlir::Value output, mlir::Value target,
                             mlir::Value weight);
 
-/// Builds the number of positions, a `tensor<f64>`, at which the first class with the largest
-/// output is that of the target: the sum of their weights where `weight` is not null.
+/// Builds the number of correct positions, a `tensor<f64>`: positions at which the first class with
+/// the largest output is the class of the target. If `weight` is not null, their weights are summed
+/// instead.
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
                                mlir::Value target, mlir::Value weight);
 
-/// Builds the sum, a `tensor<f32>`, of `losses`, each times its factor.
+/// Builds the sum of `losses` weighted by `factors`, a `tensor<f32>`.
 mlir::Value createLossSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange losses,
                           llvm::ArrayRef<double> factors);
 

@@ -1,4 +1,4 @@
-//===- Objective.h - what is differentiated in place of a loss --*- C++ -*-===//
+//===- Objective.h - the differentiated objective ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,17 +11,19 @@
 
 namespace bppsa {
 
-/// Whether `function` has one block and a first result that can be differentiated: a tensor<f32>.
+/// Returns whether `function` has one block and its first result is a differentiable loss, a
+/// tensor<f32>.
 bool hasLoss(mlir::func::FuncOp function);
 
-/// Adds `value` to the results of `function`, which has one block; `attribute` says what it is.
+/// Appends `value` to the results of `function`, which has one block. `attribute` describes the
+/// result.
 void appendResult(mlir::func::FuncOp function, mlir::Value value, mlir::NamedAttribute attribute);
 
-/// The same of what is differentiated in place of the first result.
+/// Appends `objective`, which is differentiated in place of the first result.
 void appendObjective(mlir::func::FuncOp function, mlir::Value objective);
 
-/// Builds `loss` times what the samples of this rank count: in cotangents that meet those of other
-/// ranks all samples have to count alike.
+/// Multiplies `loss` by the weight of the samples of this rank. Cotangents exchanged between ranks
+/// require that all samples have equal weight.
 mlir::Value createRankWeighted(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value loss);
 
 } // namespace bppsa

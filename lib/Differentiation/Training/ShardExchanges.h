@@ -1,4 +1,4 @@
-//===- ShardExchanges.h - what shares of the steps exchange -----*- C++ -*-===//
+//===- ShardExchanges.h - exchanges between time shards ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,17 @@
 
 namespace bppsa {
 
-/// With `reversedFirst` reversed loops run in front of the forward ones of their layer, which suits
-/// ranks with late steps.
-///
-/// Makes `function`, of losses of whole sequences, one of a share of their steps, whose states
-/// enter from the rank before and leave to the rank behind. Returns what the losses of the ranks
-/// behind add to that of the share, scalars. Fails, after an error that names the operation, where
-/// one mixes steps in a way that ranks cannot.
+/// Converts `function`, which computes losses of whole sequences, to work on a shard of their
+/// steps: states are received from the previous rank and sent to the next one. With
+/// `reversedFirst`, the reversed loops of a layer run before its forward loops, which suits ranks
+/// that own late steps. Returns scalars that the losses of later ranks add to the loss of the
+/// shard. Emits an error that names the operation and fails if ranks cannot share an operation that
+/// mixes steps.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> connectShards(mlir::func::FuncOp function,
                                                               bool reversedFirst);
 
-/// Adds `op`, and what it needs of the operations from `first` on, to `needed`. Returns false where
-/// that is `first` or has side effects besides `op` and those of `own`.
+/// Adds `op` and the operations it depends on, from `first` on, to `needed`. Returns false if these
+/// include `first` or an operation with side effects other than `op` and the operations in `own`.
 bool collectNeeded(mlir::Operation *op, mlir::Operation *first,
                    llvm::ArrayRef<mlir::Operation *> own,
                    llvm::SetVector<mlir::Operation *> &needed);

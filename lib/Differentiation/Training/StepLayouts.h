@@ -1,4 +1,4 @@
-//===- StepLayouts.h - where the steps of a share are -----------*- C++ -*-===//
+//===- StepLayouts.h - layouts of values in time shards ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,16 +16,18 @@
 
 namespace bppsa {
 
-/// What a rank with a share of the steps has of a value.
+/// The part of a value held by a rank that owns a shard of the time steps.
 struct StepLayout {
   enum class Kind {
-    /// All of it, as every other rank.
+    /// The whole value, as on every other rank.
     Whole,
-    /// The share along `axis`, which carries the steps.
+    /// The shard along `axis`, the time axis.
     Steps,
-    /// The states before and behind the steps of the share along `axis`, one more than there are.
+    /// The states before and after the steps of the shard along `axis`, one more than the number of
+    /// steps.
     Slots,
-    /// On the rank with the last steps what the model means; elsewhere the same of the share.
+    /// The value of the model on the rank with the last steps; on other ranks, the corresponding
+    /// value of their shard.
     Last,
   };
 
@@ -38,25 +40,27 @@ struct StepLayout {
   }
 };
 
-/// Finds, by data flow, what a rank has of the values of a function of losses when the axes that
-/// carry steps are cut, and what has to go from rank to rank for that.
+/// Finds, by data flow, the layout of each value of a loss function when the time axes are sharded,
+/// and the values that ranks must exchange.
 class StepLayouts {
 public:
   explicit StepLayouts(mlir::func::FuncOp function) : function(function), dependences(function) {}
 
-  /// Fails, after an error that names the operation, where an operation mixes steps in another way
-  /// than by a loop over time, by what it takes of the first or last step, or by a sum over steps.
+  /// Emits an error that names the operation and fails if an operation mixes time steps in an
+  /// unsupported form. Supported are loops over time, slices of the first or last step, and sums
+  /// over steps.
   mlir::LogicalResult run();
 
-  /// Loops over the steps, in order.
+  /// Returns the loops over time steps, in order.
   mlir::ArrayRef<RecurrenceOp> getLoops() const { return loops; }
-  /// What the first step alone makes; the rank with the last steps needs it.
+  /// Returns values computed from the first step only; the rank with the last steps needs them.
   mlir::ArrayRef<mlir::Value> getOfFirstStep() const { return ofFirstStep; }
-  /// Sums over the steps of a share, of which the sum over all steps is the sum.
+  /// Returns sums over the steps of a shard. The sum over all steps is their sum over ranks.
   mlir::ArrayRef<mlir::Value> getSums() const { return sums; }
-  /// What reads the number of a step, which is that of the share.
+  /// Returns the ops that compute a time step index, which is relative to the shard.
   mlir::ArrayRef<mlir::linalg::IndexOp> getStepNumbers() const { return stepNumbers; }
-  /// Operands that are the number of steps of the share in place of that of all steps.
+  /// Returns operands that hold the number of steps of the shard in place of the total number of
+  /// steps.
   mlir::ArrayRef<mlir::OpOperand *> getStepCounts() const { return stepCounts; }
 
 private:
@@ -86,10 +90,10 @@ private:
   mlir::func::FuncOp function;
   Dependences dependences;
   mutable SymbolicSizes sizes;
-  /// The number of all steps.
+  /// The total number of steps.
   mlir::AffineExpr steps;
   llvm::DenseMap<mlir::Value, StepLayout> layouts;
-  /// Index values that follow from the number of steps of the share.
+  /// Index values computed from the number of steps of the shard.
   llvm::DenseSet<mlir::Value> stepSizes;
   llvm::SmallVector<RecurrenceOp> loops;
   llvm::SmallVector<mlir::Value> ofFirstStep, sums;
@@ -97,8 +101,8 @@ private:
   llvm::SmallVector<mlir::OpOperand *> stepCounts;
 };
 
-/// Fails with an error that names the node of `op`, says what it does with steps and what ranks
-/// need.
+/// Emits an error that names the node of `op`, its use of time steps and the restriction for ranks;
+/// fails.
 mlir::LogicalResult refuseToShare(mlir::Operation *op, const llvm::Twine &what);
 
 } // namespace bppsa

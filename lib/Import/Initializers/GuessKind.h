@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Most files do not record which initializers are parameters. Values, names and uses decide then;
-// docs/CommandLine.md has the rules.
+// docs/Reference/CommandLine.md has the rules.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expected times are computed by hand from the formulas of docs/GPUCosts.md.
+// Expected times are computed by hand from the formulas of docs/Explanation/GPUCosts.md.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cost model of docs/GPUCosts.md. The compiler counts instructions (StepCost), the plan says
-// how often and how many at a time they run (Phase), and a GPU has its constants. It knows neither
-// MLIR nor the run time, which both use it: for reports, and to choose.
+// The cost model of docs/Explanation/GPUCosts.md. The compiler counts instructions (StepCost), the
+// plan says how often and how many at a time they run (Phase), and a GPU has its constants. It
+// knows neither MLIR nor the run time, which both use it: for reports, and to choose.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +58,8 @@ struct ChainCost {
   StepCost &of(Work work) { return steps[static_cast<size_t>(work)]; }
 };
 
-/// The lengths of chunks on a GPU, by the counts of a chain (docs/GPUCosts.md). They are part of
-/// compiled programs, so no GPU is asked.
+/// The lengths of chunks on a GPU, by the counts of a chain (docs/Explanation/GPUCosts.md). They
+/// are part of compiled programs, so no GPU is asked.
 ChunkRule getChunkRule(const ChainCost &chain);
 
 /// A backward pass over a chain.

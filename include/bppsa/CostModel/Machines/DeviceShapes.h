@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the lowering of a loop decides by sizes alone, and the cost model of docs/GPUCosts.md has to
-// know too.
+// What the lowering of a loop decides by sizes alone, and the cost model of
+// docs/Explanation/GPUCosts.md has to know too.
 //
 //===----------------------------------------------------------------------===//
 

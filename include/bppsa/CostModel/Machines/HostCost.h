@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounds of docs/CPUCosts.md: from what the compiler counts of a link follow the most that the
-// sequential pass takes and the least that a scan takes, in cycles of a core. They tell which scans
-// cannot win, not how long a pass takes.
+// Bounds of docs/Explanation/CPUCosts.md: from what the compiler counts of a link follow the most
+// that the sequential pass takes and the least that a scan takes, in cycles of a core. They tell
+// which scans cannot win, not how long a pass takes.
 //
 //===----------------------------------------------------------------------===//
 

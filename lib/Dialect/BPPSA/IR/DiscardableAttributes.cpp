@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Attributes that give arguments and results of functions their role in a program, such as input,
-// parameter or gradient, and describe their axes. docs/Attributes.md lists them.
+// parameter or gradient, and describe their axes. docs/Reference/Attributes.md lists them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -58,9 +58,8 @@ SmallVector<func::FuncOp> bppsa::findEntries(ModuleOp module,
 }
 
 SmallVector<func::FuncOp> bppsa::findEntries(ModuleOp module, EntryRole role) {
-  return findEntries(module, [&](EntryAttr entry) {
-    return entry.getRole() == role && !entry.getStage();
-  });
+  return findEntries(module,
+                     [&](EntryAttr entry) { return entry.getRole() == role && !entry.getStage(); });
 }
 
 FailureOr<SmallVector<func::FuncOp>> bppsa::requireEntries(ModuleOp module, EntryRole role) {

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules by which `bppsa-choose-gpu-mapping` maps loops to kernels (docs/GPULowering.md). They
-// depend only on sizes and types and apply to tensors and memrefs. Lowerings read the resulting
-// attributes. The cost model calls these functions for loops that a plan would create.
+// The rules by which `bppsa-choose-gpu-mapping` maps loops to kernels
+// (docs/Explanation/GPULowering.md). They depend only on sizes and types and apply to tensors and
+// memrefs. Lowerings read the resulting attributes. The cost model calls these functions for loops
+// that a plan would create.
 //
 //===----------------------------------------------------------------------===//
 

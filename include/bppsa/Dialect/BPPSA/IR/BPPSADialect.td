@@ -29,7 +29,7 @@ def BPPSA_Dialect : Dialect {
   ];
   // Attributes of function arguments and results, of modules and functions, and of operations.
   // This list is authoritative: DiscardableAttributes.h provides typed access,
-  // DiscardableAttributes.cpp verifies the attributes, and docs/Attributes.md documents them.
+  // DiscardableAttributes.cpp verifies the attributes, and docs/Reference/Attributes.md documents them.
   let discardableAttrs = (ins
     "::mlir::StringAttr":$input, "::mlir::StringAttr":$output, "::mlir::StringAttr":$parameter,
     "::mlir::StringAttr":$gradient, "::mlir::StringAttr":$carried,

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Attributes that select the differentiated parts of a training step and the order of its backward
-// pass. docs/Attributes.md documents each of them.
+// pass. docs/Reference/Attributes.md documents each of them.
 //
 //===----------------------------------------------------------------------===//
 

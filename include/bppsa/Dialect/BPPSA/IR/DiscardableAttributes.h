@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Typed access to the discardable attributes declared in BPPSADialect.td. They annotate arguments
-// and results of functions, functions, modules and operations of other dialects. docs/Attributes.md
-// documents each of them.
+// and results of functions, functions, modules and operations of other dialects.
+// docs/Reference/Attributes.md documents each of them.
 //
 //===----------------------------------------------------------------------===//
 

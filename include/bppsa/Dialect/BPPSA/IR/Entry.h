@@ -34,8 +34,8 @@ using Entry = DiscardableAttribute<EntryAttrHelper>;
 } // namespace attrs
 
 /// Returns the functions of `module` whose entries satisfy `isWanted`, in the order of the module.
-llvm::SmallVector<mlir::func::FuncOp>
-findEntries(mlir::ModuleOp module, llvm::function_ref<bool(EntryAttr)> isWanted);
+llvm::SmallVector<mlir::func::FuncOp> findEntries(mlir::ModuleOp module,
+                                                  llvm::function_ref<bool(EntryAttr)> isWanted);
 
 /// Returns the functions of `module` with that role that compute whole steps, not single stages.
 llvm::SmallVector<mlir::func::FuncOp> findEntries(mlir::ModuleOp module, EntryRole role);

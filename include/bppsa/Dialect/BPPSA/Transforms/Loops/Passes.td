@@ -43,7 +43,7 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
     Copied are the function with the role `forward`, every function of a variant, and every
     pipeline stage. Functions of the variant `scan` are copied only where a chain has a
     chunked plan, whose chunks then occupy the lanes; with `hopeful`, only where operation
-    counts let such a scan win with one sample (docs/CPUCosts.md).
+    counts let such a scan win with one sample (docs/Explanation/CPUCosts.md).
 
     ```mlir
     func.func @forward(...) attributes {bppsa.entry = #bppsa.entry<role = forward>}

@@ -55,7 +55,7 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
     Jacobians. With `dense-jacobians` the Jacobian regions are ignored: column j of a dense matrix
     is computed by applying the rule to the j-th unit cotangent.
 
-    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md) for `workers` and
+    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/Explanation/PlanEvaluator.md) for `workers` and
     `step-overhead`. It selects the plan with the shortest makespan among those whose Jacobians fit
     in `memory-limit`. `chunked` without a size uses about as many chunks as a chunk has links.
 
@@ -162,7 +162,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     parallel loop, with a branch for the pair that starts at the seed, whose left block is a vector.
     For chunks, the first chunk is aggregated, too; one loop over rows computes the carries, and one
     loop over rows and chunks runs the chunks. `chunked` without a size uses the chunk length with
-    the shortest predicted time on a GPU (docs/GPUCosts.md). Sums of a chain become partial sums
+    the shortest predicted time on a GPU (docs/Explanation/GPUCosts.md). Sums of a chain become partial sums
     over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
   }];
   let options = [
