@@ -107,11 +107,11 @@ static bool checkRatios(const json::Object &chain, json::Path path) {
                   "expected a row for each batch and a column for each length");
 }
 
-static bool checkEvaluation(const json::Value &evaluation, json::Path path) {
+static bool checkEvaluation(const json::Value &evaluation, const FormCheck &form, json::Path path) {
   const json::Object *object = evaluation.getAsObject();
   if (object && object->getInteger("format").value_or(1) != 1)
     return reportAt(path.field("format"), "expected format 1");
-  if (!FormCheck().check(evaluation, "evaluation", path))
+  if (!form.check(evaluation, "evaluation", path))
     return false;
   json::Path chains = path.field("chains");
   for (auto [index, chain] : llvm::enumerate(*object->getArray("chains"))) {
@@ -143,8 +143,10 @@ llvm::Error bppsa::writeReport(StringRef evaluations, const ReportHeader &header
   llvm::Expected<json::Value> evaluation = json::parse(evaluations);
   if (!evaluation)
     return evaluation.takeError();
+  // A reported path refers to the keys of the form.
+  FormCheck form;
   json::Path::Root root("evaluation");
-  if (!checkEvaluation(*evaluation, root))
+  if (!checkEvaluation(*evaluation, form, root))
     return root.getError();
   std::string data;
   llvm::raw_string_ostream(data) << json::Value(makeData(std::move(*evaluation), header));
