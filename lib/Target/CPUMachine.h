@@ -1,4 +1,4 @@
-//===- CPUMachine.h - what LLVM generates code with -------------*- C++ -*-===//
+//===- CPUMachine.h - LLVM target machine for CPUs --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@
 
 namespace bppsa {
 
-/// A machine for `cpu` on this triple. Null, with `error` set, where LLVM was
-/// built without the target.
+/// Creates a target machine for `cpu` with the host's triple. Returns null and sets `error` if LLVM
+/// was built without the target.
 std::unique_ptr<llvm::TargetMachine> createCPUMachine(llvm::StringRef cpu, unsigned optLevel,
                                                       std::string &error);
 

@@ -1,4 +1,4 @@
-//===- CPUObject.cpp - LLVM modules and objects for the CPU ---------------===//
+//===- CPUObject.cpp - LLVM modules and CPU objects -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -39,8 +39,8 @@ std::string bppsa::getKernelSymbol(const CPUTarget &target, StringRef kernel) {
   return "bppsa_" + target.isa + "_" + kernel.str();
 }
 
-/// Defines `void entry(void **args)`, which calls the C interface of `function`
-/// with the descriptors that `args` points to.
+/// Defines `void entry(void **args)`, which calls the C interface of `function` with the
+/// descriptors in `args`.
 static void addEntry(llvm::Module &module, const ExportedFunction &function) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Function *callee = module.getFunction("_mlir_ciface_" + function.symbol);
@@ -58,8 +58,8 @@ static void addEntry(llvm::Module &module, const ExportedFunction &function) {
   builder.CreateRetVoid();
 }
 
-/// Defines `int64_t entry(const int64_t *symbols)`: the result, or the last of several, of
-/// `formula`, a function of all symbols.
+/// Defines `int64_t entry(const int64_t *symbols)`, which returns the last result of `formula`, a
+/// function of all symbols.
 static void addSizeEntry(llvm::Module &module, const std::string &name, StringRef formula) {
   llvm::Function *callee = module.getFunction(formula);
   assert(callee && "the passes have made the function");
@@ -78,8 +78,8 @@ static void addSizeEntry(llvm::Module &module, const std::string &name, StringRe
   builder.CreateRet(result);
 }
 
-/// Turns every call of kernel number i into a call of what the table that
-/// `bppsa_kernels` points to holds at i.
+/// Replaces each call of a kernel with a call of the kernel's entry in the table at
+/// `bppsa_kernels`.
 static void callThroughTable(llvm::Module &module, ArrayRef<std::string> kernels) {
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
   llvm::Constant *table = module.getOrInsertGlobal("bppsa_kernels", pointer);
@@ -98,7 +98,7 @@ static void callThroughTable(llvm::Module &module, ArrayRef<std::string> kernels
   }
 }
 
-/// Hides everything but the functions in `exported` and lets LLVM use the target's registers.
+/// Hides all functions except `exported`, and enables the target's vector registers.
 static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
                               const llvm::StringSet<> &exported) {
   for (llvm::Function &function : module) {
@@ -115,34 +115,35 @@ static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
   }
 }
 
-/// What leaves little of the descriptors of memrefs. Structures that InstCombine takes apart are
-/// what fast instruction selection fails on.
+/// Removes most of the code for memref descriptors. InstCombine splits structures on which fast
+/// instruction selection fails.
 static constexpr const char *kHostPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg),cgscc(inline),"
     "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// Functions of this many instructions take InstCombine longer than all other passes: the host
-/// functions of large graphs.
+/// Above this number of instructions, InstCombine takes longer than all other passes. Host
+/// functions of large graphs exceed it.
 static constexpr unsigned kManyInstructions = 30000;
 
-/// What is done to such functions, in linear time.
+/// Linear-time passes for such functions.
 static constexpr const char *kLinearPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,early-cse,adce,simplifycfg)";
 
-/// What is left to do for explicit vectors and loops: addresses out of loops, and scalar loops to
-/// vectors. LLVM's own pipeline takes more than twice as long for the same inner loops.
+/// The remaining optimisations for explicit vectors and loops: hoist address computations and
+/// vectorize scalar loops. LLVM's own pipeline takes more than twice as long for the same inner
+/// loops.
 static constexpr const char *kKernelPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,loop-mssa(loop-rotate,licm),"
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,simplifycfg,loop-mssa(licm),"
     "loop-vectorize<interleave-forced-only;no-vectorize-forced-only>,instcombine<no-verify-"
     "fixpoint>,simplifycfg)";
 
-/// Runs the passes that `addPasses` adds.
 static void
 runPasses(llvm::Module &module, llvm::TargetMachine &machine,
           llvm::function_ref<void(llvm::PassBuilder &, llvm::ModulePassManager &)> addPasses) {
   llvm::PipelineTuningOptions tuning;
-  // The hot code is unrolled and vectors already; more costs a third of the time and gains nothing.
+  // Hot code is already unrolled and vectorized; these options cost a third of the time without
+  // gain.
   tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
   PassAnalyses analyses(builder);
@@ -165,7 +166,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, CodePas
   });
 }
 
-/// Drops what the model says of arguments, which LLVM has no words for.
+/// Drops model attributes of arguments, which have no equivalent in LLVM.
 static void dropModelAttributes(ModuleOp module) {
   module.walk([&](LLVM::LLVMFuncOp function) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
@@ -178,7 +179,7 @@ static void dropModelAttributes(ModuleOp module) {
   });
 }
 
-/// Translates `module`, lets `prepare` choose and name what it exports, and optimises the rest.
+/// Translates and optimises `module`. `prepare` chooses and names its exports.
 static std::unique_ptr<llvm::Module>
 translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, CodePasses passes,
           llvm::function_ref<llvm::StringSet<>(llvm::Module &)> prepare) {

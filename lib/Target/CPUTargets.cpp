@@ -1,4 +1,4 @@
-//===- CPUTargets.cpp - instruction sets of programs ----------------------===//
+//===- CPUTargets.cpp - CPU instruction sets of programs ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -43,9 +43,10 @@ std::unique_ptr<llvm::TargetMachine> bppsa::createCPUMachine(StringRef cpu, unsi
                                   /*CM=*/std::nullopt, getCodeGenLevel(optLevel)));
 }
 
-/// The machine for a name that users give or LLVM finds; null, with `error` set, for unknown ones.
+/// Returns a target machine for a CPU name from the user or LLVM. Returns null and sets `error` if
+/// the name is unknown.
 static std::unique_ptr<llvm::TargetMachine> findMachine(StringRef cpu, std::string &error) {
-  // A machine for an unknown CPU prints warnings, so the baseline is asked first.
+  // Creating a machine for an unknown CPU prints warnings, so query the baseline.
   std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(kLevels[0].cpu, 2, error);
   if (!machine)
     return nullptr;
@@ -71,8 +72,8 @@ static FailureOr<CPUTarget> selectNamedTarget(StringRef cpu, std::string &error)
   return target;
 }
 
-/// Whether a processor has the vectors of `cpu`, a name that LLVM knows; what it lacks besides,
-/// such as instructions for operating systems, is in no program.
+/// Returns true if `features` include the AVX features of `cpu`, a name that LLVM knows. Programs
+/// do not use other features, such as those for operating systems, so they may be missing.
 static bool hasVectorsOf(StringRef cpu, const llvm::StringMap<bool> &features) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(cpu, 2, error);

@@ -14,7 +14,7 @@ using namespace bppsa;
 namespace json = llvm::json;
 namespace keys = program::keys;
 
-/// A size as JSON: an integer, a symbol's name, or [operator, left, right].
+/// Returns a size as JSON: an integer, a symbol's name, or [operator, left, right].
 static json::Value describeSize(AffineExpr size, ArrayRef<StringRef> symbols) {
   if (auto constant = dyn_cast<AffineConstantExpr>(size))
     return constant.getValue();
@@ -68,7 +68,6 @@ json::Array bppsa::describeSizes(AffineMapAttr map, ArrayRef<StringRef> symbols)
   return sizes;
 }
 
-/// The axis that carries samples in each layout.
 static json::Array describeBatchAxes(DictionaryAttr attributes) {
   auto axes = attrs::BatchAxes::in(attributes);
   if (!axes)
@@ -91,8 +90,8 @@ json::Object bppsa::describeArray(StringAttr name, Type type, DictionaryAttr att
   return array;
 }
 
-/// The array of a data set that holds the target of a loss: like the output, without its class axis
-/// where the target is a class index.
+/// Describes the target of a loss: like the output, but without the class axis if targets are class
+/// indices.
 static json::Value describeTarget(const json::Object &output, const LossTerm &loss) {
   if (!loss.hasTarget())
     return nullptr;

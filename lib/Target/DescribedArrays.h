@@ -13,16 +13,15 @@
 
 namespace bppsa {
 
-/// The sizes of an attribute such as `bppsa.shape`; none where it is null.
+/// Returns the sizes of an attribute such as `bppsa.shape`; empty if it is null.
 llvm::json::Array describeSizes(mlir::AffineMapAttr map, llvm::ArrayRef<llvm::StringRef> symbols);
 
-/// The array `name` of `type`, an argument or a result with `attributes`: name, type, sizes and
-/// axes.
+/// Describes the array `name` of `type`, an argument or result with `attributes`: name, type, sizes
+/// and axes.
 llvm::json::Object describeArray(mlir::StringAttr name, mlir::Type type,
                                  mlir::DictionaryAttr attributes,
                                  llvm::ArrayRef<llvm::StringRef> symbols);
 
-/// The losses of `options`, each with the array that holds its target.
 llvm::json::Array describeLosses(const TrainingOptions &options, const llvm::json::Array &outputs);
 
 } // namespace bppsa

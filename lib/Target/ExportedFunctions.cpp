@@ -1,4 +1,4 @@
-//===- ExportedFunctions.cpp - what a program calls, with its arguments ---===//
+//===- ExportedFunctions.cpp - exported functions of a program ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The word of the binary interface for one argument or result.
+/// Returns the name of one argument or result in the binary interface.
 static std::string describeArgument(DictionaryAttr attributes, const llvm::StringSet<> &inputs) {
   if (StringAttr name = attrs::Input::in(attributes))
     return "input:" + name.str();
@@ -41,9 +41,9 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
   return "seed";
 }
 
-/// Appends the names of outputs to what belongs to single losses of several, `target.y`: arguments
-/// and results of each kind stand in the order of the losses, the sum of all before them. Stage
-/// `stage` has the loss of that number, and the last one the sum, too.
+/// Appends output names to arguments and results of individual losses, as in `target.y`. They are
+/// in the order of the losses, after the sum of all losses. Stage `stage` has the loss with its
+/// number; the last stage also has the sum.
 static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses,
                        std::optional<int64_t> stage) {
   if (losses.size() == 1)
@@ -78,15 +78,15 @@ static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
   return exported;
 }
 
-/// Whether an argument or result of that word belongs to the forward or to the backward part of a
-/// function of outputs and gradients.
+/// Return true if an argument or result with this name belongs to the forward or to the backward
+/// part of a function that computes outputs and gradients.
 static bool isForward(StringRef word) {
   return !word.starts_with("target") && !word.starts_with("grad:") &&
          !word.starts_with("input_grad:");
 }
 static bool isBackward(StringRef word) { return !word.starts_with("output:"); }
 
-/// Adds what `bppsa-separate-backward` makes of `pullback`.
+/// Adds the functions into which `bppsa-separate-backward` splits `pullback`.
 static void addParts(func::FuncOp pullback, StringRef variant, const llvm::StringSet<> &inputs,
                      ArrayRef<LossTerm> losses, SmallVectorImpl<ExportedFunction> &functions) {
   ExportedFunction whole = collectFunction(pullback, "", inputs, losses);
@@ -117,7 +117,8 @@ func::FuncOp bppsa::findFunction(ModuleOp module, EntryRole role, const Variant 
   return findEntry(module, variant.forSmallBatches ? entry.withUnits() : entry);
 }
 
-/// The name in a program of a function with `entry` whose variant is exported as `variant`.
+/// Returns the name in a program of a function with `entry`, whose variant is exported as
+/// `variant`.
 static std::string getExportedName(EntryAttr entry, StringRef variant) {
   switch (entry.getRole()) {
   case EntryRole::Forward:
@@ -136,7 +137,7 @@ static std::string getExportedName(EntryAttr entry, StringRef variant) {
 
 SmallVector<int64_t> bppsa::getShardScans(ModuleOp module) {
   SmallVector<int64_t> sizes;
-  // All functions that scan at all have the same scans.
+  // All functions with scans have the same scans.
   for (auto function : module.getOps<func::FuncOp>()) {
     for (auto scan : function.getOps<dist::ShardScanOp>())
       sizes.push_back(cast<ShapedType>(scan.getOwn().getType()).getDimSize(1));

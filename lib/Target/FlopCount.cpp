@@ -1,4 +1,4 @@
-//===- FlopCount.cpp - work of a training step ----------------------------===//
+//===- FlopCount.cpp - FLOPs of a training step ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -39,7 +39,7 @@ static int64_t countOfTimeLoops(func::FuncOp step) {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-/// Those of one sample: loops whose extent is not known run over samples.
+/// Returns the FLOPs for one sample: loops with a dynamic extent iterate over samples.
 static int64_t countOfNest(linalg::LinalgOp op) {
   int64_t points = 1;
   bool hasSamples = false;
@@ -63,7 +63,8 @@ static std::vector<int64_t> readIndices(Value indices) {
   return numbers;
 }
 
-/// Multiply-adds of `second * first`: for each entry of `second` the row of `first` that it meets.
+/// Returns the multiply-adds of `second * first`: for each entry of `second`, the entries in the
+/// matching row of `first`.
 static int64_t countMultiplyAdds(jacobian::SparseComposeOp op) {
   std::vector<int64_t> starts = readIndices(op.getFirstStarts());
   std::vector<int64_t> columns = readIndices(op.getSecondColumns());

@@ -1,4 +1,4 @@
-//===- FlopCount.h - work of a training step --------------------*- C++ -*-===//
+//===- FlopCount.h - FLOPs of a training step -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Floating-point operations that the training function `step`, on tensors, spends on one sample;
-/// a multiply-add counts as two. With loops over time they are those of one step in these loops and
-/// their sums, otherwise those of all graph operations and products of Jacobians.
+/// Returns the FLOPs of the training function `step`, on tensors, for one sample; a multiply-add
+/// counts as two. If `step` has loops over time, counts one time step of these loops and their
+/// sums; otherwise counts all graph operations and products of Jacobians.
 int64_t countFlopsPerPosition(mlir::func::FuncOp step);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- GPUObject.cpp - LLVM modules and code for NVIDIA GPUs --------------===//
+//===- GPUObject.cpp - LLVM modules and GPU code --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -39,7 +39,6 @@ SmallVector<std::string> bppsa::collectGPUKernels(ModuleOp module) {
 // Architectures
 //===----------------------------------------------------------------------===//
 
-/// 90 of "sm_90" and "sm_90a".
 static unsigned getNumber(StringRef arch) {
   unsigned number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
@@ -55,13 +54,12 @@ std::string bppsa::getCommonArchitecture(ArrayRef<std::string> architectures) {
 // Code
 //===----------------------------------------------------------------------===//
 
-/// The PTX version that is the first to know every architecture up to `arch`.
+/// Returns the first PTX version that supports every architecture up to `arch`.
 static StringRef getFeatures(StringRef arch) {
   unsigned number = getNumber(arch);
   return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx83" : "+ptx70";
 }
 
-/// A machine for `arch`. Null, with `error` set, where LLVM does not know it.
 static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef arch, unsigned optLevel,
                                                           std::string &error) {
   static const bool initialized = [] {
@@ -90,14 +88,14 @@ bool bppsa::isGPUArchitecture(StringRef arch) {
   if (!digits.consume_front("sm_") || digits.take_while(llvm::isDigit).getAsInteger(10, number) ||
       number < 80)
     return false;
-  // A machine for an unknown architecture prints warnings, so a known one is asked first.
+  // Creating a machine for an unknown architecture prints warnings, so query a known one.
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createMachine("sm_80", /*optLevel=*/0, error);
   return machine && machine->getMCSubtargetInfo()->isCPUStringValid(arch);
 }
 
-/// The first function that a GPU does not have: one without a body, or an intrinsic
-/// that would become a call of a mathematical library.
+/// Returns the first function without a definition on GPUs: a declaration, or an intrinsic that
+/// would become a call of a math library.
 static llvm::Function *findMissing(llvm::Module &device) {
   for (llvm::Function &function : device) {
     if (!function.isDeclaration() || function.use_empty())
@@ -112,7 +110,7 @@ static llvm::Function *findMissing(llvm::Module &device) {
     case llvm::Intrinsic::powi:
     case llvm::Intrinsic::tan:
     case llvm::Intrinsic::tanh:
-    // These exist in f32 alone, as approximations that are not exact enough.
+    // These only exist for f32, as approximations that are not accurate enough.
     case llvm::Intrinsic::exp2:
     case llvm::Intrinsic::log2:
     case llvm::Intrinsic::sin:
@@ -153,7 +151,7 @@ std::unique_ptr<llvm::Module> bppsa::translateDevice(ModuleOp module, llvm::LLVM
   }
   for (llvm::Function &function : *device)
     if (!function.isDeclaration())
-      // Subnormals are zero, as on the CPU.
+      // Subnormals are flushed to zero, as on the CPU.
       function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   if (optLevel > 0)
     optimize(*device, *machine);
@@ -184,11 +182,11 @@ std::string bppsa::joinPTX(ArrayRef<std::string> parts) {
 }
 
 //===----------------------------------------------------------------------===//
-// What host and run time see of kernels
+// Interface of kernels to host and run time
 //===----------------------------------------------------------------------===//
 
-/// Hands the arguments of `function`, which are a grid, a block and those of kernel
-/// number `index`, to `launch`. None of these has more than eight bytes.
+/// Forwards the arguments of `function` (grid, block and the arguments of kernel number `index`) to
+/// `launch`. Each argument has at most eight bytes.
 static void defineLaunch(llvm::Function *function, uint64_t index, llvm::FunctionCallee launch) {
   llvm::LLVMContext &context = function->getContext();
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));

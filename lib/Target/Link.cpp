@@ -1,4 +1,4 @@
-//===- Link.cpp - programs and libraries from objects ---------------------===//
+//===- Link.cpp - link programs and libraries -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The first of the known compiler drivers on the PATH.
 static FailureOr<std::string> findLinkDriver(std::string &error) {
   for (const char *name : {"clang++-22", "clang++", "c++", "g++"})
     if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
@@ -39,7 +38,7 @@ static FailureOr<std::string> readFile(StringRef path, std::string &error) {
   return failure();
 }
 
-/// What is wrong according to `log`, the output of a linker or of the compiler that drives it.
+/// Extracts the error from `log`, the output of a linker or its compiler driver.
 static StringRef findReason(StringRef log) {
   auto isError = [](StringRef line) { return line.contains("error:"); };
   SmallVector<StringRef> lines;
@@ -48,7 +47,6 @@ static StringRef findReason(StringRef log) {
   return found != lines.end() ? *found : lines.empty() ? StringRef() : lines.front();
 }
 
-/// Runs `arguments`, whose output goes to the file `log`.
 static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std::string &error) {
   std::optional<StringRef> redirects[] = {StringRef(), log, log};
   int status = llvm::sys::ExecuteAndWait(arguments[0], arguments, std::nullopt, redirects,
@@ -63,19 +61,19 @@ static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std
   return failure();
 }
 
-/// A version script: shared libraries have the C API (bppsa-c/Program.h) and nothing else.
+/// Version script: shared libraries export only the C API (bppsa-c/Program.h).
 static constexpr const char *kExports = "{ global: bppsaGet*; bppsaProgram*; local: *; };\n";
 
-/// What makes a shared library of a program: nothing of another library takes the place of its own
+/// Options of shared libraries: symbols of other libraries must not replace the program's
 /// functions, and its threads may still run when it is closed.
 static const char *const kSharedArguments[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,nodelete",
                                                "-Wl,-u,bppsaProgramOpen"};
 
-/// The link options of a build with sanitizers (cmake/Sanitizers.cmake), which its archives need;
-/// separated by spaces.
+/// Link options of sanitizer builds (cmake/Sanitizers.cmake), separated by spaces; the archives
+/// need them.
 static constexpr llvm::StringLiteral kSanitizerOptions(BPPSA_SANITIZER_LINK_OPTIONS);
 
-/// The arguments that make `output` of `objects`, where the file `exports` has kExports.
+/// Returns the arguments that link `objects` to `output`. The file `exports` contains kExports.
 static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
                                            ArrayRef<std::string> objects,
                                            ArrayRef<std::string> archives, StringRef exports,
@@ -95,8 +93,8 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
     arguments.push_back("-Wl,--whole-archive");
     arguments.append(archives.begin(), std::prev(archives.end()));
     arguments.append({"-Wl,--no-whole-archive", archives.back()});
-    // A program depends on nothing but the C library.  The static zlib and minizip are not
-    // position-independent, so a shared library needs the shared ones.
+    // A program depends only on the C library. The static zlib and minizip are not
+    // position-independent, so shared libraries use the shared ones.
     bool isStatic = kind == LinkKind::Executable;
     arguments.append({"-static-libstdc++", "-static-libgcc",
                       isStatic ? "-Wl,-Bstatic" : "-Wl,-Bdynamic", "-lminizip", "-lz",
@@ -106,12 +104,12 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
   return arguments;
 }
 
-/// Requires space in `directory` for what is linked of `objects`: lld maps its output, and crashes
-/// where the disk is full.
+/// Checks that `directory` has space for the output: lld maps its output and crashes if the disk is
+/// full.
 static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
                                 ArrayRef<std::string> archives, StringRef directory,
                                 std::string &error) {
-  // What a program has of the C++ library.
+  // Size of the C++ library in a program.
   constexpr uint64_t libraryBytes = 4 << 20;
   uint64_t needed = kind == LinkKind::Relocatable ? 0 : libraryBytes;
   for (const std::string &object : objects)
@@ -127,7 +125,6 @@ static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
   return failure();
 }
 
-/// Writes each of `objects` to a file in `directory`.
 static FailureOr<SmallVector<std::string>>
 writeObjects(ArrayRef<std::string> objects, const Twine &directory, std::string &error) {
   SmallVector<std::string> paths;

@@ -1,4 +1,4 @@
-//===- LoadedProgram.cpp - objects of a program in this process -----------===//
+//===- LoadedProgram.cpp - load programs into this process ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,13 +18,13 @@ using namespace bppsa;
 using namespace llvm;
 using namespace llvm::orc;
 
-/// One for each program, so that all that it has taken ends with it.
+/// One session per program, so that all its resources are released together.
 struct LoadedProgram::Session {
   Session(std::unique_ptr<ExecutorProcessControl> control,
           std::unique_ptr<jitlink::JITLinkMemoryManager> memory)
       : execution(std::move(control)), layer(execution, std::move(memory)),
         program(execution.createBareJITDylib("program")) {
-    // What is wrong is an error of the lookup.
+    // The lookup returns the error.
     execution.setErrorReporter([](Error error) { consumeError(std::move(error)); });
   }
   ~Session() { cantFail(execution.endSession()); }
@@ -36,8 +36,8 @@ struct LoadedProgram::Session {
   JITDylib &program;
 };
 
-/// A stretch of memory that is large enough for all objects: code and data of different objects
-/// reach each other by 32-bit distances.
+/// Reserves contiguous memory for all objects, because code and data reach each other with 32-bit
+/// displacements.
 static Expected<std::unique_ptr<jitlink::JITLinkMemoryManager>>
 createMemory(const std::vector<std::string> &objects) {
   size_t bytes = size_t(1) << 20;

@@ -1,4 +1,4 @@
-//===- ModelDescription.cpp - what a program knows of its model -----------===//
+//===- ModelDescription.cpp - description of a program --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,8 @@ namespace keys = program::keys;
 // Work
 //===----------------------------------------------------------------------===//
 
-/// What works on a sample: a lane of each vector, vectors of its own or a block of threads.
+/// Returns the unit that processes a sample: a lane of each vector, whole vectors, or a thread
+/// block.
 static StringRef getMapping(const Variant &variant, TargetKind target) {
   if (target == TargetKind::CUDA)
     return program::mappings::kBlocks;
@@ -57,7 +58,8 @@ static json::Object describeParameter(const OnnxImage::Parameter &parameter, boo
   return object;
 }
 
-/// What the run time predicts the times of the variants from (Cost/DeviceCost.h).
+/// Returns the inputs of the run time's prediction of variant times
+/// (bppsa/CostModel/Machines/DeviceCost.h).
 static json::Array describeDeviceChains(func::FuncOp step) {
   json::Array chains;
   for (const auto &[chain, link, columns] : getDeviceChains(step)) {
@@ -79,7 +81,8 @@ static json::Array describeDeviceChains(func::FuncOp step) {
   return chains;
 }
 
-/// What the run time of a program for CPUs rules scans out by (Cost/HostCost.h).
+/// Returns the counts by which the run time rules out scans on CPUs
+/// (bppsa/CostModel/Machines/HostCost.h).
 static json::Array describeHostChains(func::FuncOp step) {
   json::Array chains;
   for (const cost::HostChain &chain : getHostCosts(step))
@@ -109,7 +112,7 @@ static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   return described;
 }
 
-/// The trained parameters that a stage reads and another one has the gradients of.
+/// Returns the trained parameters that a stage reads and whose gradients another stage computes.
 static json::Array describeReads(func::FuncOp stage, func::FuncOp step) {
   llvm::DenseSet<Attribute> trained, own;
   for (unsigned i = 0, e = step.getNumResults(); i < e; ++i)
@@ -125,7 +128,6 @@ static json::Array describeReads(func::FuncOp stage, func::FuncOp step) {
   return reads;
 }
 
-/// The ranks of the stages of a pipeline, and their FLOPs.
 static json::Array describeStages(ModuleOp module, const TrainingOptions &options) {
   json::Array stages;
   Variant first = options.getVariants().front();
@@ -144,7 +146,7 @@ static json::Array describeStages(ModuleOp module, const TrainingOptions &option
   return stages;
 }
 
-/// The least value of each symbol that needs to be larger than 1.
+/// Returns the minimum value of each symbol with a minimum above 1.
 static json::Object describeMinSizes(SymbolsAttr symbols) {
   json::Object sizes;
   for (auto [name, size] : llvm::zip_equal(symbols.getNames(), symbols.getMinSizes()))
@@ -164,7 +166,6 @@ static json::Object describeHyperParameters(const program::Optimizer &optimizer)
   return hyper;
 }
 
-/// The entries of what a function that finds the first NaN looks at.
 static json::Array describeTracedNodes(func::FuncOp function) {
   json::Array entries;
   for (auto entry : function->getAttrOfType<ArrayAttr>(kTracedNodes).getAsRange<DictionaryAttr>()) {

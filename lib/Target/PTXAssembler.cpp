@@ -1,4 +1,4 @@
-//===- PTXAssembler.cpp - machine code from PTX by ptxas ------------------===//
+//===- PTXAssembler.cpp - assemble PTX with ptxas -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The path of ptxas, or nothing.
 static std::string findAssembler() {
   SmallVector<std::string> roots;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})

@@ -1,4 +1,4 @@
-//===- PassAnalyses.h - the analyses that passes of LLVM need ---*- C++ -*-===//
+//===- PassAnalyses.h - analyses for LLVM passes ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,6 @@
 
 namespace bppsa {
 
-/// The managers of all analyses, registered with each other.
 struct PassAnalyses {
   explicit PassAnalyses(llvm::PassBuilder &builder) {
     builder.registerModuleAnalyses(modules);

@@ -1,4 +1,4 @@
-//===- ProgramImage.cpp - programs without a linker -----------------------===//
+//===- ProgramImage.cpp - executables without a linker --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -23,24 +23,21 @@ using namespace bppsa;
 using namespace llvm::orc;
 namespace rt = bppsa::runtime;
 
-/// Stands for the addresses of functions outside of the image: so far away that no code reaches
-/// them but by an address in memory.
+/// Placeholder addresses of functions outside the image. They are out of reach of relative
+/// addressing, so code reaches them only through an address in memory.
 static constexpr uint64_t kImports = rt::kImageAddress << 1;
 static constexpr unsigned kPageSize = 4096;
 
 namespace {
-/// What the linked objects come to.
 struct Image {
   uint64_t span = 0;
   std::vector<rt::ImageSegment> segments;
-  /// Of the segments, one after the other.
   std::string bytes;
-  /// Names by number, and where their addresses belong.
+  /// Imported names, and the addresses in the image with the index of the name to write there.
   std::vector<std::string> names;
   std::vector<std::pair<uint64_t, uint64_t>> places;
 };
 
-/// Gives linked code addresses in the image.
 class ImageMapper final : public MemoryMapper {
 public:
   explicit ImageMapper(Image &image) : image(image) {}
@@ -84,7 +81,7 @@ private:
   Image &image;
 };
 
-/// Takes every name that no object defines for one of the run time or of the C library.
+/// Treats every undefined name as an import from the run time or the C library.
 class ImportGenerator final : public DefinitionGenerator {
 public:
   explicit ImportGenerator(Image &image) : image(image) {}
@@ -103,7 +100,7 @@ private:
   Image &image;
 };
 
-/// Notes where linked code has addresses of imports.
+/// Records the places in linked code that contain addresses of imports.
 class ImportPlaces final : public ObjectLinkingLayer::Plugin {
 public:
   explicit ImportPlaces(Image &image) : image(image) {}
@@ -144,7 +141,7 @@ private:
 };
 } // namespace
 
-/// Links the objects; gives the addresses of rt::kImageSymbols.
+/// Links the objects; returns the addresses of rt::kImageSymbols.
 static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> objects,
                                                          Image &image) {
   size_t bytes = size_t(1) << 20;
@@ -155,7 +152,7 @@ static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> o
     return control.takeError();
   ExecutionSession session(std::move(*control));
   llvm::scope_exit end([&] { llvm::cantFail(session.endSession()); });
-  // What is wrong is an error of the lookup.
+  // The lookup returns the error.
   session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
   ObjectLinkingLayer layer(
       session, std::make_unique<MapperJITLinkMemoryManager>(llvm::alignTo(bytes, size_t(1) << 20),

@@ -1,4 +1,4 @@
-//===- ProgramParts.cpp - a program cut for code generation ---------------===//
+//===- ProgramParts.cpp - split programs for code generation --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,10 +16,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Operations that go to the same group.
 using Part = SmallVector<Operation *>;
 
-/// A measure of the code of `part` that is good enough to balance groups.
+/// Returns the number of operations of `part`, an estimate of its code size.
 static int64_t countOperations(ArrayRef<Operation *> part) {
   int64_t count = 0;
   for (Operation *op : part)
@@ -27,7 +26,6 @@ static int64_t countOperations(ArrayRef<Operation *> part) {
   return count;
 }
 
-/// An empty module with the attributes of `module`.
 static OwningOpRef<ModuleOp> createLike(ModuleOp module) {
   OwningOpRef<ModuleOp> created = ModuleOp::create(module.getLoc());
   (*created)->setAttrs(module->getAttrs());
@@ -39,7 +37,6 @@ static bool isKernel(Operation &op) {
   return function && function.isPrivate() && !function.isExternal();
 }
 
-/// The functions that call kernels, beside declarations of the kernels.
 static OwningOpRef<ModuleOp> extractHost(ModuleOp module) {
   OwningOpRef<ModuleOp> host = createLike(module);
   OpBuilder builder = OpBuilder::atBlockEnd(host->getBody());
@@ -55,8 +52,8 @@ static SmallVector<int64_t> getSizes(ArrayRef<Part> parts) {
   return llvm::map_to_vector(parts, [](const Part &part) { return countOperations(part); });
 }
 
-/// Distributes `parts` of these `sizes` over at most `maxGroups` groups, the largest first, each to
-/// the group that is smallest by then.
+/// Distributes `parts` of these `sizes` over at most `maxGroups` groups: the largest part first,
+/// each to the currently smallest group.
 static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
                                  unsigned maxGroups) {
   SmallVector<std::pair<int64_t, unsigned>> sized;
@@ -73,8 +70,8 @@ static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
   return groups;
 }
 
-/// The groups whose codes can be generated at the same time, for a time that is the same however
-/// many there are: of fewer operations, what each group costs besides would be seen.
+/// Returns the number of groups for parallel code generation, independent of the number of threads.
+/// With fewer operations per group, the overhead of a group would be noticeable.
 static unsigned countGroups(ArrayRef<int64_t> sizes) {
   constexpr int64_t kMinOperations = 75, kMaxGroups = 16;
   int64_t operations = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
@@ -107,7 +104,7 @@ ProgramParts bppsa::splitProgram(ModuleOp module) {
   return parts;
 }
 
-/// The operations of `device`, those that refer to one another in one part.
+/// Partitions the operations of `device`; operations that refer to one another share a part.
 static SmallVector<Part> findConnected(gpu::GPUModuleOp device) {
   SymbolTable symbols(device);
   llvm::EquivalenceClasses<Operation *> connected;

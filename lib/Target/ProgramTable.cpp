@@ -1,4 +1,4 @@
-//===- ProgramTable.cpp - what a program tells its run time ---------------===//
+//===- ProgramTable.cpp - tables for the run time -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Defines the bytes `name` and their number `name`_size.
+/// Defines a global `name` with `bytes`, and their count as `name`_size.
 static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) {
   llvm::LLVMContext &context = module.getContext();
   auto define = [&](llvm::Constant *value, const llvm::Twine &symbol) {
@@ -25,7 +25,7 @@ static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) 
   define(llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), name + "_size");
 }
 
-/// A function of another part of the program; tables take no more of it than its address.
+/// Declares a function of another part of the program; tables only need its address.
 static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
   auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
@@ -33,7 +33,7 @@ static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
   return function;
 }
 
-/// Defines the array `name` of `rows`, which ends with a row of nulls.
+/// Defines the array `name` of `rows`, terminated by a row of nulls.
 static void addTable(llvm::Module &module, StringRef name, llvm::StructType *type,
                      SmallVector<llvm::Constant *> rows) {
   rows.push_back(llvm::Constant::getNullValue(type));
@@ -42,7 +42,6 @@ static void addTable(llvm::Module &module, StringRef name, llvm::StructType *typ
                            llvm::GlobalValue::ExternalLinkage, table, name);
 }
 
-/// Defines the array of the kernels for `target`.
 static llvm::Constant *addKernelTable(llvm::Module &module, const CPUTarget &target,
                                       ArrayRef<std::string> kernels) {
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());

@@ -1,11 +1,11 @@
-//===- Sources.cpp - where the instructions of kernels come from ----------===//
+//===- Sources.cpp - sources of kernel instructions -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's own locations are debug info, which has numbers of lines but no nodes of models. All that
-// the messages of the emulator need is a text for each instruction.
+// LLVM debug info has line numbers but no ONNX nodes. The emulator's messages only need one text
+// per instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// `node 'x' (GRU)`, in one line whatever the model calls it: the importer gives a node the
-/// location of its name around that of its type. Parts that the compiler adds to a model have a
-/// name alone.
+/// Returns `node 'x' (GRU)`, escaped to one line. The importer gives a node a NameLoc of its name
+/// around a NameLoc of its type. Operations that the compiler adds only have a name.
 static std::string describeName(NameLoc loc) {
   auto type = dyn_cast<NameLoc>(loc.getChildLoc());
   if (!type)
@@ -36,8 +35,7 @@ static std::string describeName(NameLoc loc) {
   return text;
 }
 
-/// Adds the nodes of a model and the places in files that `loc` consists of. Line 0 is what the
-/// importer says of everything in a file that is no text.
+/// Adds the nodes and file locations in `loc`. The importer uses line 0 for binary files.
 static void collectSources(Location loc, SetVector<StringAttr> &sources) {
   auto add = [&](const Twine &source) {
     sources.insert(StringAttr::get(loc.getContext(), source));
@@ -57,7 +55,7 @@ static void collectSources(Location loc, SetVector<StringAttr> &sources) {
 }
 
 namespace {
-/// Hands the attribute of an operation on to its instructions.
+/// Copies the attribute of an operation to its instructions.
 struct SourceTranslation : public LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
 

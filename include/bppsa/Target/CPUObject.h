@@ -1,4 +1,4 @@
-//===- CPUObject.h - LLVM modules and objects for the CPU -------*- C++ -*-===//
+//===- CPUObject.h - LLVM modules and CPU objects ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,57 +16,57 @@
 
 namespace bppsa {
 
-/// Symbol of the entry of the exported function `function`.
+/// Returns the symbol of the entry point of the exported function `function`.
 std::string getEntrySymbol(llvm::StringRef function);
 
-/// Symbol of the function that computes the size of the arena of `function`.
+/// Returns the symbol of the function that computes the arena size of `function`.
 std::string getArenaEntrySymbol(llvm::StringRef function);
 
-/// Symbol of the function that computes the bytes of the residuals of `function`.
+/// Returns the symbol of the function that computes the residual bytes of `function`.
 std::string getResidualsEntrySymbol(llvm::StringRef function);
 
-/// Symbol of `kernel` for `target`.
+/// Returns the symbol of `kernel` for `target`.
 std::string getKernelSymbol(const CPUTarget &target, llvm::StringRef kernel);
 
-/// What is done to code before its instructions are selected.
+/// Optimisations that run before instruction selection.
 enum class CodePasses {
   None,
-  /// For functions that run once in a call of the program.
+  /// For functions that run once per call of the program.
   Host,
-  /// For loops.
   Kernels
 };
 
-/// Translates the host functions in `module` (LLVM dialect), adds one entry
-/// `void (void **args)` for each exported function and `int64_t (const int64_t *symbols)`
-/// for the sizes of its arena and of its residuals, lets calls of `kernels` go through the table
-/// that the run time selects, and runs `passes`. Without `kernels` the module is a whole program,
-/// whose calls stay direct.
+/// Translates the host functions in `module` (LLVM dialect) and runs `passes`. For each exported
+/// function, adds an entry point `void (void **args)` and functions `int64_t (const int64_t
+/// *symbols)` that compute the sizes of its arena and of its residuals. Calls of `kernels` are
+/// routed through the table that the run time selects. If `kernels` is empty, the module is a whole
+/// program and calls remain direct.
 std::unique_ptr<llvm::Module> translateHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                                             const CPUTarget &target,
                                             llvm::ArrayRef<ExportedFunction> functions,
                                             llvm::ArrayRef<std::string> kernels, CodePasses passes);
 
-/// Translates those of `kernels` that `module` (LLVM dialect) defines, gives them
-/// names of `target`, and runs `passes`.
+/// Translates the `kernels` that `module` (LLVM dialect) defines, renames them for `target`, and
+/// runs `passes`.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const CPUTarget &target,
                                                llvm::ArrayRef<std::string> kernels,
                                                CodePasses passes);
 
-/// Builds the module with the model's JSON, its ONNX bytes, the table of functions
-/// and for each target the table of kernels.
+/// Builds a module with the JSON description, the ONNX bytes, the function table, and one kernel
+/// table per target.
 std::unique_ptr<llvm::Module> buildTableModule(llvm::LLVMContext &context, llvm::StringRef json,
                                                llvm::ArrayRef<char> onnx,
                                                llvm::ArrayRef<CPUTarget> targets,
                                                llvm::ArrayRef<ExportedFunction> functions,
                                                llvm::ArrayRef<std::string> kernels);
 
-/// Optimises `module`, whatever it was made from, for `cpu`. What it exports stays.
+/// Optimises `module` for `cpu`, even if it was translated for another target. Exported symbols are
+/// kept.
 mlir::LogicalResult optimizeForCPU(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,
                                    std::string &error);
 
-/// The bytes of an object, or of assembly, with the code of `module`.
+/// Returns the code of `module` as an object or as assembly.
 mlir::FailureOr<std::string> emitCPUCode(llvm::Module &module, llvm::StringRef cpu,
                                          unsigned optLevel, bool assembly, std::string &error);
 

@@ -13,32 +13,32 @@
 
 namespace bppsa {
 
-/// A kernel that the emulator of the run time can launch.
+/// A kernel that the emulator can launch.
 struct EmulatedKernel {
-  /// As the device module calls it.
+  /// Name in the device module.
   std::string name;
-  /// Of `void symbol(void **arguments)`, the body of one thread; hidden.
+  /// Hidden symbol of the function `void symbol(void **arguments)`, the body of one thread.
   std::string symbol;
-  /// What its static arrays take of the shared memory of a GPU.
+  /// Size of the kernel's static arrays in the shared memory of a GPU.
   uint64_t sharedBytes;
 };
 
-/// Makes translation to LLVM IR hand the sources of operations on to their instructions, as
-/// metadata of the same name, `bppsa.source`. Changes the context: nothing else may use it
+/// Registers a translation that attaches the source of each operation to its LLVM instructions, as
+/// metadata with the name `bppsa.source`. Modifies the context, so no other thread may use it
 /// meanwhile.
 void addSourceTranslation(mlir::MLIRContext &context);
 
-/// Notes at every operation of the functions in `module` (LLVM dialect) what its location says:
-/// `node 'x' (GRU)` or `file.mlir:3:5`, or several of these with `or` between them.
+/// Attaches a description of its location to every operation of the functions in `module` (LLVM
+/// dialect): `node 'x' (GRU)`, `file.mlir:3:5`, or several of these joined with `or`.
 void nameSources(mlir::ModuleOp module);
 
-/// Turns `device`, an LLVM module for NVPTX, into one for the CPU that runs on the emulator of the
-/// run time (bppsa/Runtime/Emulator/EmulatorInterface.h): NVVM intrinsics become calls, shared
-/// arrays become places in the block's shared memory, and every access to memory but a thread's own
-/// is announced to the emulator, with the source that nameSources() has given it. No CUDA toolkit
-/// is needed. To be called before any optimisation, because that may merge, move and remove
-/// accesses that the kernels make. Fails, naming it, for an intrinsic that the emulator does not
-/// know; the module is of no use then.
+/// Converts `device`, an LLVM module for NVPTX, into a module for the CPU that runs on the emulator
+/// (bppsa/Runtime/Emulator/EmulatorInterface.h). NVVM intrinsics become calls, and shared arrays
+/// become addresses in the block's shared memory. Every memory access except to thread-local
+/// variables is reported to the emulator with the source from nameSources(). Needs no CUDA toolkit.
+/// Call it before any optimisation, because optimisations may merge, move and remove accesses.
+/// Fails for an intrinsic that the emulator does not support, naming it; the module is then
+/// unusable.
 mlir::FailureOr<llvm::SmallVector<EmulatedKernel>> retargetForEmulation(llvm::Module &device,
                                                                         std::string &error);
 

@@ -1,4 +1,4 @@
-//===- GPUObject.h - LLVM modules and code for NVIDIA GPUs ------*- C++ -*-===//
+//===- GPUObject.h - LLVM modules and GPU code ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,51 +16,49 @@
 
 namespace bppsa {
 
-/// Code of all kernels of a program: cubin for one architecture ("sm_90"), or the
-/// text of "ptx".
+/// Code of all kernels of a program: a cubin for one architecture ("sm_90"), or PTX text ("ptx").
 struct GPUImage {
   std::string arch;
   std::string data;
 };
 
-/// Whether `arch`, such as "sm_90", is an architecture from sm_80 on that LLVM knows.
+/// Returns true if `arch`, such as "sm_90", is an architecture known to LLVM and not older than
+/// sm_80.
 bool isGPUArchitecture(llvm::StringRef arch);
 
-/// The oldest of `architectures`, without features that just some GPUs have: all of them, and all
-/// newer ones, run its PTX.
+/// Returns the oldest of `architectures`, without architecture-specific features. Its PTX runs on
+/// all of them and on newer GPUs.
 std::string getCommonArchitecture(llvm::ArrayRef<std::string> architectures);
 
-/// The kernels in `@device` of `module` (the form that `bppsa-gpu-kernel-pipeline` leaves), by
-/// their names. Their order is that of the numbers by which a program launches them.
+/// Returns the names of the kernels in `@device` of `module` (the form after
+/// `bppsa-gpu-kernel-pipeline`). A program launches kernels by their index in this list.
 llvm::SmallVector<std::string> collectGPUKernels(mlir::ModuleOp module);
 
-/// Translates `@device` of `module` (LLVM and NVVM dialect) to a module for NVPTX,
-/// optimised at `optLevel` for `arch`. Reports why it cannot: a function that
-/// nothing defines on a GPU, an unknown architecture.
+/// Translates `@device` of `module` (LLVM and NVVM dialect) to a module for NVPTX, optimised at
+/// `optLevel` for `arch`. Reports an error for an unknown architecture and for functions without a
+/// definition on GPUs.
 std::unique_ptr<llvm::Module> translateDevice(mlir::ModuleOp module, llvm::LLVMContext &context,
                                               llvm::StringRef arch, unsigned optLevel);
 
-/// The text of `device` in PTX for `arch`.
 mlir::FailureOr<std::string> emitPTX(llvm::Module &device, llvm::StringRef arch, unsigned optLevel,
                                      std::string &error);
 
-/// One PTX text of several for the same architecture, which define different names.
+/// Joins PTX texts for the same architecture that define different names.
 std::string joinPTX(llvm::ArrayRef<std::string> parts);
 
 /// Assembles `ptx` for `arch` with the `ptxas` of CUDA_HOME, CUDA_PATH, the PATH or
-/// /usr/local/cuda. The result is empty where there is none; what else goes wrong
-/// is an error. `log` gets what ptxas says of registers and spills.
+/// /usr/local/cuda. Returns an empty string if there is no `ptxas`, and fails on other errors.
+/// `log` receives the register and spill report of ptxas.
 mlir::FailureOr<std::string> assemblePTX(llvm::StringRef ptx, llvm::StringRef arch,
                                          std::string &log, std::string &error);
 
-/// Defines the functions `bppsa_launch_<kernel>` that `host` calls: each hands its
-/// arguments to `bppsa_rt_launch`; and `bppsa_launch_cooperative_<kernel>` likewise to
+/// Defines the functions `bppsa_launch_<kernel>` and `bppsa_launch_cooperative_<kernel>` that
+/// `host` calls. They forward their arguments to `bppsa_rt_launch` and
 /// `bppsa_rt_launch_cooperative`.
 void defineLaunchFunctions(llvm::Module &host, llvm::ArrayRef<std::string> kernels);
 
-/// Defines the tables `bppsa_device_kernels` and `bppsa_device_images` in `tables`.
-/// `emulated` is empty in programs for
-/// real GPUs.
+/// Defines the tables `bppsa_device_kernels` and `bppsa_device_images` in `tables`. `emulated` is
+/// empty in programs for real GPUs.
 void addDeviceTables(llvm::Module &tables, llvm::ArrayRef<std::string> kernels,
                      llvm::ArrayRef<EmulatedKernel> emulated, llvm::ArrayRef<GPUImage> images);
 

@@ -1,4 +1,4 @@
-//===- Link.h - programs and libraries from objects -------------*- C++ -*-===//
+//===- Link.h - link programs and libraries ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,16 +12,15 @@
 
 namespace bppsa {
 
-/// What to make of the objects of a program.
+/// Output format of the linker.
 enum class LinkKind { Executable, Shared, Relocatable };
 
-/// The bytes of what the linker makes of `objects`, which are bytes too; executables and shared
-/// libraries are linked with the `archives`, of which nothing refers to any but the last. Files are
-/// in a temporary directory meanwhile.
+/// Links `objects`, given as bytes, and returns the bytes of the result. Executables and shared
+/// libraries are linked with `archives`; nothing refers to any archive except the last. Uses files
+/// in a temporary directory.
 mlir::FailureOr<std::string> linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
                                          llvm::ArrayRef<std::string> archives, std::string &error);
 
-/// Whether there is what links.
 bool hasLinker();
 
 } // namespace bppsa

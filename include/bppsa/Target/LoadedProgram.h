@@ -1,4 +1,4 @@
-//===- LoadedProgram.h - objects of a program in this process ---*- C++ -*-===//
+//===- LoadedProgram.h - load programs into this process --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,21 +15,21 @@
 
 namespace bppsa {
 
-/// The objects of a program, linked in the memory of this process. Its code and its data live as
-/// long as this.
+/// The objects of a program, linked in the memory of this process. Code and data are valid as long
+/// as this object lives.
 class LoadedProgram {
 public:
-  /// A symbol that objects may refer to, and where it is.
+  /// A symbol that objects may refer to, and its address.
   using Symbol = std::pair<const char *, const void *>;
 
-  /// Links `objects` with each other, with `symbols`, and with the C library. Null, with `error`
-  /// set, where that cannot be.
+  /// Links `objects` with each other, with `symbols` and with the C library. Returns null and sets
+  /// `error` on failure.
   static std::unique_ptr<LoadedProgram> create(const std::vector<std::string> &objects,
                                                const std::vector<Symbol> &symbols,
                                                std::string &error);
   ~LoadedProgram();
 
-  /// The address of a symbol that an object defines; null where none does.
+  /// Returns the address of a symbol that an object defines, or null.
   void *lookup(const char *symbol);
 
 private:

@@ -1,4 +1,4 @@
-//===- ModelDescription.h - what a program knows of its model ---*- C++ -*-===//
+//===- ModelDescription.h - description of a program ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,46 +16,48 @@
 
 namespace bppsa {
 
-/// One function of a compiled program.
+/// A function of a compiled program.
 struct ExportedFunction {
   /// Name in the function table, such as `step.sequential`.
   std::string name;
   /// Symbol in the module, such as `step_sequential`.
   std::string symbol;
-  /// The function of the module that it is made of: itself, or what is separated into several.
+  /// The module function from which it is derived: itself, or a function that is split into
+  /// several.
   std::string root = {};
-  /// What each argument is, in order: `input:x`, `param:W`, `target`, `loss`, ...
+  /// The meaning of each argument, in order: `input:x`, `param:W`, `target`, `loss`, ...
   llvm::SmallVector<std::string> arguments;
-  /// Whether its temporaries are in an arena, whose size a function of the module computes.
+  /// True if its temporaries are in an arena, whose size a function of the module computes.
   bool usesArena = false;
-  /// The function of the module that gives the bytes of the residuals that it writes; empty where
-  /// it writes none.
+  /// The module function that computes the bytes of residuals it writes; empty if it writes none.
   std::string residualBytes = {};
-  /// Where several ranks exchange gradients while it runs, the parameters with gradients in the
-  /// order in which it first needs them.
+  /// The parameters with gradients in order of first use, if ranks exchange gradients while it
+  /// runs.
   llvm::SmallVector<std::string> firstUses = {};
 };
 
-/// The variants of `options` that `module` has functions of: not all scans have a form for small
-/// batches.
+/// Returns the variants of `options` for which `module` has functions: not every scan has a form
+/// for small batches.
 std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions &options);
 
-/// The function of `module` with that role for `variant`; null if there is none.
+/// Returns the function of `module` with role `role` for `variant`, or null.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, EntryRole role, const Variant &variant);
 
-/// Values of all states of each loop of `module` whose cotangents ranks with shares of the steps
-/// can scan.
+/// Returns, for each loop of `module` whose cotangents can be scanned across time shards, the
+/// number of values of all its states.
 llvm::SmallVector<int64_t> getShardScans(mlir::ModuleOp module);
 
-/// Adds the order of the `dist.await_parameter` of `kernels`, which `functions` have become.
+/// Adds the order of the `dist.await_parameter` ops of `kernels` to the `functions` from which the
+/// kernels were made.
 void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction> functions);
 
-/// The functions of `module` that a program exports, with their arguments in
-/// the order that bufferization gives them: operands, then results.
+/// Returns the exported functions of `module`, with their arguments in the order after
+/// bufferization: operands, then results.
 llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,
                                                      const TrainingOptions &options);
 
-/// The JSON description that a compiled program carries (docs/Explanation/Architecture.md).
+/// Returns the JSON description that a compiled program contains
+/// (docs/Explanation/Architecture.md).
 llvm::json::Value describeModel(mlir::ModuleOp module, const OnnxImage &image,
                                 llvm::StringRef sourceName, const TrainingOptions &options,
                                 llvm::ArrayRef<ExportedFunction> functions,

@@ -1,4 +1,4 @@
-//===- ProgramImage.h - programs without a linker ---------------*- C++ -*-===//
+//===- ProgramImage.h - executables without a linker ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 
 namespace bppsa {
 
-/// The bytes of an executable made of `stub`, those of bppsa-stub, and of `objects` for CPUs
+/// Returns an executable made of the bytes of bppsa-stub, `stub`, and of `objects` for CPUs
 /// (bppsa/Runtime/ProgramImage.h).
 mlir::FailureOr<std::string> linkImage(llvm::StringRef stub, llvm::ArrayRef<std::string> objects,
                                        std::string &error);

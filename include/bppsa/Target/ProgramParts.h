@@ -1,4 +1,4 @@
-//===- ProgramParts.h - a program cut for code generation -------*- C++ -*-===//
+//===- ProgramParts.h - split programs for code generation ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,26 +13,25 @@
 
 namespace bppsa {
 
-/// A program cut at its kernels. Code for the host functions is generated once,
-/// code for the kernels once for each instruction set; parts are independent of
-/// one another, so that they can be lowered in parallel.
+/// A program split into host functions, compiled once, and kernels, compiled once per instruction
+/// set. The parts are independent, so they can be lowered in parallel.
 struct ProgramParts {
-  /// The public functions, which allocate memory and call kernels by their names.
+  /// The public functions, which allocate memory and call kernels by name.
   mlir::OwningOpRef<mlir::ModuleOp> host;
-  /// The kernels in groups of about the same size; in each group they are public.
+  /// The kernels in groups of about the same size; they are public in their group.
   llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> groups;
-  /// All kernels. Their order is that of the program's kernel table.
+  /// The names of all kernels, in the order of the program's kernel table.
   llvm::SmallVector<std::string> kernels;
 };
 
-/// Cuts `module`, whose private functions with bodies are kernels (the form that
-/// `bppsa-outline-kernels` leaves), into host functions and groups of kernels, more of
-/// them the more operations there are.
+/// Splits `module`, in the form after `bppsa-outline-kernels` (private functions with bodies are
+/// kernels), into host functions and groups of kernels. The number of groups grows with the number
+/// of operations.
 ProgramParts splitProgram(mlir::ModuleOp module);
 
-/// Moves the kernels out of `module`, where they are in a `gpu.module` (the form that
-/// `bppsa-gpu-kernel-pipeline` leaves), to at most `maxGroups` modules of about the same size. Each
-/// has a `gpu.module` of the same name with some kernels and all that these refer to.
+/// Moves the kernels of `module`, in the form after `bppsa-gpu-kernel-pipeline` (kernels are in a
+/// `gpu.module`), to at most `maxGroups` modules of about the same size. Each has a `gpu.module` of
+/// the same name with some kernels and everything to which they refer.
 llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> splitDevice(mlir::ModuleOp module,
                                                                  unsigned maxGroups);
 

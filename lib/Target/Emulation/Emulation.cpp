@@ -46,7 +46,7 @@ llvm::CallInst *RuntimeCalls::call(llvm::IRBuilder<> &builder, StringRef name, l
     function->setDoesNotAccessMemory();
     function->setWillReturn();
   } else if (name == "bppsa_emu_access") {
-    // It may end the program, so that no access moves before the call that announces it.
+    // The call may end the program, so no access may move before the call that reports it.
     function->setOnlyAccessesInaccessibleMemory();
   } else {
     function->setConvergent();
@@ -63,7 +63,7 @@ static bool isKernel(const llvm::Function &function) {
                                        function.hasFnAttribute("nvvm.kernel"));
 }
 
-/// The most threads that a block of `kernel` may have; 0: not said.
+/// Returns the maximum number of threads of a block of `kernel`; 0 if unspecified.
 static unsigned blockLimit(const llvm::Function &kernel) {
   for (StringRef name : {"nvvm.reqntid", "nvvm.maxntid"}) {
     if (!kernel.hasFnAttribute(name))
@@ -77,7 +77,7 @@ static unsigned blockLimit(const llvm::Function &kernel) {
   return 0;
 }
 
-/// Defines `void symbol(void **arguments)`, which calls `kernel` with what they point to.
+/// Defines `void symbol(void **arguments)`, which loads the arguments and calls `kernel`.
 static llvm::Function *addBody(llvm::Function &kernel, StringRef symbol) {
   llvm::Module &module = *kernel.getParent();
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
@@ -96,7 +96,6 @@ static llvm::Function *addBody(llvm::Function &kernel, StringRef symbol) {
   return body;
 }
 
-/// Takes away what only NVPTX knows.
 static void finalizeFunction(llvm::Function &function) {
   function.setCallingConv(llvm::CallingConv::C);
   llvm::AttributeMask strings;
@@ -107,10 +106,10 @@ static void finalizeFunction(llvm::Function &function) {
   if (function.isDeclaration())
     return;
   function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  // A thread that needs more stack than a fiber has must come across the page below it.
+  // A thread that overflows the stack of its fiber must hit the guard page.
   function.addFnAttr("probe-stack", "inline-asm");
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-    // Every memory is one memory of the CPU.
+    // All address spaces share the memory of the CPU.
     if (instruction.isAtomic())
       setAtomicSyncScopeID(&instruction, llvm::SyncScope::System);
     if (auto *call = dyn_cast<llvm::CallBase>(&instruction))
@@ -131,7 +130,6 @@ static void finalizeFunction(llvm::Function &function) {
 // Globals
 //===----------------------------------------------------------------------===//
 
-/// The variables of the device module, but those in shared memory.
 static SmallVector<llvm::GlobalVariable *> findGlobals(llvm::Module &device) {
   SmallVector<llvm::GlobalVariable *> globals;
   for (llvm::GlobalVariable &global : device.globals())
@@ -140,7 +138,6 @@ static SmallVector<llvm::GlobalVariable *> findGlobals(llvm::Module &device) {
   return globals;
 }
 
-/// Replaces each of `globals` by one in the memory of the CPU.
 static LogicalResult moveGlobals(MutableArrayRef<llvm::GlobalVariable *> globals,
                                  std::string &error) {
   for (llvm::GlobalVariable *&global : globals) {
@@ -162,7 +159,6 @@ static LogicalResult moveGlobals(MutableArrayRef<llvm::GlobalVariable *> globals
 }
 
 namespace {
-/// A kernel and what became of it.
 struct Retargeted {
   llvm::Function *kernel;
   llvm::Function *body;
@@ -171,7 +167,7 @@ struct Retargeted {
 };
 } // namespace
 
-/// Lets the program tell the emulator, when it starts, what its kernels may touch.
+/// Adds a constructor that registers kernels and their accessible memory with the emulator.
 static void addRegistration(llvm::Module &module, ArrayRef<Retargeted> kernels,
                             ArrayRef<llvm::GlobalVariable *> globals) {
   llvm::LLVMContext &context = module.getContext();
@@ -201,7 +197,7 @@ static void addRegistration(llvm::Module &module, ArrayRef<Retargeted> kernels,
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// What ptxas refuses, and what arguments by value would need.
+/// Rejects kernels that ptxas would reject, and unsupported arguments by value.
 static LogicalResult checkKernel(const llvm::Function &kernel, const SharedLayout &layout,
                                  std::string &error) {
   constexpr uint64_t staticLimit = 48 << 10;
@@ -233,7 +229,7 @@ FailureOr<SmallVector<EmulatedKernel>> bppsa::retargetForEmulation(llvm::Module 
       kernels.push_back(&function);
   SmallVector<llvm::GlobalVariable *> globals = findGlobals(device);
   Sites sites;
-  // Calls of the emulator check the memory they are given themselves.
+  // The emulator's functions check the memory that they are passed.
   if (failed(announceAccesses(device, sites, error)) || failed(replaceCalls(device, sites, error)))
     return failure();
   auto layouts = placeSharedArrays(device, kernels, error);

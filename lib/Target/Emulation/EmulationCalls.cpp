@@ -16,18 +16,18 @@ using namespace bppsa;
 using namespace bppsa::emulation;
 
 namespace {
-/// Builds what takes the place of one call.
 class CallReplacer {
 public:
   CallReplacer(llvm::CallInst &replaced, RuntimeCalls &runtimeCalls, Sites &callSites)
       : call(replaced), runtime(runtimeCalls), sites(callSites), builder(&replaced) {}
 
-  /// The value instead of a call of NVVM intrinsic `name`, without `llvm.nvvm.`; the call itself if
-  /// there is nothing to replace it by but it can go; null: the intrinsic is not known.
+  /// Returns the replacement of a call of NVVM intrinsic `name`, without `llvm.nvvm.`. Returns the
+  /// call itself if it can be erased without a replacement, and null if the intrinsic is unknown.
   llvm::Value *replaceIntrinsic(StringRef name);
-  /// The value of arithmetic operation `name`, which may flush denormal numbers; null: not known.
+  /// Returns the replacement of the arithmetic operation `name`, which may flush subnormals; null
+  /// if it is unknown.
   llvm::Value *replaceArithmetic(StringRef name);
-  /// A call that has one argument, a string that says where it stands.
+  /// Emits a call with one argument, a string that names the source of the replaced call.
   llvm::Value *callAtSite(StringRef function, StringRef kind) {
     return runtime.call(builder, function, builder.getVoidTy(), {sites.get(call, kind)});
   }
@@ -43,13 +43,11 @@ private:
   llvm::Value *generic(unsigned argument) {
     return builder.CreateAddrSpaceCast(call.getArgOperand(argument), builder.getPtrTy());
   }
-  /// A variable of the thread.
   llvm::Value *variable(llvm::Type *type) {
     llvm::BasicBlock &entry = call.getFunction()->getEntryBlock();
     llvm::IRBuilder<> atEntry(&entry, entry.getFirstInsertionPt());
     return atEntry.CreateAlloca(type, Generic);
   }
-  /// A variable that holds arguments [begin, end).
   llvm::Value *gather(unsigned begin, unsigned end);
 
   llvm::CallInst &call;
@@ -71,7 +69,7 @@ llvm::Value *CallReplacer::replaceRegister(StringRef name) {
   return runtime.call(builder, function, builder.getInt32Ty(), {}, /*pure=*/true);
 }
 
-/// Barrier 0, of all threads; the hardware's other barriers have no use here.
+/// Replaces barrier 0 of all threads; the hardware's other barriers are not supported.
 llvm::Value *CallReplacer::replaceBarrier(StringRef name) {
   auto *number = dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
   if ((name != "all" && name != "aligned.all") || !number || !number->isZero())
@@ -79,7 +77,7 @@ llvm::Value *CallReplacer::replaceBarrier(StringRef name) {
   return callAtSite("bppsa_emu_barrier", "barrier");
 }
 
-/// `<mode>.<type>`, where type `f32p` or `i32p` gives back a predicate too.
+/// Replaces `<mode>.<type>`; the types `f32p` and `i32p` also return a predicate.
 llvm::Value *CallReplacer::replaceShuffle(StringRef name) {
   auto [modeName, type] = name.split('.');
   int mode = llvm::StringSwitch<int>(modeName)
@@ -123,7 +121,7 @@ llvm::Value *CallReplacer::replaceVote(StringRef name) {
   return builder.CreateTrunc(result, call.getType());
 }
 
-/// cp.async: `{ca,cg}.shared.global.<bytes>[.s]`, and what waits for it.
+/// Replaces cp.async, `{ca,cg}.shared.global.<bytes>[.s]`, and its commit and wait operations.
 llvm::Value *CallReplacer::replaceCopy(StringRef name) {
   llvm::Type *none = builder.getVoidTy();
   if (name == "commit.group")
@@ -191,7 +189,6 @@ llvm::Value *CallReplacer::replaceIntrinsic(StringRef name) {
   return replaceArithmetic(name);
 }
 
-/// The function of the run time for an approximation on one f32.
 static const char *findApproximation(StringRef name) {
   return llvm::StringSwitch<const char *>(name)
       .Cases({"ex2.approx", "ex2.approx.f32"}, "bppsa_emu_ex2")
@@ -246,7 +243,7 @@ llvm::Value *CallReplacer::replaceArithmetic(StringRef fullName) {
   return id == llvm::Intrinsic::not_intrinsic ? nullptr : intrinsic(id);
 }
 
-/// The operation in inline assembly of the form `<operation> $0, $1;`; empty: another form.
+/// Returns the operation of inline assembly of the form `<operation> $0, $1;`, or an empty string.
 static StringRef findOperation(const llvm::InlineAsm &assembly) {
   StringRef text = StringRef(assembly.getAsmString()).trim();
   auto [operation, operands] = text.split(' ');
@@ -256,7 +253,8 @@ static StringRef findOperation(const llvm::InlineAsm &assembly) {
   return unary ? operation : StringRef();
 }
 
-/// The value instead of `call`; null, with `what` it is, where the emulator does not know it.
+/// Returns the replacement of `call`. Returns null and sets `what` to a description of the call if
+/// the emulator does not support it.
 static llvm::Value *replaceCall(llvm::CallInst &call, RuntimeCalls &runtime, Sites &sites,
                                 std::string &what) {
   CallReplacer replacer(call, runtime, sites);
@@ -305,7 +303,6 @@ LogicalResult bppsa::emulation::replaceCalls(llvm::Module &module, Sites &sites,
       call->replaceAllUsesWith(value);
     call->eraseFromParent();
   }
-  // What has no calls left is gone with them.
   for (llvm::Function &function : llvm::make_early_inc_range(module))
     if (function.use_empty() && function.isDeclaration())
       function.eraseFromParent();

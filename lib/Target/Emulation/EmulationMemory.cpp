@@ -1,4 +1,4 @@
-//===- EmulationMemory.cpp - accesses and arrays of emulated kernels ------===//
+//===- EmulationMemory.cpp - memory of emulated kernels -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ using namespace bppsa::emulation;
 namespace {
 struct Access {
   llvm::Value *pointer;
-  /// Constant, or a number of any width.
+  /// A constant, or an integer of any width.
   llvm::Value *bytes;
   uint32_t flags;
   llvm::Align alignment;
@@ -41,7 +41,6 @@ static Access makeAccess(llvm::Instruction &instruction, llvm::Value *pointer, l
   return {pointer, size, flags, alignment};
 }
 
-/// What `instruction` reads and writes.
 static SmallVector<Access, 2> findAccesses(llvm::Instruction &instruction) {
   if (auto *load = dyn_cast<llvm::LoadInst>(&instruction))
     return {
@@ -66,7 +65,8 @@ static SmallVector<Access, 2> findAccesses(llvm::Instruction &instruction) {
   return accesses;
 }
 
-/// Whether an intrinsic that is not NVVM's touches memory in a way that findAccesses does not see.
+/// Returns true if an intrinsic outside NVVM accesses memory in a form that findAccesses does not
+/// support.
 static bool isOpaque(const llvm::Instruction &instruction) {
   auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call && !isa<llvm::MemIntrinsic>(call) && call->mayReadOrWriteMemory() &&
@@ -75,7 +75,7 @@ static bool isOpaque(const llvm::Instruction &instruction) {
          call->getIntrinsicID() != llvm::Intrinsic::trap;
 }
 
-/// Makes masked loads and stores into those of their elements that are accessed, as NVPTX does.
+/// Splits masked loads and stores into accesses of their active elements, as NVPTX does.
 static void splitMaskedAccesses(llvm::Module &module) {
   llvm::PassBuilder builder;
   PassAnalyses analyses(builder);
@@ -125,12 +125,12 @@ LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &si
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Between two arrays, so that an index beyond one is no index into the next.
+/// Gap between arrays, so that an out-of-bounds index does not reach the next array.
 static constexpr uint64_t kRedZone = 64;
 
 namespace {
-/// Places arrays one behind the other, none of them at a multiple of more than its alignment:
-/// `ptxas` promises no more, and accesses that need it fail.
+/// Places arrays in sequence, each at exactly its declared alignment: `ptxas` promises no more, so
+/// accesses that need more must fail.
 struct Placement {
   SharedLayout layout;
   uint64_t next = 0;
@@ -147,7 +147,8 @@ struct Placement {
 };
 } // namespace
 
-/// Replaces `global` by what `makeAddress` builds at the start of each function that uses it.
+/// Replaces `global` with the address that `makeAddress` builds at the start of each function that
+/// uses it.
 static void replaceGlobal(llvm::GlobalVariable &global,
                           llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &)> makeAddress) {
   llvm::MapVector<llvm::Function *, llvm::Value *> addresses;
@@ -163,7 +164,6 @@ static void replaceGlobal(llvm::GlobalVariable &global,
   }
 }
 
-/// Checks that a GPU could hold `global`.
 static LogicalResult checkShared(const llvm::GlobalVariable &global, std::string &error) {
   bool initialized = global.hasInitializer() && !isa<llvm::UndefValue>(global.getInitializer());
   if (!initialized && llvm::all_of(global.users(), llvm::IsaPred<llvm::Instruction>))
@@ -187,7 +187,7 @@ bppsa::emulation::placeSharedArrays(llvm::Module &module, ArrayRef<llvm::Functio
   const llvm::DataLayout &dataLayout = module.getDataLayout();
   Placement common;
   llvm::MapVector<llvm::Function *, Placement> placements;
-  // Arrays that not one kernel alone uses are at the same place in all kernels, before the others.
+  // Arrays used by several kernels come first, at the same offset in all kernels.
   for (bool single : {false, true}) {
     if (single)
       for (llvm::Function *kernel : kernels)

@@ -1,4 +1,4 @@
-//===- EmulationParts.h - the steps of retargeting for emulation *- C++ -*-===//
+//===- EmulationParts.h - stages of retargeting -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,11 +15,10 @@
 
 namespace bppsa::emulation {
 
-/// NVPTX address spaces.
 enum AddressSpace : unsigned { Generic = 0, Shared = 3 };
 
-/// Names the places of instructions: `node 'x' (GRU), barrier 2 of kernel`. The number tells apart
-/// what has one source, such as two barriers.
+/// Names instructions for messages: `node 'x' (GRU), barrier 2 of kernel`. The number distinguishes
+/// instructions with the same source.
 class Sites {
 public:
   llvm::Constant *get(llvm::Instruction &instruction, llvm::StringRef kind);
@@ -28,12 +27,11 @@ private:
   llvm::DenseMap<llvm::Function *, llvm::StringMap<unsigned>> counts;
 };
 
-/// Calls of functions of the run time.
 class RuntimeCalls {
 public:
   explicit RuntimeCalls(llvm::Module &calledFrom) : module(calledFrom) {}
 
-  /// `pure`: the result depends on nothing but the arguments and the running thread.
+  /// `pure`: the result depends only on the arguments and the current thread.
   llvm::CallInst *call(llvm::IRBuilder<> &builder, llvm::StringRef name, llvm::Type *result,
                        llvm::ArrayRef<llvm::Value *> arguments, bool pure = false);
 
@@ -41,24 +39,24 @@ private:
   llvm::Module &module;
 };
 
-/// Announces every access through a pointer to anything but a variable of the thread.
+/// Reports every memory access to the emulator, except to variables of the thread.
 llvm::LogicalResult announceAccesses(llvm::Module &module, Sites &sites, std::string &error);
 
-/// Replaces NVVM intrinsics, inline assembly and device functions by what runs on the CPU.
+/// Replaces NVVM intrinsics, inline assembly and device functions with CPU code or calls to the run
+/// time.
 llvm::LogicalResult replaceCalls(llvm::Module &module, Sites &sites, std::string &error);
 
-/// Where in the shared memory of a kernel its static arrays are.
 struct SharedArray {
   uint64_t offset, bytes;
 };
 struct SharedLayout {
   llvm::SmallVector<SharedArray> arrays;
-  /// Without the gaps between arrays that the emulator has and a GPU does not.
+  /// Size without the gaps between arrays, which exist only in the emulator.
   uint64_t sharedBytes = 0;
 };
 
-/// Replaces shared globals by places in the shared memory of the block, and says which of `kernels`
-/// has which.
+/// Replaces shared globals with addresses in the block's shared memory. Returns the arrays of each
+/// of `kernels`.
 llvm::FailureOr<llvm::MapVector<llvm::Function *, SharedLayout>>
 placeSharedArrays(llvm::Module &module, llvm::ArrayRef<llvm::Function *> kernels,
                   std::string &error);
