@@ -1,4 +1,4 @@
-//===- ChainExtraction.cpp - chains of IR for the plan evaluator ----------===//
+//===- ChainExtraction.cpp - extract chains from IR -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,10 +13,10 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Links that are code
+// Links as regions of code
 //===----------------------------------------------------------------------===//
 
-/// FLOPs of everything in the block that `roots` need.
+/// Returns the FLOPs of the operations in the block that `roots` depend on.
 static int64_t countBodyFlops(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
   for (Value root : roots)
@@ -87,8 +87,8 @@ static MatrixStructure getStructure(jacobian::MatrixType type) {
   return MatrixStructure(type.getStructure(), type.getRows(), type.getCols(), !type.getBatch());
 }
 
-/// The structure in which lowerings keep maps of links of `loop`: diagonals are
-/// vectors, anything else is a whole matrix.
+/// Returns the structure in which lowerings store transitions of `loop`: a vector for diagonals,
+/// otherwise a dense matrix.
 static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
   jacobian::MatrixType type = inferStepJacobian(loop);
   jacobian::StructureKind kind = type && type.getStructure().isDiagonal()
@@ -117,7 +117,7 @@ FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes
   chain.links.assign(length, getMapStructure(loop, size));
   chain.region = getRegionCost(loop);
   chain.hasInjected = !loop.getInjected().empty();
-  // Buffers may be read by anybody.
+  // Any code may read a buffer.
   chain.withInitial = !loop.getDestinations().empty() ||
                       llvm::any_of(loop.getCotangents(), [](Value v) { return !v.use_empty(); });
   chain.batch = getBatch(batch, sizes);
@@ -125,7 +125,8 @@ FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes
   return chain;
 }
 
-/// The chain of a list with the Jacobians `types`, from the cotangent `seed` to `initial`.
+/// Returns the chain of a list of links with the Jacobians `types`, from the cotangent `seed` to
+/// `initial`.
 static LinkChain getListChain(ArrayRef<jacobian::MatrixType> types, Value seed, Value initial,
                               const DynamicSizes &sizes) {
   LinkChain chain;
@@ -164,7 +165,7 @@ LinkChain bppsa::getLinkChain(const LayerChain &layers, const DynamicSizes &size
   return chain;
 }
 
-/// The op that works on the result of `op`; null after the last one.
+/// Returns the op that consumes the result of `op`, or null.
 template <typename OpTy> static OpTy getNext(OpTy op) {
   for (Operation *user : op.getResult().getUsers())
     if (auto next = dyn_cast<OpTy>(user); next && next.getCotangent() == op.getResult())

@@ -1,13 +1,12 @@
-//===- DeviceCosts.cpp - instructions of a chain on a GPU -----------------===//
+//===- DeviceCosts.cpp - GPU instruction counts of chains -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts by rules of thumb what the kernels of lib/Conversion/BPPSAToBGPU issue and wait for in a
-// step. The counts of instructions follow those of compiled kernels
-// (docs/Explanation/GPULowering.md), cycles are estimates. A calibration replaces what a cycle and
-// an instruction take, not the counts.
+// Estimates the instructions and latencies per step of the kernels of lib/Conversion/BPPSAToBGPU.
+// Instruction counts follow compiled kernels (docs/Explanation/GPULowering.md); cycles are
+// estimates. A calibration replaces the times of a cycle and of an instruction, not the counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,51 +26,51 @@ using namespace bppsa;
 using cost::StepCost;
 using cost::Work;
 
-/// Cycles from the writing of a vector to shared memory, over a barrier, to its reading; of one
-/// read of memory; of a dependent operation; and of a shuffle.
+/// Latency in cycles of handing over a vector through shared memory with a barrier, of a memory
+/// read, of a dependent operation, and of a shuffle.
 static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle = 25;
 
-/// Cycles from the writing of a vector to its reading where threads of a warp wait for each other.
+/// Same as kHandOver, if only the threads of a warp synchronise.
 static constexpr double kWarpHandOver = 45;
 
-/// What a multiprocessor holds.
+/// Limits of a multiprocessor.
 static constexpr int64_t kMaxBlocks = 32, kMaxResidentThreads = 2048, kSharedBytes = 227 << 10;
 
-/// A product of tiles keeps a scheduler as busy as so many instructions.
+/// Issue slots of a tensor core product, in instructions.
 static constexpr double kProductIssues = 4;
 
 /// Registers of a thread that reads its matrices from memory.
 static constexpr int64_t kRegistersWithoutEntries = 64;
 
-/// Blocks that a multiprocessor holds of `threads` threads with so many registers each, and so many
-/// bytes of shared memory together.
+/// Returns the number of resident blocks per multiprocessor for blocks of `threads` threads, with
+/// `registers` registers per thread and `sharedBytes` bytes of shared memory per block.
 static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedBytes) {
-  // A kibibyte is the system's.
+  // The system reserves one KiB.
   return std::max<int64_t>(1, std::min({kMaxBlocks, kMaxResidentThreads / threads,
                                         cost::kRegistersOfBlock / (registers * threads),
                                         kSharedBytes / (sharedBytes + 1024)}));
 }
 
 namespace {
-/// The part of a link that a run evaluates: what `roots` need.
+/// The operations of a link that `roots` depend on.
 class LinkPart {
 public:
   LinkPart(Block &body, ValueRange roots);
 
-  /// A step of a block that evaluates it with threads for each row, as `mapping` says, and reads
-  /// and writes `vectors` vectors.
+  /// Returns the cost of a step of a block that evaluates this part with threads for each row, by
+  /// `mapping`, and reads and writes `vectors` vectors.
   StepCost getBlockStep(GPUMappingAttr mapping, int64_t vectors) const;
-  /// A step of a warp whose threads evaluate it for columns of `rows` rows, as `mapping` says;
-  /// `saved` are the types of what a step reads.
+  /// Returns the cost of a step of a warp whose threads evaluate this part for columns of `rows`
+  /// rows, by `mapping`. `saved` are the types of the saved operands of a step.
   StepCost getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const;
-  /// A step of a block of `mapping` that evaluates it for a column tile of `rows` rows on tensor
-  /// cores.
+  /// Returns the cost of a step of a block that evaluates this part for a column tile of `rows`
+  /// rows on tensor cores, by `mapping`.
   StepCost getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
                              ValueRange states) const;
 
 private:
   double getPathCycles(bool inRegisters, int64_t parts) const;
-  /// Entries of the matrices that one of so many threads of a row, or column, has.
+  /// Returns the matrix entries per thread if `parts` threads share a row, or a column.
   int64_t countEntriesOfRow(int64_t parts) const;
   int64_t countEntriesOfColumn(int64_t parts) const;
 
@@ -79,21 +78,21 @@ private:
   ValueRange roots;
   int64_t maxRows = 1, entries = 0;
   std::vector<int64_t> columns;
-  /// Different matrices, and what they multiply.
+  /// The distinct matrices, and the vectors that they multiply.
   llvm::SetVector<std::pair<Value, unsigned>> factors;
   std::vector<std::pair<int64_t, int64_t>> factorSizes;
   llvm::SetVector<Value> multiplied;
 };
 } // namespace
 
-/// Instructions of an elementwise operation on one row, 0 for other operations, and the cycles
-/// that pass until its result is there.
+/// Returns the instructions of an elementwise operation on one row (0 for other operations) and its
+/// latency in cycles.
 static std::pair<double, double> getRowCost(Operation *op) {
   auto cell = dyn_cast<CellOpInterface>(op);
   if (!cell)
     return {0, 0};
   int64_t instructions = getRowInstructions(cell.getWork());
-  // Of a special function not all instructions wait for each other.
+  // Some instructions of a special function are independent of each other.
   return {instructions, std::min<int64_t>(instructions, 20) * kDependent};
 }
 
@@ -126,7 +125,7 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
       ops.push_back(&op);
 }
 
-/// Cycles from the begin of a step until the last root is there.
+/// Returns the cycles from the start of a step until the last root is available.
 double LinkPart::getPathCycles(bool inRegisters, int64_t parts) const {
   llvm::DenseMap<Value, double> ready;
   for (Operation *op : ops) {
@@ -135,11 +134,11 @@ double LinkPart::getPathCycles(bool inRegisters, int64_t parts) const {
       begin = std::max(begin, ready.lookup(operand));
     double cycles = getRowCost(op).second;
     if (auto product = dyn_cast<MatVecOp>(op)) {
-      // Sums of products are one stage, whose vectors are handed over together.
+      // Sums of products are one stage; their vectors are handed over together.
       begin = ready.lookup(product.getVector()) + kHandOver;
       if (Value addend = product.getAddend())
         begin = std::max(begin, ready.lookup(addend));
-      // Four sums side by side where the row is in registers, else one.
+      // Four accumulators if the row is in registers, otherwise one.
       double terms = getNumColumns(product);
       cycles = inRegisters ? terms / parts + 2 * kDependent + kShuffle * llvm::Log2_64(parts)
                            : kMemory + terms * 2 * kDependent;
@@ -168,13 +167,13 @@ int64_t LinkPart::countEntriesOfColumn(int64_t parts) const {
 }
 
 StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
-  // Rows that several blocks share are counted as read from memory by one.
+  // Rows shared by several blocks count as read from memory by one block.
   bool isShared = mapping.is(GPUKernel::Cooperative);
   bool inRegisters = !isShared && mapping.keepsMatricesInRegisters();
   int64_t parts = mapping.getParts(),
           threads = isShared ? cost::roundUpToWarps(maxRows) : mapping.getThreads();
-  // A load for each multiply-add, or for four where rows are not shared; from memory two, with
-  // their addresses.
+  // One load per multiply-add, or per four if rows are not shared. Reading from memory takes two,
+  // with address computations.
   double perTerm = !inRegisters ? 3.5 : parts > 1 ? 2 : 1.25;
   double instructions = 10.0 + 8.0 * vectors + perTerm * countEntriesOfRow(parts);
   for (Operation *op : ops)
@@ -182,8 +181,7 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   int64_t registers =
       inRegisters ? countEntriesOfRow(parts) + cost::kOtherRegisters : kRegistersWithoutEntries;
   StepCost step;
-  // Few instructions are issued while others wait: there is one warp, and what it waits for is
-  // read.
+  // Few instructions overlap with latency: there is only one warp.
   step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
   step.instructions = instructions;
   step.warps = threads / cost::kWarpThreads;
@@ -191,7 +189,7 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   return step;
 }
 
-/// Instructions that load or store so many rows of a thread, four, two or one with each.
+/// Returns the number of loads or stores for `rows` rows of a thread; each moves four, two or one.
 static int64_t countAccesses(int64_t rows) {
   return rows / 4 + llvm::popcount(static_cast<uint64_t>(rows % 4));
 }
@@ -213,7 +211,7 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
     instructions += getRowCost(op).first * own;
     if (auto product = dyn_cast<MatVecOp>(op)) {
       instructions += (inRegisters ? 1 : 1.25) * own * getNumColumns(product);
-      // Sums of rows are side by side, but may be too few for the cycles of each addition.
+      // Sums of rows are independent, but may be too few to hide the latency of an addition.
       depth += getNumColumns(product) * std::max(0.0, kDependent - own);
     }
   }
@@ -236,7 +234,7 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
 
 StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
                                      ValueRange states) const {
-  // What differs between columns, and what products read of that.
+  // The values that differ between columns, and the operands of products among them.
   llvm::SetVector<Value> columnTiles(states.begin(), states.end()), shared;
   for (Operation *op : ops) {
     if (llvm::any_of(op->getOperands(), [&](Value value) { return columnTiles.contains(value); }))
@@ -262,8 +260,8 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
     matrices += 8 * slots * countDepth(count);
   bool inRegisters = mapping.keepsMatricesInRegisters();
   for (int64_t count : columns) {
-    // A tile is read and split once, multiplied three times and added; so is a part of a matrix
-    // that is not in registers, with its addresses.
+    // A tile is read and split once, multiplied three times and added. A matrix tile outside of
+    // registers is read and split too, with address computations.
     double ofTile = width * (8 + slots * (4 + 3 * kProductIssues)) + (inRegisters ? 0 : 25 * slots);
     instructions += countDepth(count) * ofTile;
   }
@@ -279,7 +277,8 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
   return step;
 }
 
-/// A thread has a row: of a product of a map and a vector, or of two maps.
+/// Returns the cost of a step with one row per thread: a transition times a vector, or a product of
+/// two transitions.
 static StepCost getMapStep(int64_t rows, double terms) {
   int64_t threads = std::min(cost::roundUpToWarps(rows), cost::kMaxThreads);
   StepCost step;
@@ -290,7 +289,8 @@ static StepCost getMapStep(int64_t rows, double terms) {
   return step;
 }
 
-/// One warp, whose maps are in shared memory before it needs them: a row for each thread.
+/// Returns the cost of a carry by one warp with one row per thread, whose transitions are
+/// prefetched into shared memory.
 static StepCost getSmallCarry(double terms) {
   StepCost step;
   step.cycles = kWarpHandOver + 33 + 3 * terms;
@@ -299,16 +299,16 @@ static StepCost getSmallCarry(double terms) {
   return step;
 }
 
-/// That of a body of which no kernel has rows: a graph.
+/// Returns the mapping of a body in graph form, for which no kernel has rows.
 static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
   return GPUMappingAttr::get(loop.getContext(), kernel, cost::kWarpThreads, /*parts=*/1, /*rows=*/0,
                              /*columns=*/0, Residence::Memory, /*stages=*/0, TensorPrecision::FP32,
                              /*offset=*/{});
 }
 
-/// The mapping of the links of `loop`, or the one that it would get. Before bppsa-fuse-gradients a
-/// chain has no sums yet, and its costs are those of what it is then: chunks must have the lengths
-/// by which the run time predicts.
+/// Returns the mapping of the links of `loop`, or the mapping that it would get. Ignores sums that
+/// bppsa-fuse-gradients added to the chain: chunk lengths are chosen before that pass and must
+/// match the predictions of the run time.
 static GPUMappingAttr getLinkMapping(ChainOp loop) {
   auto own = dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(loop));
   if (own && loop.getSumWith().empty())
@@ -324,7 +324,7 @@ static GPUMappingAttr getLinkMapping(ChainOp loop) {
   return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerRow);
 }
 
-/// The mapping that the transitions of chunks of `loop` would get.
+/// Returns the mapping that the transitions of chunks of `loop` would get.
 static GPUMappingAttr getColumnMapping(ChainOp loop) {
   if (loop.isGraphForm())
     return getDefaultMapping(loop, GPUKernel::BlockPerColumn);
@@ -369,7 +369,7 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
 std::vector<DeviceChain> bppsa::getDeviceChains(Operation *root) {
   std::vector<DeviceChain> chains;
   root->walk([&](ChainOp chain) {
-    // The host runs loops over graphs.
+    // The host runs loops in graph form.
     if (chain.getPlan().isSequential() && !chain.isGraphForm())
       chains.push_back({getDeviceCost(chain), getLinkMapping(chain), getColumnMapping(chain)});
   });

@@ -10,7 +10,7 @@
 
 using namespace bppsa;
 
-/// Lengths between one and its double at which a crossover is looked for.
+/// Number of tested lengths per factor of two in the crossover search.
 static constexpr int64_t kLengthsOfOctave = 16;
 
 static double predictFor(const DeviceEvaluation &result, llvm::StringRef plan, int64_t length,
@@ -23,7 +23,7 @@ static double getRatio(const DeviceEvaluation &result, int64_t length, int64_t b
   return predictFor(result, "", length, batch) / predictFor(result, "chunked", length, batch);
 }
 
-/// From the longest down, as long as `chunked` is faster.
+/// Searches down from the longest length while `chunked` is faster.
 static int64_t findCrossover(const DeviceEvaluation &result, int64_t batch) {
   int64_t found = 0, last = result.lengths.back();
   for (int64_t i = 0;; ++i) {

@@ -1,4 +1,4 @@
-//===- EvaluatePlan.cpp - costs of scan plans on the chains of a module ---===//
+//===- EvaluatePlan.cpp - evaluate scan plans of a module -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -36,7 +36,7 @@ static void emitRemark(Operation *op, const PlanEvaluation &plan) {
       plan.criticalPathFlops, plan.bytes, plan.peakBytes);
 }
 
-/// The operations of `plan`, or of one with smaller chunks, on so few links that they can be drawn.
+/// Evaluates `plan`, with chunks shortened if necessary, on a chain short enough to be drawn.
 static PlanEvaluation::Drawing drawShorter(const LinkChain &chain, PlanAttr plan,
                                            const EvaluationOptions &options) {
   constexpr int64_t maxLinks = 16, maxInChunk = 4;
@@ -52,7 +52,7 @@ namespace {
 struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass> {
   using EvaluatePlanBase::EvaluatePlanBase;
 
-  /// Gets the evaluations in place of the file `output`.
+  /// Receives the evaluations instead of the file `output`, if set.
   std::string *text = nullptr;
 
   void runOnOperation() override {
@@ -132,8 +132,7 @@ private:
     return success();
   }
 
-  /// Evaluates all plans on the chain that begins at `op` and has the plan `own`, or
-  /// none.
+  /// Evaluates all plans on the chain that begins at `op`. `own` is the plan of the chain, or null.
   LogicalResult evaluate(Operation *op, ChainEvaluation evaluated, PlanAttr own) {
     LinkChain &chain = evaluated.chain;
     SmallVector<PlanAttr> wanted = plans;
@@ -180,7 +179,6 @@ private:
   EvaluationOptions evaluationOptions;
   SmallVector<PlanAttr> plans;
   std::vector<ChainEvaluation> evaluations;
-  /// Chains found in each function.
   std::map<std::string, int64_t> numChains;
 };
 } // namespace

@@ -1,4 +1,4 @@
-//===- EvaluationJSON.cpp - evaluations of plans as text ------------------===//
+//===- EvaluationJSON.cpp - print plan evaluations as JSON ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using llvm::json::OStream;
 using GroupKind = LevelCost::Group::Kind;
 using Phase = LevelCost::Phase;
 
-/// Cells of a picture of a zero pattern along each side.
+/// Cells per side of the picture of a zero pattern.
 static constexpr int64_t kPictureCells = 32;
 
 static llvm::StringRef getName(Phase phase) {
@@ -47,7 +47,7 @@ static llvm::StringRef getName(GroupKind kind) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Draws a structure that its name does not tell.
+/// Draws a structure unless its name describes it fully.
 static void writePicture(OStream &json, const MatrixStructure &structure) {
   if (!structure.hasPicture())
     return;
@@ -133,7 +133,7 @@ static void writePlan(OStream &json, const PlanEvaluation &plan) {
     });
 }
 
-/// Links in order; equal neighbours are one entry.
+/// Writes the links in order; equal neighbours share an entry.
 static void writeLinks(OStream &json, llvm::ArrayRef<MatrixStructure> links) {
   auto areEqual = [](const MatrixStructure &a, const MatrixStructure &b) {
     return a.getRows() == b.getRows() && a.getCols() == b.getCols() && a.getName() == b.getName() &&
@@ -185,7 +185,7 @@ static void writeShape(OStream &json, llvm::StringRef key, llvm::ArrayRef<int64_
   });
 }
 
-/// The layers in the order of the forward pass, and why there are no more.
+/// Writes the layers in forward order, and the reasons why the chain ends there.
 static void writeLayers(OStream &json, const LayerGraph &graph, const LinkChain &chain) {
   json.attribute("begins", graph.begins);
   json.attribute("ends", graph.ends);

@@ -1,4 +1,4 @@
-//===- HostCosts.cpp - operations of a chain on a CPU ---------------------===//
+//===- HostCosts.cpp - CPU operation counts of chains ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of a product that a kernel adds up side by side at least, and operations for which a vector
-/// waits that products read: it is stored before.
+/// Minimum rows of a product that a kernel sums in parallel; and latency, in operations, of an
+/// operand of a product, which is stored first.
 static constexpr int64_t kRowsOfBlock = 8, kStoredHandOver = 4;
 
-/// Operations on one row of an operation that is no product, 0 for moves of data.
+/// Returns the operations per row of an op that is no product; 0 for data movement.
 static int64_t getRowOperations(Operation *op) {
   auto cell = dyn_cast<CellOpInterface>(op);
   return cell ? getRowInstructions(cell.getWork()) : 0;
@@ -30,7 +30,7 @@ static int64_t countOperations(Operation *op) {
              : 0;
 }
 
-/// How many operations follow each other in `op`.
+/// Returns the dependent operations of `op`.
 static int64_t countDepth(Operation *op) {
   auto product = dyn_cast<MatVecOp>(op);
   if (!product)
@@ -39,15 +39,15 @@ static int64_t countDepth(Operation *op) {
   return blocks * getNumElements(product.getVector().getType()) + kStoredHandOver;
 }
 
-/// Vector operations where a vector holds all rows: one for each column of a product.
+/// Returns the vector operations if a vector holds all rows: one per column of a product.
 static int64_t countUnitOperations(Operation *op) {
   if (auto product = dyn_cast<MatVecOp>(op))
     return getNumElements(product.getVector().getType());
   return op->getNumResults() == 1 ? getRowOperations(op) : 0;
 }
 
-/// How many of them follow each other. Columns of a product have two sums at least, which are added
-/// up at the end.
+/// Returns the dependent vector operations. The columns of a product have at least two
+/// accumulators, which are added at the end.
 static int64_t countUnitDepth(Operation *op) {
   auto product = dyn_cast<MatVecOp>(op);
   if (!product)
@@ -55,7 +55,6 @@ static int64_t countUnitDepth(Operation *op) {
   return llvm::divideCeil(getNumElements(product.getVector().getType()), 2) + 1 + kStoredHandOver;
 }
 
-/// What `roots` need of the operations of their block.
 static llvm::SetVector<Operation *> getNeeded(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
   auto add = [&](Value value) {

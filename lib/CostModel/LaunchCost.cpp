@@ -1,4 +1,4 @@
-//===- LaunchCost.cpp - what a launch takes of a GPU ----------------------===//
+//===- LaunchCost.cpp - predicted cost of GPU launches --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,9 +14,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Floating-point operations of an instruction of a warp: multiply-adds of 32 threads.
+/// FLOPs of a warp instruction: multiply-adds of 32 threads.
 static constexpr double kFlopsOfInstruction = 64;
-/// Parts of a multiprocessor that each issue an instruction in a cycle.
+/// Schedulers of a multiprocessor; each issues one instruction per cycle.
 static constexpr double kSchedulers = 4;
 
 LaunchCost &LaunchCost::operator+=(const LaunchCost &other) {
@@ -30,7 +30,6 @@ double LaunchCost::beside(const LaunchCost &other) const {
   return std::max({alone, other.alone, issue + other.issue, memory + other.memory});
 }
 
-/// The bytes of the arrays that `op` takes.
 static double countBytes(Operation *op, int64_t size) {
   double bytes = 0;
   for (Type type : op->getOperandTypes()) {
@@ -46,7 +45,7 @@ static double countBytes(Operation *op, int64_t size) {
 }
 
 namespace {
-/// Microseconds that the operations of a kernel wait for each other, and that they issue.
+/// Microseconds of dependent operations and of instruction issue in a kernel.
 struct KernelWork {
   double latency = 0, issue = 0;
 };

@@ -1,4 +1,4 @@
-//===- LayerGraph.cpp - what the links of a chain are in IR ---------------===//
+//===- LayerGraph.cpp - readable descriptions of links --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,8 +26,8 @@ std::string bppsa::getLayerName(Operation *op) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// The shape of one sample of `value`, which has `numElements` elements. Samples run
-/// along the dimension that is not known, or the first that can be theirs.
+/// Returns the shape of one sample of `value`, which has `numElements` elements. The batch
+/// dimension is the dynamic dimension, or the first dimension that leaves this many elements.
 static Shape getSampleShape(Value value, int64_t numElements) {
   auto type = dyn_cast<ShapedType>(value.getType());
   if (!type || !type.hasRank())

@@ -25,8 +25,8 @@ int64_t PlanEvaluator::getNumBytes(int64_t value) const {
   return bytes * (cost.structure.isShared() ? 1 : chain.batch) + cost.structure.getNumIndexBytes();
 }
 
-/// The number of the level that reads each value last. Level 0 forms links, and
-/// the level after those of the schedule emits.
+/// Computes the number of the level that reads each value last. Level 0 forms links; the level
+/// after the schedule emits values.
 void PlanEvaluator::findLastReads() {
   int64_t number = 0, end = schedule.getLevels().size() + 1;
   auto read = [&](int64_t value) { values[values[value].storage].lastRead = number; };
@@ -44,8 +44,8 @@ void PlanEvaluator::findLastReads() {
     }
   }
   number = end;
-  // Stored links are followed by parameter gradients, which read every cotangent;
-  // code emits where it is applied.
+  // Parameter gradients follow stored links and read every cotangent. Region links emit where they
+  // are applied.
   for (int64_t link = 1; link <= schedule.getNumLinks(); ++link)
     if (!emitsWhereApplied[link])
       read(schedule.getEntering(link));
@@ -61,7 +61,7 @@ void PlanEvaluator::findLastReads() {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// A product with a link that is code: done in place.
+/// Returns the cost of a product with a region link, which is computed in place.
 PlanEvaluator::Cost PlanEvaluator::getRegionCost(ScanOperation op) const {
   const RegionCost &region = *chain.region;
   bool isCompose = op.kind == ScanOperation::Kind::Compose;
@@ -72,8 +72,7 @@ PlanEvaluator::Cost PlanEvaluator::getRegionCost(ScanOperation op) const {
                   region.captureBytes;
   if (chain.hasInjected)
     flops += rows;
-  // The map that a chunk begins with is that of its first link, which is made
-  // from unit vectors.
+  // A chunk begins with the transition of its first link, formed from unit vectors.
   if (isCompose && values[op.left].isRegion) {
     flops *= 2;
     bytes *= 2;

@@ -1,4 +1,4 @@
-//===- PlanEvaluation.cpp - what a scan plan costs on a chain -------------===//
+//===- PlanEvaluation.cpp - cost of a scan plan ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -33,13 +33,13 @@ int64_t bppsa::getMakespan(std::vector<std::pair<int64_t, int64_t>> tasks, int64
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> loads;
   for (int64_t worker = 0; worker < workers; ++worker)
     loads.push(0);
-  // Work that every worker has done besides its load.
+  // Work of every worker in addition to its load.
   int64_t common = 0, most = 0;
   for (auto [flops, count] : tasks)
     while (count > 0 && flops > 0) {
       if (count >= workers && most - loads.top() <= flops) {
-        // Equal tasks on loads this close: each worker takes one before any takes
-        // another.
+        // If loads are this close, each worker takes one of the equal tasks before any takes a
+        // second.
         common += flops * (count / workers);
         count %= workers;
         continue;
@@ -98,13 +98,13 @@ void PlanEvaluator::add(const Cost &cost) {
   tasks[cost.flops] += samples;
   if (schedule.getNumLinks() > options.maxOperations)
     return;
-  // A copy is another name of what it copies.
+  // A copy has the number of its source.
   auto resolve = [&](int64_t value) { return value < 0 ? value : values[value].storage; };
   level.operations.push_back({cost.kind, resolve(cost.first), resolve(cost.second), cost.out,
                               values[cost.out < 0 ? cost.first : cost.out].structure, cost.flops});
 }
 
-/// Whether two levels differ in nothing that is printed of them.
+/// Returns true if two levels have the same printed values.
 static bool areEqual(const LevelCost &a, const LevelCost &b) {
   auto areGroupsEqual = [](const LevelCost::Group &x, const LevelCost::Group &y) {
     return std::tie(x.kind, x.first, x.second, x.result, x.count, x.flops) ==
@@ -117,7 +117,6 @@ static bool areEqual(const LevelCost &a, const LevelCost &b) {
          a.operations.empty() && b.operations.empty();
 }
 
-/// Adds the level to the totals.
 void PlanEvaluator::finishLevel() {
   result.peakBytes = std::max(result.peakBytes, liveBytes);
   for (int64_t value : readLast[levelNumber])
@@ -146,7 +145,7 @@ void PlanEvaluator::finishLevel() {
     result.levels.push_back(std::move(level));
 }
 
-/// FLOPs of the matrix of a link that is code, with its offset where cotangents are injected.
+/// Returns the FLOPs of the matrix of a region link, with its offset if cotangents are injected.
 int64_t PlanEvaluator::getLinkMatrixFlops() const {
   const RegionCost &region = *chain.region;
   const MatrixStructure &matrix = chain.links.front();
@@ -155,7 +154,6 @@ int64_t PlanEvaluator::getLinkMatrixFlops() const {
   return *region.factoredFlops + (chain.hasInjected ? 2 * matrix.getRows() * matrix.getCols() : 0);
 }
 
-/// Forms the matrices of links that are code, where a tree reads them.
 void PlanEvaluator::linearize() {
   beginLevel(Phase::Linearize);
   if (hasStoredRegions())
@@ -198,7 +196,7 @@ void PlanEvaluator::execute(const ScanLevel &scanLevel) {
     values[op.out].finish = std::max(values[op.left].finish, values[op.right].finish) + cost.flops;
     result.spanFlops = std::max(result.spanFlops, values[op.out].finish);
     liveBytes += getNumBytes(op.out);
-    // Maps of code are updated in place.
+    // Transitions of region links are updated in place.
     if (chain.region)
       for (int64_t operand : {values[op.left].storage, values[op.right].storage})
         if (auto found = llvm::find(readLast[levelNumber], operand);
@@ -210,7 +208,7 @@ void PlanEvaluator::execute(const ScanLevel &scanLevel) {
   finishLevel();
 }
 
-/// What links emit that no product of the schedule applied.
+/// Adds the emitted values of links that no product of the schedule applied.
 void PlanEvaluator::emit() {
   beginLevel(Phase::Emit);
   for (int64_t link = 1; link <= schedule.getNumLinks(); ++link) {
@@ -247,7 +245,7 @@ std::optional<PlanEvaluation> bppsa::evaluatePlan(const LinkChain &chain, PlanAt
       ScanSchedule::get(plan, chain.links.size(), chain.withInitial, options.firstChunk);
   if (!schedule)
     return std::nullopt;
-  // Lowerings store the maps of single links for trees only; `hybrid:0` is linear.
+  // Lowerings store transitions of single links only for trees; `hybrid:0` is linear.
   bool storesLinks = plan.getAlgorithm() == ScanAlgorithm::Blelloch ||
                      (plan.getAlgorithm() == ScanAlgorithm::Hybrid && plan.getSize() > 0);
   PlanEvaluation evaluation = PlanEvaluator(chain, *schedule, storesLinks, options).run();

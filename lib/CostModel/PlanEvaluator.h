@@ -1,4 +1,4 @@
-//===- PlanEvaluator.h - adds up the costs of a schedule --------*- C++ -*-===//
+//===- PlanEvaluator.h - sum the costs of a schedule ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,16 +12,15 @@
 
 namespace bppsa {
 
-/// What is known of a value of the schedule.
 struct ValueCost {
   MatrixStructure structure;
-  /// Whether this is a link that is applied as code.
+  /// True if the value is a link that is applied as code.
   bool isRegion = false;
-  /// The value whose memory this one shares.
+  /// The value with which this one shares memory.
   int64_t storage = -1;
   /// The level after which the memory is free.
   int64_t lastRead = -1;
-  /// When it is known at the earliest.
+  /// Earliest time at which the value is available.
   int64_t finish = 0;
 };
 
@@ -33,26 +32,25 @@ public:
   PlanEvaluation run();
 
 private:
-  /// An operation of a level with its costs for one sample.
   struct Cost {
     LevelCost::Group::Kind kind;
     int64_t first, second, out;
     int64_t flops;
-    /// All samples have the same operands.
+    /// True if all samples have the same operands.
     bool shared;
     int64_t bytes;
   };
 
   bool hasStoredRegions() const { return chain.region && storesLinks; }
-  /// Columns that a link that is code is applied to, to make its map; a diagonal is
-  /// one column.
+  /// Returns the number of columns to which a region link is applied to form its transition; a
+  /// diagonal is one column.
   int64_t getNumColumns() const {
     const MatrixStructure &link = chain.links.front();
     return (link.isDiagonal() ? 1 : link.getCols()) + chain.hasInjected;
   }
-  /// Bytes of a value for the whole batch.
+  /// Returns the bytes of a value for the whole batch.
   int64_t getNumBytes(int64_t value) const;
-  /// The structure of a cotangent of which nothing is known.
+  /// Returns the structure of an arbitrary cotangent.
   MatrixStructure getCotangent(int64_t size) const {
     return MatrixStructure::getDense(chain.links.front().getStructure().getContext(), size, 1);
   }
@@ -73,12 +71,12 @@ private:
   const EvaluationOptions &options;
   PlanEvaluation result;
   std::vector<ValueCost> values;
-  /// Links that are code and that some product applies to what enters them.
+  /// By region link: whether a product applies it to the cotangent that enters it.
   std::vector<bool> emitsWhereApplied;
   LevelCost level;
-  /// FLOPs and number of the independent tasks of the level.
+  /// Number of independent tasks of the level, by their FLOPs.
   std::map<int64_t, int64_t> tasks;
-  /// Values written by the level, and all that are in memory.
+  /// Number of the current level, and bytes of all live values.
   int64_t levelNumber = 0;
   int64_t liveBytes = 0;
   std::vector<std::vector<int64_t>> readLast;

@@ -1,4 +1,4 @@
-//===- ChainExtraction.h - chains of IR for the plan evaluator --*- C++ -*-===//
+//===- ChainExtraction.h - extract chains from IR ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,35 +13,33 @@
 
 namespace bppsa {
 
-/// Sizes that IR leaves to the run time; 0 where they are not given.
+/// Sizes that are dynamic in the IR; 0 means unknown.
 struct DynamicSizes {
   int64_t length = 0;
   int64_t batch = 0;
 };
 
-/// Elements of values of a body; a scalar is one.
+/// Returns the number of elements of a type, or of all `types`; a scalar counts as one.
 int64_t getNumElements(mlir::Type type);
 int64_t getNumElements(mlir::TypeRange types);
 
-/// The cost of the link of `loop`. A product of
-/// a captured m x n matrix and a vector counts 2 m n FLOPs, and elementwise
-/// operations one for each element.
+/// Returns the cost of one link of `loop`. Multiplying a captured m x n matrix by a vector counts 2
+/// m n FLOPs; an elementwise operation counts one per element.
 RegionCost getRegionCost(ChainOp loop);
 
-/// The chain of `loop` in any form. A batch that
-/// is not known counts as one sample. Emits an error where the number of steps
-/// is not known.
+/// Returns the chain of `loop`, in vector or graph form. An unknown batch size counts as one
+/// sample. Emits an error if the number of steps is unknown.
 llvm::FailureOr<LinkChain> getLinkChain(ChainOp loop, const DynamicSizes &sizes);
 
-/// The chain of an explicit list of links: `jacobian.apply` or `jacobian.link` ops each of
-/// which works on the result of the one before it.
+/// Returns the chain of an explicit list of `jacobian.apply` or `jacobian.link` ops, each of which
+/// consumes the result of the previous one.
 LinkChain getLinkChain(llvm::ArrayRef<jacobian::ApplyOp> applies, const DynamicSizes &sizes);
 LinkChain getLinkChain(llvm::ArrayRef<jacobian::LinkOp> links, const DynamicSizes &sizes);
 
-/// The chain of the links of a graph.
 LinkChain getLinkChain(const LayerChain &layers, const DynamicSizes &sizes);
 
-/// The longest such lists of `OpTy` under `root`; those of `jacobian.apply` have at least two ops.
+/// Finds the maximal lists of `OpTy` under `root` in which each op consumes the result of the
+/// previous one. Lists of `jacobian.apply` have at least two ops.
 template <typename OpTy> std::vector<llvm::SmallVector<OpTy>> findLinkLists(mlir::Operation *root);
 
 } // namespace bppsa

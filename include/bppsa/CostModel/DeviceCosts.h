@@ -1,4 +1,4 @@
-//===- DeviceCosts.h - instructions of a chain on a GPU ---------*- C++ -*-===//
+//===- DeviceCosts.h - GPU instruction counts of chains ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,17 @@
 
 namespace bppsa {
 
-/// Counts what `loop`, over one sample at a time, takes on a GPU
-/// (docs/Explanation/GPUCosts.md).
+/// Counts the GPU instructions of `loop`, for one sample (docs/Explanation/GPUCosts.md).
 cost::ChainCost getDeviceCost(ChainOp loop);
 
-/// What a loop takes on a GPU, and the mappings of its links and of the columns of their
-/// transitions, which that follows from.
+/// The GPU cost of a loop, and the mappings of its links and transition columns on which the cost
+/// is based.
 struct DeviceChain {
   cost::ChainCost cost;
   GPUMappingAttr link, columns;
 };
 
-/// Every sequential loop under `root` that kernels run, in the order in which they run.
+/// Returns the costs of all sequential loops under `root` that become kernels, in execution order.
 std::vector<DeviceChain> getDeviceChains(mlir::Operation *root);
 
 } // namespace bppsa

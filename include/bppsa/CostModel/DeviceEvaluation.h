@@ -12,15 +12,15 @@
 
 namespace bppsa {
 
-/// What the cost model of docs/Explanation/GPUCosts.md predicts for a chain with the shipped
-/// constants. Times are microseconds.
+/// GPU times in microseconds, predicted by the cost model of docs/Explanation/GPUCosts.md with its
+/// shipped constants.
 struct DeviceEvaluation {
   struct PlanTime {
     std::string plan;
     double time;
   };
-  /// At one batch: the least number of steps from which `chunked` is always faster, up to the
-  /// longest of `lengths`; 0 where there is none.
+  /// The smallest number of steps from which `chunked` is always faster, up to the longest of
+  /// `lengths`, at one batch size; 0 if there is none.
   struct Crossover {
     int64_t batch, length;
   };
@@ -28,17 +28,17 @@ struct DeviceEvaluation {
   std::string constants;
   cost::ChainCost chain;
   int64_t length, batch;
-  /// At `length` and `batch`.
+  /// Times at `length` and `batch`.
   std::vector<PlanTime> plans;
   std::vector<int64_t> lengths, batches;
-  /// Times of `sequential` divided by those of `chunked`: a row for each batch, a column for each
+  /// Time of `sequential` divided by time of `chunked`: one row per batch size, one column per
   /// length.
   std::vector<std::vector<double>> ratios;
   std::vector<Crossover> crossovers;
 };
 
 /// Predicts `plans`, `sequential` and `chunked` for a chain of `length` steps and `batch` samples.
-/// Plans that no kernel has are left out.
+/// Omits plans for which no kernel exists.
 DeviceEvaluation evaluateOnDevice(const cost::ChainCost &chain, llvm::ArrayRef<std::string> plans,
                                   int64_t length, int64_t batch);
 

@@ -1,4 +1,4 @@
-//===- EvaluationJSON.h - evaluations of plans as text ----------*- C++ -*-===//
+//===- EvaluationJSON.h - print plan evaluations as JSON --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@
 
 namespace bppsa {
 
-/// A chain, its plans, and what its links are where operations of a graph or a region
-/// have them.
+/// A chain and its plans. `graph` or `step` describes its links if they come from graph operations
+/// or from the region of a loop.
 struct ChainEvaluation {
   LinkChain chain;
   std::vector<PlanEvaluation> plans = {};
@@ -24,13 +24,12 @@ struct ChainEvaluation {
   std::optional<DeviceEvaluation> device = std::nullopt;
 };
 
-/// Writes one JSON object, with keys in a fixed order; docs/Explanation/PlanEvaluator.md
-/// describes it.
+/// Writes one JSON object with keys in a fixed order; docs/Explanation/PlanEvaluator.md describes
+/// it.
 void writeEvaluations(llvm::ArrayRef<ChainEvaluation> evaluations, const EvaluationOptions &options,
                       llvm::raw_ostream &os);
 
-/// The plan with the shortest makespan for `workers` workers, the first of those
-/// that are as short; null where there is none.
+/// Returns the first plan with the shortest makespan for `workers` workers, or null.
 const PlanEvaluation *findFastest(llvm::ArrayRef<PlanEvaluation> plans, int64_t workers);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- HostCosts.h - operations of a chain on a CPU -------------*- C++ -*-===//
+//===- HostCosts.h - CPU operation counts of chains -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// What the links of every `bppsa.chain` under `root` take on a CPU (docs/Explanation/CPUCosts.md),
-/// in the order in which the chains run.
+/// Returns the CPU costs (docs/Explanation/CPUCosts.md) of the links of every `bppsa.chain` under
+/// `root`, in execution order.
 std::vector<cost::HostChain> getHostCosts(mlir::Operation *root);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- LaunchCost.h - what a launch takes of a GPU --------------*- C++ -*-===//
+//===- LaunchCost.h - predicted cost of GPU launches ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,22 +11,22 @@
 
 namespace bppsa {
 
-/// Microseconds of launches by the counts and constants of the cost model
-/// (docs/Explanation/GPUCosts.md), which were not measured.
+/// Predicted times of launches in microseconds (docs/Explanation/GPUCosts.md); they are not
+/// measured.
 struct LaunchCost {
-  /// One launch after the other, with nothing beside.
+  /// Time of the launches in sequence on an otherwise idle device.
   double alone = 0;
-  /// What they keep the schedulers of all multiprocessors, and the memory, busy.
+  /// Time for which the launches occupy the schedulers of all multiprocessors, and the memory.
   double issue = 0, memory = 0;
 
   LaunchCost &operator+=(const LaunchCost &other);
-  /// Of these launches on one stream and `other` on another one: no stream ends sooner than alone,
-  /// and both share what keeps the device busy.
+  /// Returns the time of these launches on one stream and `other` on another. Each stream takes at
+  /// least its own `alone` time, and both share schedulers and memory.
   double beside(const LaunchCost &other) const;
 };
 
-/// What the call `op` of `kernel`, or of nothing that is known where that is null, takes. Sizes
-/// that only the run time knows count as `size`.
+/// Returns the cost of the launch `op` of `kernel`. A null `kernel` means that nothing is known
+/// about it. Dynamic sizes count as `size`.
 LaunchCost getLaunchCost(mlir::Operation *op, mlir::func::FuncOp kernel, int64_t size);
 
 } // namespace bppsa

@@ -1,11 +1,11 @@
-//===- LayerGraph.h - what the links of a chain are in IR -------*- C++ -*-===//
+//===- LayerGraph.h - readable descriptions of links ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Names and shapes of the operations whose transposed Jacobians are the links of a
-// chain, for people who read an evaluation. Shapes are those of one sample.
+// Names and shapes of the operations whose transposed Jacobians are the links of a chain, for
+// readers of an evaluation. Shapes are per sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,43 +20,39 @@ namespace bppsa {
 
 using Shape = std::vector<int64_t>;
 
-/// An operation of a graph.
 struct LayerDescription {
   std::string operation;
-  /// That of the model's node, or of the operation where no node is known.
+  /// Name of the ONNX node, or of the operation if the node is unknown.
   std::string name;
   Shape operand, result;
 };
 
-/// The layers of a chain, in the order of the forward pass; the first one is the last
-/// link.
+/// The layers of a chain in forward order; the first layer is the last link.
 struct LayerGraph {
   std::vector<LayerDescription> layers;
-  /// Why the chain does not begin earlier and not end later.
+  /// Reasons why the chain does not extend further at its first and last layer.
   std::string begins, ends;
 };
 
-/// The region of a chain over time: what one step reads and gives.
+/// Operands and results of one step of a chain over time.
 struct StepDescription {
   std::string operation, name;
   std::vector<Shape> states, saved, captures, emitted;
-  /// A cotangent that is added before every step, and the number of the state whose it
-  /// is.
+  /// A cotangent that is added before every step, and the index of its state.
   struct Injected {
     Shape shape;
     int64_t state;
   };
   std::vector<Injected> injected;
-  /// What the region is made of, by name, in order of the first appearance.
+  /// Operations of the region by name with their counts, in order of first appearance.
   std::vector<std::pair<std::string, int64_t>> operations;
 };
 
-/// The name of the node of a model that `op` was imported from; otherwise its own.
+/// Returns the name of the ONNX node from which `op` was imported, or else the name of `op`.
 std::string getLayerName(mlir::Operation *op);
 
 LayerGraph describeLayers(const LayerChain &chain);
 
-/// Describes `loop`.
 StepDescription describeStep(ChainOp loop);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- OperationFlops.h - the work of an operation --------------*- C++ -*-===//
+//===- OperationFlops.h - FLOPs of an operation -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Floating-point operations of `op`, on tensors or memory, in a training step without explicit
-/// Jacobians; a multiply-add counts as two. Sizes that only the run time knows count as `unknown`.
+/// Returns the FLOPs of `op`, on tensors or memrefs, in a training step without explicit Jacobians;
+/// a multiply-add counts as two. Dynamic sizes count as `unknown`.
 double countStepFlops(mlir::Operation *op, double unknown = 1);
 
 } // namespace bppsa

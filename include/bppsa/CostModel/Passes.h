@@ -1,4 +1,4 @@
-//===- Passes.h - passes: costs of scan plans ----------------- -*- C++ -*-===//
+//===- Passes.h - cost model passes -----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,8 +16,7 @@ namespace bppsa {
 #define GEN_PASS_DECL
 #include "bppsa/CostModel/Passes.h.inc"
 
-/// Makes the pass `bppsa-evaluate-plan` that writes to `text`, not to the file that the options
-/// name.
+/// Creates a `bppsa-evaluate-plan` pass that writes to `text` instead of a file.
 std::unique_ptr<mlir::Pass> createEvaluatePlan(EvaluatePlanOptions options, std::string &text);
 
 #define GEN_PASS_REGISTRATION

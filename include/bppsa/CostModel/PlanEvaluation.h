@@ -1,12 +1,12 @@
-//===- PlanEvaluation.h - what a scan plan costs on a chain -----*- C++ -*-===//
+//===- PlanEvaluation.h - cost of a scan plan -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Costs of the operations that a `ScanSchedule` lists, the list that the
-// compiler executes, for a chain whose links have known structure. Figures are
-// defined in docs/Explanation/PlanEvaluator.md. One multiply-add counts as two FLOPs.
+// Costs of the operations of a `ScanSchedule`, the list that the compiler executes, for a chain
+// whose links have known structure. docs/Explanation/PlanEvaluator.md defines the figures. One
+// multiply-add counts as two FLOPs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,59 +19,58 @@
 
 namespace bppsa {
 
-/// What it costs to apply a link that is a region of code, a step of a recurrent
-/// cell. Linear and chunked plans never form its Jacobian; trees form those that
-/// they read, of its factors or column by column. FLOPs are those of one sample, and of one column.
+/// Cost of a link that is a region of code: a step of a recurrent cell. Linear and chunked plans
+/// never form its Jacobian. Trees form the Jacobians that they read, from factors or column by
+/// column. FLOPs are for one sample and one column.
 struct RegionCost {
-  /// Computing the cotangents of the states alone, the emitted values alone, and
-  /// both; parts that the two share are in each.
+  /// FLOPs of computing only the state cotangents, only the emitted values, and both. Shared parts
+  /// count in each.
   int64_t stateFlops = 0, emitFlops = 0, fullFlops = 0;
-  /// Forming the Jacobian from its factors, where these are known.
+  /// FLOPs of forming the Jacobian from its factors, if these are known.
   std::optional<int64_t> factoredFlops = std::nullopt;
-  /// Bytes of the activations of one step and sample, of the matrices and vectors
-  /// that all steps share, and of what one step emits for a sample.
+  /// Bytes of the activations of one step and sample, of the matrices and vectors shared by all
+  /// steps, and of the values emitted per step and sample.
   int64_t savedBytes = 0, captureBytes = 0, emittedBytes = 0;
 };
 
-/// The links of a chain in the order in which cotangents go through them.
+/// The links of a chain, in the order in which cotangents pass through them.
 struct LinkChain {
   std::string name;
   std::vector<MatrixStructure> links;
-  /// Present where links are applied as code; else their matrices are at hand.
+  /// Present if links are applied as code; otherwise their matrices are available.
   std::optional<RegionCost> region;
-  /// Whether a cotangent is added before every link; then products are of affine
-  /// pairs (J, s).
+  /// True if a cotangent is added before every link. Products then combine affine pairs (J, s).
   bool hasInjected = false;
-  /// Whether the value that leaves the last link is wanted.
+  /// True if the result of the last link is needed.
   bool withInitial = false;
   int64_t batch = 1;
   int64_t elementBytes = 4;
-  /// Treats cotangents as vectors that may have zeros, which the FLOP counts of
-  /// the paper's code do; generated code does not.
+  /// True if cotangents count as vectors that may have zeros, as in the FLOP counts of the paper's
+  /// code. Generated code does not exploit such zeros.
   bool sparseCotangents = false;
 };
 
-/// What is done between two barriers.
+/// The operations between two barriers.
 struct LevelCost {
   enum class Phase { Linearize, Up, Middle, Down, Emit };
 
-  /// Operations of the same kind on matrices of the same structure.
+  /// Operations of the same type on matrices of the same structure.
   struct Group {
     enum class Kind { Linearize, Compose, Apply, Emit };
     Kind kind;
-    /// Structures; of the second operand only for compose and apply.
+    /// Structures; `second` is used for compose and apply only.
     std::string first, second, result;
     int64_t count = 0;
     int64_t flops = 0;
   };
-  /// An operation for the drawing of a tree; values are numbered as in a schedule,
-  /// and a copy has the number of what it copies.
+  /// An operation in the drawing of a tree. Values are numbered as in the schedule; a copy has the
+  /// number of its source.
   struct Operation {
     Group::Kind kind;
-    /// -1 where there is none.
+    /// -1 if absent.
     int64_t left, right, out;
     MatrixStructure result;
-    /// Of one sample.
+    /// FLOPs for one sample.
     int64_t flops;
   };
 
@@ -79,19 +78,19 @@ struct LevelCost {
   std::vector<Group> groups;
   std::vector<Operation> operations;
   int64_t copies = 0;
-  /// Of all operations and samples.
+  /// FLOPs of all operations and samples.
   int64_t flops = 0;
-  /// Of the costliest operation, for one sample.
+  /// FLOPs of the costliest operation for one sample.
   int64_t maxFlops = 0;
-  /// Operands read and results written.
+  /// Bytes of operands read and results written.
   int64_t bytes = 0;
-  /// How many times the level is repeated: equal levels in a row are one.
+  /// Number of consecutive levels that are equal to this one.
   int64_t repeat = 1;
 
   int64_t count(Group::Kind kind) const;
 };
 
-/// The time of `workers` workers, in FLOPs of one of them.
+/// Time of a schedule for `workers` workers, in FLOPs of one worker.
 struct Makespan {
   int64_t workers;
   int64_t flops;
@@ -100,23 +99,21 @@ struct Makespan {
 struct PlanEvaluation {
   std::string plan;
   int64_t numLinks = 0;
-  /// Products on the longest path, and levels with a product.
+  /// Products on the longest path, and number of levels with a product.
   int64_t depth = 0, steps = 0;
   int64_t composes = 0, applies = 0, copies = 0;
   int64_t flops = 0;
-  /// The sum over levels of the costliest operation: the paper's critical path.
+  /// Sum over levels of the costliest operation: the paper's critical path.
   int64_t criticalPathFlops = 0;
-  /// The costliest chain of operations that need each other's results.
+  /// FLOPs of the costliest path of dependent operations.
   int64_t spanFlops = 0;
   int64_t maxFlops = 0;
   int64_t bytes = 0;
-  /// Links that are stored, and the most that products and cotangents need
-  /// beside them at a time.
+  /// Bytes of the stored links, and peak bytes of products and cotangents in addition to them.
   int64_t linkBytes = 0, peakBytes = 0;
   std::vector<LevelCost> levels;
   std::vector<Makespan> makespans;
-  /// The operations of a plan like this one on the first few links, where all are too many to be
-  /// listed.
+  /// The operations of the same plan on the first few links, if the full list is too long.
   struct Drawing {
     std::string plan;
     int64_t numLinks = 0;
@@ -125,30 +122,28 @@ struct PlanEvaluation {
   std::optional<Drawing> drawing;
 };
 
-/// What to compute besides the costs of the levels.
 struct EvaluationOptions {
   std::vector<int64_t> workers = {1};
-  /// The cost of a barrier or launch, in FLOPs of a worker; added to makespans for
-  /// every step, or for every sweep where steps of a chunk follow each other without.
+  /// Cost of a barrier or launch in FLOPs of a worker. Makespans include it once per level, or once
+  /// per sweep if the steps of a chunk need no barrier.
   int64_t stepOverhead = 0;
-  /// Lists operations one by one for chains of at most so many links.
+  /// Maximum number of links for which operations are listed individually.
   int64_t maxOperations = 64;
-  /// What programs do with the first chunk: those for GPUs have a matrix.
+  /// Treatment of the first chunk; GPU programs compute a matrix for it.
   FirstChunk firstChunk = FirstChunk::Vector;
 };
 
-/// Evaluates `plan` on `chain`, which has at least one link and whose neighbouring
-/// links compose (`findMismatch`). Nothing where the plan leaves a choice to the
-/// run time.
+/// Evaluates `plan` on `chain`, which has at least one link and whose neighbouring links compose
+/// (`findMismatch`). Returns nothing if the plan leaves a choice to the run time.
 std::optional<PlanEvaluation> evaluatePlan(const LinkChain &chain, PlanAttr plan,
                                            const EvaluationOptions &options);
 
-/// The first link, counted from 1, whose columns are not the rows of the link
-/// before it; 0 where all compose.
+/// Returns the first link, counted from 1, whose columns differ from the rows of the previous link;
+/// 0 if all links compose.
 int64_t findMismatch(const LinkChain &chain);
 
-/// The greedy schedule, longest task first, of tasks that do not depend on each
-/// other: (FLOPs, number of such tasks). Gives the time of the busiest worker.
+/// Returns the time of the busiest worker in a greedy longest-first schedule of independent
+/// `tasks`: pairs of FLOPs and number of such tasks.
 int64_t getMakespan(std::vector<std::pair<int64_t, int64_t>> tasks, int64_t workers);
 
 } // namespace bppsa

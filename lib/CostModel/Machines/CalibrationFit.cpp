@@ -1,12 +1,13 @@
-//===- CalibrationFit.cpp - constants of a GPU from measurements ----------===//
+//===- CalibrationFit.cpp - fit GPU constants to measurements -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Where it is known what bounds each phase, a predicted time is linear in the constants. So they
-// are fitted for what bounds the phases by the constants before, until that stays the same, from
-// several guesses, of which the best result is taken.
+// If the bottleneck of each phase is known, a predicted time is linear in the constants. The fit
+// therefore alternates between determining the bottlenecks with the current constants and a linear
+// least-squares fit, until the bottlenecks no longer change. It starts from several guesses and
+// keeps the best result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,13 @@
 
 using namespace bppsa::cost;
 
-/// The launch, cycles, issues, the rest and that of a position.
+/// Launch time, cycle and issue times by Work, and the two constants of time outside chains.
 static constexpr size_t kNumConstants = 2 * kNumWorks + 3;
 using Vector = std::array<double, kNumConstants>;
 using Matrix = std::array<Vector, kNumConstants>;
 
-/// How strongly constants are held where they were. Only those that no measurement tells notice.
+/// Regularisation towards the start values; noticeable only for constants that the measurements do
+/// not determine.
 static constexpr double kHold = 1e-5;
 
 static Vector toVector(const DeviceConstants &constants) {
@@ -52,13 +54,13 @@ static DeviceConstants withVector(DeviceConstants constants, const Vector &vecto
 // Least squares
 //===----------------------------------------------------------------------===//
 
-/// Solves the equations of the constants in `free`, the others being 0.
+/// Solves the equations of the constants in `free`; the others are 0.
 static Vector solve(Matrix matrix, Vector right, const std::array<bool, kNumConstants> &free) {
   std::vector<size_t> rows;
   for (size_t i = 0; i < kNumConstants; ++i)
     if (free[i])
       rows.push_back(i);
-  // The matrix is symmetric and positive definite: no pivots are needed.
+  // The matrix is symmetric and positive definite, so no pivoting is needed.
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = i + 1; j < rows.size(); ++j) {
       double factor = matrix[rows[j]][rows[i]] / matrix[rows[i]][rows[i]];
@@ -76,8 +78,8 @@ static Vector solve(Matrix matrix, Vector right, const std::array<bool, kNumCons
   return solution;
 }
 
-/// Makes x the point between x and `target` where the first of the free constants gets to 0, which
-/// is then free no more; `target` itself where none does.
+/// Moves x towards `target` until the first free constant reaches 0, and removes that constant from
+/// `free`. Moves to `target` if none does.
 static void moveTowards(const Vector &target, Vector &x, std::array<bool, kNumConstants> &free) {
   double share = 1;
   size_t first = kNumConstants;
@@ -94,7 +96,7 @@ static void moveTowards(const Vector &target, Vector &x, std::array<bool, kNumCo
   }
 }
 
-/// The x >= 0 with the least x'Mx - 2b'x (Lawson and Hanson).
+/// Returns the x >= 0 that minimises x'Mx - 2b'x (Lawson and Hanson).
 static Vector solveNonnegative(const Matrix &matrix, const Vector &right) {
   Vector x = {};
   std::array<bool, kNumConstants> free = {};
@@ -133,19 +135,20 @@ public:
   Fit(const std::vector<ChainCost> &chains, const std::vector<Measurement> &measurements,
       const DeviceConstants &start);
 
-  /// Improves `guess` until what bounds the phases stays the same.
+  /// Improves `guess` until the bottlenecks of the phases no longer change.
   DeviceConstants improve(DeviceConstants guess) const;
-  /// The sum of the squares of relative errors.
   double getError(const DeviceConstants &constants) const;
 
 private:
-  /// A measured pass: its parts that have a constant, in units of `scale`, and other time.
+  /// Returns the coefficients of a measured pass, in units of `scale`, and its time without a
+  /// constant.
   std::pair<Vector, double> getRow(const Measurement &measurement,
                                    const DeviceConstants &constants) const;
 
   const std::vector<ChainCost> &chains;
   const std::vector<Measurement> &measurements;
-  /// Sizes of the constants, so that all are numbers around 1, and where they are held.
+  /// Scales that normalise the constants to about 1, and the values towards which they are
+  /// regularised.
   Vector scale, held;
 };
 } // namespace

@@ -1,4 +1,4 @@
-//===- ChunkRule.cpp - lengths of chunks of time --------------------------===//
+//===- ChunkRule.cpp - chunk lengths --------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,6 @@
 using namespace bppsa::cost;
 
 namespace {
-/// Arithmetic on numbers that are known.
 struct KnownNumbers {
   using Size = int64_t;
 

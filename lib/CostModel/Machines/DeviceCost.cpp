@@ -1,4 +1,4 @@
-//===- DeviceCost.cpp - what a backward pass costs on a GPU ---------------===//
+//===- DeviceCost.cpp - GPU cost of a backward pass -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,21 +12,22 @@
 
 using namespace bppsa::cost;
 
-/// Parts of a multiprocessor that each issue an instruction in a cycle.
+/// Schedulers of a multiprocessor; each issues one instruction per cycle.
 static constexpr double kSchedulers = 4;
 
-/// Multiprocessors that the lengths of chunks are made for: an H200's. GPUs that programs run on
-/// have 108 to 148, and near the best length times differ little.
+/// Multiprocessors for which chunk lengths are chosen: the number of an H200. Target GPUs have 108
+/// to 148, and times differ little near the best length.
 static constexpr double kLikelyMultiprocessors = 132;
 
 //===----------------------------------------------------------------------===//
 // Chunks
 //===----------------------------------------------------------------------===//
 
-/// Where blocks are few, C steps of maps and runs and T / C carries follow on each other. Where
-/// they are many, the steps of columns take the time of all of them, whatever C is, until C is so
-/// large that the blocks are few. The work of runs, much less than that of columns, is left out:
-/// what they emit differs between the programs of a chain, and these have to agree.
+/// With few blocks, the critical path is C steps of aggregation and of applying links, and T / C
+/// carries. With many blocks, the column steps of all blocks dominate, independently of C, until C
+/// is so large that blocks become few. The rule omits the work of applying links, which is much
+/// less than that of columns: emitted values differ between the programs of a chain, but their
+/// chunk lengths must agree.
 ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   const StepCost &column = chain.of(Work::Column);
   double runs = chain.hasOffset ? 2 : 1;
@@ -64,7 +65,6 @@ std::optional<Plan> bppsa::cost::parsePlan(const std::string &text) {
 }
 
 namespace {
-/// Lists the launches over one chain.
 class PhaseList {
 public:
   PhaseList(const ChainCost &chain, int64_t steps, int64_t samples)
@@ -82,7 +82,7 @@ private:
     if (blocks > 0)
       phases.push_back({work, launches, length, blocks, bytes});
   }
-  /// The maps of `runs` runs of `length` links of each sample.
+  /// Adds the aggregation of `runs` runs of `length` links for each sample.
   void addMaps(double runs, double length);
 
   double stepBytes() const { return static_cast<double>(chain.savedBytes + chain.emittedBytes); }
@@ -121,7 +121,7 @@ void PhaseList::addTree(int64_t maxLevels) {
   int64_t levels = 0;
   while ((count >> (levels + 1)) > 0 && (maxLevels < 0 || levels < maxLevels))
     ++levels;
-  // Pairs that have a product; the first one down has none.
+  // Pairs with a product; the first pair of the down-sweep has none.
   for (int64_t level = 0; level < levels; ++level) {
     int64_t half = int64_t(1) << level;
     double up = samples * static_cast<double>(count / (2 * half));
@@ -130,7 +130,7 @@ void PhaseList::addTree(int64_t maxLevels) {
     add(Work::Carry, 1, down, down * mapBytes());
   }
   double roots = static_cast<double>((count >> levels) - 1);
-  // A launch stores the seeds as vectors before the roots are run.
+  // One launch stores the seeds as vectors before the roots are processed.
   add(Work::Carry, roots, samples, samples * roots * mapBytes(), /*launches=*/2);
   add(Work::Walk, static_cast<double>(std::min(count, kStepsOfBlock)),
       samples * std::ceil(steps / static_cast<double>(kStepsOfBlock)),
@@ -164,7 +164,7 @@ DeviceConstants bppsa::cost::shippedH200() {
   constants.multiprocessors = 132;
   constants.bandwidth = 4.8e6;
   constants.launch = 1.5;
-  // 1.98 GHz.
+  // At 1.98 GHz.
   constants.cycle.fill(0.505);
   constants.issue.fill(0.505);
   return constants;

@@ -1,4 +1,4 @@
-//===- DeviceShapes.cpp - blocks, columns and chunks by sizes -------------===//
+//===- DeviceShapes.cpp - GPU block and tile sizes ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,32 +11,30 @@
 
 using namespace bppsa::cost;
 
-/// More entries in registers leave too few for everything else.
 static constexpr int64_t kMaxEntries = 128;
 
-/// Entries and elements of sums together, with which ptxas does not spill.
+/// Maximum matrix entries and accumulators per thread together; beyond it, ptxas spills.
 static constexpr int64_t kMaxWithSums = 160;
 
-/// Values of a step that a thread of a column tile has at a time, beside vectors of the whole step,
-/// and its elements of a tile.
+/// Other values of a step that a thread of a column tile keeps at once, and its elements per tile.
 static constexpr int64_t kOtherValues = 2, kTileElements = 4;
 
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Entries of the matrices of a column in each thread, with which ptxas does not spill: a GRU of 20
-/// units has so many in 8 threads, an LSTM of 10 units spills with 200 in 2.
+/// Maximum matrix entries per thread of a column. ptxas does not spill a GRU of 20 units with this
+/// many in 8 threads, but spills an LSTM of 10 units with 200 in 2 threads.
 static constexpr int64_t kMaxColumnRegisters = 180;
 
-/// The most threads that share a row.
 static constexpr int64_t kMaxParts = 8;
 
-/// Sums of products that a lane keeps in registers where blocks share rows.
+/// Maximum accumulators of a lane if blocks share rows.
 static constexpr int64_t kMaxCooperativeSums = 48;
 
-/// The most threads of a column: with more, threads have few rows, and exchange many.
+/// Maximum threads of a column: with more, threads have few rows and exchange many.
 static constexpr int64_t kMaxColumnParts = 8;
 
-/// What one of `parts` threads has of rows of so many elements.
+/// Returns the elements per thread if rows of `sizes` elements are distributed over `parts`
+/// threads.
 static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
   int64_t elements = 0;
   for (int64_t size : sizes)

@@ -1,4 +1,4 @@
-//===- HostCost.cpp - what a backward pass takes of a CPU -----------------===//
+//===- HostCost.cpp - CPU cost of a backward pass -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,10 +14,10 @@
 
 using namespace bppsa::cost;
 
-/// Samples of a group, which vectors hold side by side and one thread works on.
+/// Samples in the lanes of a vector; one thread processes such a group.
 static constexpr int64_t kSamplesOfGroup = 16;
-/// Vector operations that a core starts in a cycle at most, cycles from one to the next that needs
-/// its result at most, and bytes that a core reads and writes in a cycle at least.
+/// Per core: maximum vector operations issued per cycle, maximum latency of a vector operation in
+/// cycles, and minimum memory bandwidth in bytes per cycle.
 static constexpr double kMaxIssued = 2, kMaxLatency = 5, kMinBytes = 4;
 
 int64_t bppsa::cost::getNumGroups(int64_t samples) {
@@ -25,7 +25,6 @@ int64_t bppsa::cost::getNumGroups(int64_t samples) {
 }
 
 namespace {
-/// The cycles of a plan on one chain.
 class PlanCycles {
 public:
   PlanCycles(const HostChain &chain, int64_t steps, int64_t samples, HostMachine machine)
@@ -43,13 +42,13 @@ public:
   double ofChunksInLanes(double length) const;
 
 private:
-  /// A link applied to a cotangent, as if nothing that waits were hidden by anything else.
+  /// Applying a link to a cotangent, without any overlap of latency with other work.
   double link() const {
     return static_cast<double>(chain.linkOperations) * issue +
            static_cast<double>(chain.depth) * kMaxLatency +
            static_cast<double>(chain.bytes * kSamplesOfGroup) / kMinBytes;
   }
-  /// The same with vectors of units. Of each vector operation the last register may not be full.
+  /// Same, for vectors of units. The last register of a vector operation may be partly empty.
   double unitLink() const {
     double operations = static_cast<double>(chain.linkOperations) / lanes +
                         static_cast<double>(chain.unitOperations);
@@ -57,11 +56,11 @@ private:
            static_cast<double>(chain.bytes) / kMinBytes;
   }
   double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
-  /// A link applied to all columns of a map, whose operations do not wait for each other.
+  /// Applying a link to all columns of a transition; columns are independent.
   double map() const { return numColumns() * static_cast<double>(chain.columnOperations) * issue; }
-  /// A map applied to a cotangent: an operation for each entry.
+  /// Applying a transition to a cotangent: one operation per entry.
   double apply() const { return static_cast<double>(chain.rows) * numColumns() * issue; }
-  /// A map composed with another.
+  /// Composing two transitions.
   double compose() const { return static_cast<double>(chain.columns) * apply(); }
 
   const HostChain &chain;
@@ -73,7 +72,8 @@ private:
 double PlanCycles::ofChunked(double length) const {
   length = std::min(length, steps);
   double rest = steps - length, turns = std::ceil(groups / threads);
-  // What enters the first chunk is known, and nothing reads what leaves the last.
+  // The cotangent that enters the first chunk is known, and the transition of the last is not
+  // needed.
   double carried = std::max(std::ceil(steps / length) - 2, 0.0);
   double first = turns * length * link();
   double others = std::max(groups * rest / threads, std::min(length, rest)) * link();
@@ -93,12 +93,12 @@ double PlanCycles::ofChunksInLanes(double length) const {
 }
 
 double PlanCycles::ofTree(int64_t maxLevels) const {
-  // Links may be made as matrices: each entry is written at least.
+  // Links may be formed as matrices, so count at least one write per entry.
   double work = (steps - 1) * apply();
   int64_t levels = 0;
   for (; (count >> (levels + 1)) > 0 && (maxLevels < 0 || levels < maxLevels); ++levels) {
     int64_t half = int64_t(1) << levels, products = (count - half) / (2 * half) + 1;
-    // On the way up the first is a vector, and the last may not be read.
+    // In the up-sweep, the first operand is a vector, and the last result may be unused.
     work += static_cast<double>(std::max<int64_t>(products - 2, 0)) * compose() +
             static_cast<double>(products - 1) * apply();
   }
@@ -106,7 +106,6 @@ double PlanCycles::ofTree(int64_t maxLevels) const {
   return groups * (work / threads + roots + std::ceil(steps / threads) * link());
 }
 
-/// What `count` counts for all `chains`.
 static double sumCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                         HostMachine machine, double (PlanCycles::*count)() const) {
   double cycles = 0;
@@ -127,7 +126,7 @@ double bppsa::cost::getMaxUnitCycles(const std::vector<HostChain> &chains, int64
 
 bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
                                          HostMachine machine) {
-  // As bppsa-choose-task-mapping, for which an operation on a matrix takes one of its numbers.
+  // Same rule as in bppsa-choose-task-mapping, where each operation on a matrix takes one element.
   constexpr int64_t cacheNumbers = kFirstLevelCacheBytes / 4, fewestLanes = 8;
   return machine.lanes >= fewestLanes &&
          std::any_of(chains.begin(), chains.end(),

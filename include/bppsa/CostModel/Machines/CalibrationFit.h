@@ -1,4 +1,4 @@
-//===- CalibrationFit.h - constants of a GPU from measurements --*- C++ -*-===//
+//===- CalibrationFit.h - fit GPU constants to measurements -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,15 +11,15 @@
 
 namespace bppsa::cost {
 
-/// A backward pass that was timed.
+/// A timed backward pass.
 struct Measurement {
   Plan plan;
   int64_t steps = 0, samples = 0;
   double microseconds = 0;
 };
 
-/// The constants, none negative, with which predict() comes closest to `measurements`: least
-/// squares of the relative errors. What no measurement depends on stays as in `start`, as do name,
+/// Fits nonnegative constants of predict() to `measurements` by least squares of the relative
+/// errors. Constants on which no measurement depends keep their value from `start`, and so do name,
 /// multiprocessors and bandwidth.
 DeviceConstants fitConstants(const std::vector<ChainCost> &chains,
                              const std::vector<Measurement> &measurements,

@@ -1,4 +1,4 @@
-//===- ChunkRule.h - lengths of chunks of time ------------------*- C++ -*-===//
+//===- ChunkRule.h - chunk lengths ------------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,18 @@
 namespace bppsa::cost {
 
 /// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish
-/// where the chain itself does neither.
+/// even if the chain itself does not.
 inline constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
-/// Steps of a chunk where the plan leaves them open, for T steps of B samples:
-/// max(sqrt(ofSteps * T), ofWork * T * B), rounded down and within the bounds.
+/// Chunk length of plans without a fixed one, for T steps and B samples: max(sqrt(ofSteps * T),
+/// ofWork * T * B), rounded down and clamped to the bounds.
 struct ChunkRule {
   double ofSteps = 0, ofWork = 0;
 
   int64_t apply(int64_t steps, int64_t samples) const;
 
-  /// The formula in an `arithmetic` that computes numbers, or emits code that does. `samples` is
-  /// not looked at where `ofWork` is zero.
+  /// Evaluates the formula with `arithmetic`, which either computes values or emits code. `samples`
+  /// is unused if `ofWork` is zero.
   template <typename Arithmetic>
   auto applyIn(Arithmetic arithmetic, typename Arithmetic::Size steps,
                typename Arithmetic::Size samples) const {
@@ -37,7 +37,7 @@ struct ChunkRule {
   }
 };
 
-/// On a CPU about sqrt(T / 2), so that with a worker for each chunk making the maps takes as long
+/// About sqrt(T / 2) on a CPU. With one worker per chunk, aggregating the chunks then takes as long
 /// as carrying across them.
 inline constexpr ChunkRule kCpuChunkRule = {/*ofSteps=*/0.5, /*ofWork=*/0};
 

@@ -1,11 +1,11 @@
-//===- DeviceShapes.h - blocks, columns and chunks by sizes -----*- C++ -*-===//
+//===- DeviceShapes.h - GPU block and tile sizes ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// What the lowering of a loop decides by sizes alone, and the cost model of
-// docs/Explanation/GPUCosts.md has to know too.
+// Decisions of the GPU lowering that depend only on sizes. The cost model of
+// docs/Explanation/GPUCosts.md shares them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,81 +21,82 @@
 
 namespace bppsa::cost {
 
-/// Threads of a warp, the most threads of a block, and registers of a block.
+/// Threads per warp, maximum threads per block, and registers per block.
 inline constexpr int64_t kWarpThreads = 32, kMaxThreads = 1024, kRegistersOfBlock = 65536;
 
-/// Registers of a thread that are not entries of matrices, as an estimate.
+/// Estimated registers of a thread besides matrix entries.
 inline constexpr int64_t kOtherRegisters = 48;
 
-/// Steps that a block takes where steps are independent.
+/// Steps per block if steps are independent.
 inline constexpr int64_t kStepsOfBlock = 32;
 
-/// The most rows that a thread keeps of a column that it runs, and of the states together. With
-/// more, ptxas begins to spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of
-/// its threads.
+/// Maximum rows of all states together that a thread keeps for a column. Beyond it, ptxas begins to
+/// spill (a GRU of 24 units, an LSTM of 16), and a block has enough work for more threads per
+/// column.
 inline constexpr int64_t kMaxColumnRows = 20;
 
-/// The most entries of matrices of a link that a thread runs, each of which is an instruction of a
-/// step: 64 KiB of code. Their copies take less than the 48 KiB of shared memory that a block has.
+/// Maximum matrix entries of a link for which a thread runs a whole column. Each entry is an
+/// instruction of a step, so this is 64 KiB of code. Copies of the entries fit into the 48 KiB of
+/// shared memory of a block.
 inline constexpr int64_t kMaxColumnEntries = 4096;
 
-/// The most entries of matrices that a block of a backward pass reads from memory in every step
-/// sooner than blocks that share rows wait for each other. Measured on an H200: a step of a GRU and
-/// an LSTM of 128 units (49152 and 65536 entries) takes 0.75 and 0.9 of the time, one of an LSTM of
-/// 512 (2^20) nine times it.
+/// Maximum matrix entries that a block of a backward pass reads from memory in every step. Beyond
+/// it, several blocks share the rows and synchronise. Measured on an H200: a step of a GRU and of
+/// an LSTM with 128 units (49152 and 65536 entries) takes 0.75 and 0.9 of the time of cooperating
+/// blocks, a step of an LSTM with 512 units (2^20 entries) nine times as long.
 inline constexpr int64_t kMaxEntriesInMemory = 1 << 16;
 
-/// Bytes of shared memory that a block has, and that what a loop reads ahead may take: a
-/// multiprocessor that runs 32 blocks of a warp has 7 KiB for each.
+/// Shared memory of a block in bytes, and the part that prefetched operands of a loop may use. A
+/// multiprocessor that runs 32 one-warp blocks has 7 KiB for each.
 inline constexpr int64_t kBlockSharedBytes = 48 << 10, kMaxRingBytes = 16 << 10;
 
-/// Threads of a block that has a tile of a product of all steps, and of one that has a tile of
-/// outer products with a thread for each element.
+/// Threads per block for a tile of a product over all steps, and for a tile of outer products with
+/// one thread per element.
 inline constexpr int64_t kTiledProductThreads = 4 * kWarpThreads, kElementThreads = 256;
 
-/// Warps of a block that shares rows with others: with all registers that a thread can have, one
-/// block is what a multiprocessor holds. The most such blocks, of the 132 multiprocessors of an
-/// H200; samples that a warp multiplies its rows with at a time; and columns that it reads at a
-/// time, of which a lane has four.
+/// For blocks that share rows with others: warps per block (with the maximum number of registers
+/// per thread, a multiprocessor holds one block); maximum number of blocks, below the 132
+/// multiprocessors of an H200; samples by which a warp multiplies its rows at once; and columns
+/// that a warp reads at once, four per lane.
 inline constexpr int64_t kCooperativeWarps = 8, kMaxRowGroups = 128, kCooperativeSamples = 4,
                          kCooperativeColumns = 4 * kWarpThreads;
 
-/// Steps that a ring has slots for: with seven steps of 0.1 us a read may take 0.7 us. Of the links
-/// of a column, one of which takes some 0.3 us in a small state.
+/// Slots of a prefetch ring: at seven steps of 0.1 us, a read may take 0.7 us. The second constant
+/// is for links of a column, each of which takes about 0.3 us for a small state.
 inline constexpr int64_t kMaxStages = 8, kColumnStages = 4;
 
-/// Rows and columns of the result of a product on tensor cores, and the least terms of its sums.
+/// Rows and columns of the result of a tensor core product, and the minimum number of terms per
+/// sum.
 inline constexpr int64_t kTileRows = 16, kTileColumns = 8, kTileDepth = 8;
 
-/// Elements of sums of all blocks of a launch together, and blocks with sums, that are not
-/// exceeded; blocks that are started in any case.
+/// Limits of a launch that adds up partial sums: maximum elements of the sums of all blocks,
+/// maximum blocks with sums, and number of blocks that is always allowed.
 inline constexpr int64_t kMaxSumElements = 4 << 20, kMaxSumBlocks = 4096, kMinSumBlocks = 512;
 
-/// The blocks with sums of `numElements` elements each that a launch starts at most.
+/// Returns the maximum number of blocks of a launch if each has a sum of `numElements` elements.
 inline constexpr int64_t countMaxPartialSums(int64_t numElements) {
   return std::clamp(kMaxSumElements / numElements, kMinSumBlocks, kMaxSumBlocks);
 }
 
-/// Whether outer products of vectors of these sizes are added up over all steps and samples by
-/// tiles of tensor cores: these are counted to need fewer instructions than a thread for each
-/// element where a quarter of a tile of 16 x 16 is used.
+/// Returns true if outer products of vectors of these sizes are summed over all steps and samples
+/// by tensor cores. By instruction count, tiles win over one thread per element if at least a
+/// quarter of a 16 x 16 tile is used.
 inline constexpr bool multipliesInTiles(int64_t rows, int64_t columns) {
   return 4 * std::min(rows, kTileRows) * std::min(columns, kTileRows) >= kTileRows * kTileRows;
 }
 
-/// Whether the vectors of all steps and samples are multiplied by a matrix in such tiles. Vectors
-/// of less than 8 elements are counted to need as few instructions by a thread for each element.
+/// Returns true if the vectors of all steps and samples are multiplied by a matrix on tensor cores.
+/// For vectors of fewer than 8 elements, one thread per element needs as few instructions by count.
 inline constexpr bool multipliesStepsInTiles(int64_t rows, int64_t columns) {
   return columns >= kTileDepth && multipliesInTiles(rows, columns);
 }
 
-/// The most warps of a block that runs a column tile: with more, threads have less than 255
-/// registers. The most tiles of columns: with more, a matrix is read or split less often, and
-/// values of a step need more registers.
+/// Maximum warps of a block that runs a column tile: with more warps, a thread has fewer than 255
+/// registers. Maximum tiles of columns: more tiles read and split the matrix less often, but need
+/// more registers for the values of a step.
 inline constexpr int64_t kMaxColumnTileWarps = 8, kMaxColumnTileTiles = 4;
 
-/// Registers of a thread of a column tile that matrices may take, that values of a step may, and
-/// both.
+/// Maximum registers of a thread of a column tile for matrices, for values of a step, and for both.
 inline constexpr int64_t kMaxMatrixRegisters = 128, kMaxValueRegisters = 128,
                          kMaxColumnTileRegisters = 152;
 
@@ -104,78 +105,78 @@ inline int64_t roundUpToWarps(int64_t threads) {
   return (threads + kWarpThreads - 1) / kWarpThreads * kWarpThreads;
 }
 
-/// How the threads of a block share rows of matrices that are in registers.
+/// Distribution of matrix rows, held in registers, over the threads of a block.
 struct BlockShape {
-  /// Threads that share a row, threads of the block, and entries of matrices in each thread.
+  /// Threads per row, threads per block, and matrix entries per thread.
   int64_t parts, threads, entries;
 };
 
-/// What rules out that `parts` threads share a row, of blocks as `shareRows` chooses them; empty
-/// where nothing does.
+/// Returns the reason why `parts` threads cannot share a row in a block chosen by `shareRows`;
+/// empty if they can.
 std::string findLimit(int64_t rows, const std::vector<int64_t> &columns,
                       const std::vector<int64_t> &summed, int64_t parts);
 
-/// The block for values of at most `rows` rows whose matrices have rows of `columns` entries; none
-/// where rows do not fit the registers of threads, however they are shared. `summed` are the
-/// elements of rows of sums that are shared like those of matrices, and in registers beside them.
+/// Chooses the block for values of at most `rows` rows and matrices with rows of `columns` entries.
+/// `summed` lists the row lengths of sums that are distributed like the matrices and also kept in
+/// registers. Returns nothing if the rows do not fit the registers.
 std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                     const std::vector<int64_t> &summed = {});
 
-/// The rows that a warp has where blocks share rows: as many as the registers hold, as each is
-/// multiplied with the same vector. A lane has `entries` of matrices for a row, and adds up `sums`
-/// products at a time; none where registers or blocks do not suffice for `rows` rows.
+/// Returns the rows per warp if blocks share rows: as many as fit the registers, because all rows
+/// of a warp are multiplied by the same vector. A lane has `entries` matrix entries per row and
+/// `sums` accumulators. Returns nothing if registers or blocks do not suffice for `rows` rows.
 std::optional<int64_t> shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums);
 
-/// Steps that are read ahead where each takes `bytes` of the `maxBytes` of shared memory, 0 where
-/// not even two fit, or where there is nothing to read.
+/// Returns the number of steps to prefetch at `bytes` per step into `maxBytes` of shared memory; 0
+/// if fewer than two fit or nothing is read.
 int64_t countStages(int64_t bytes, int64_t maxBytes = kMaxRingBytes);
 
-/// What the sizes of column tiles on tensor cores follow from.
+/// Inputs of the choice of column tiles for tensor cores.
 struct ColumnTileNeeds {
-  /// The most rows of a vector of the link, and columns of a map.
+  /// Maximum rows of a vector of the link, and columns of a transition.
   int64_t rows, columns;
-  /// Vectors that a thread has for a whole step: states, and what products multiply.
+  /// Vectors that a thread keeps for a whole step: states and operands of products.
   int64_t vectors;
-  /// Rows of all that products multiply, which is in shared memory, in whole tiles; and bytes that
-  /// something else takes there.
+  /// Rows, in whole tiles, of all product operands in shared memory; and shared memory used
+  /// otherwise, in bytes.
   int64_t sharedRows, otherBytes;
 };
 
 /// How a block runs a column tile.
 struct ColumnTileShape {
-  /// Warps of the block, tiles of rows of each, tiles of columns, and registers of a thread for the
-  /// values of a step.
+  /// Warps of the block, row tiles per warp, column tiles, and registers per thread for the values
+  /// of a step.
   int64_t warps, rowTiles, columnTiles, valueRegisters;
 
-  /// Whether a thread has `registers` for matrices beside them.
+  /// Returns true if `registers` registers per thread remain for matrices.
   bool fits(int64_t registers) const {
     return registers <= kMaxMatrixRegisters &&
            registers + valueRegisters <= kMaxColumnTileRegisters;
   }
 };
 
-/// The widest column tiles that fit, the last of a map about as wide as the others; none where not
-/// even one tile of columns fits.
+/// Returns the widest column tiles that fit, balanced so that the last tile of a transition is
+/// about as wide as the others. Returns nothing if not even one tile of columns fits.
 std::optional<ColumnTileShape> shapeColumnTile(const ColumnTileNeeds &needs);
 
-/// How neighbouring threads of a warp share the rows of a column that they run.
+/// How neighbouring threads of a warp share the rows of a column.
 struct ColumnShape {
-  /// Threads of a column; whether each has its rows of the matrices in registers, else it is one
-  /// thread, which reads them from shared memory; and how many entries that are.
+  /// Threads per column; whether each thread keeps its matrix rows in registers (otherwise a single
+  /// thread reads them from shared memory); and the number of these entries.
   int64_t parts;
   bool inRegisters;
   int64_t entries;
 };
 
-/// The threads of a column of a link that multiplies by matrices of such (rows, columns): the
-/// fewest that have all entries in registers, where they `canShare` rows.
+/// Chooses the threads per column of a link with matrices of these (rows, columns): the smallest
+/// number that keeps all entries in registers, if `canShare` allows sharing rows.
 ColumnShape shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices, bool canShare);
 
-/// Whether products of what a recurrence reads are computed for all steps before it, and not in its
-/// steps. `inputs` are the columns of matrices that multiply what it reads, `others` of all others,
-/// of at most `rows` rows. It is done where the rows of `inputs` are why more threads share a row,
-/// or why rows do not fit the registers of a block. It writes and reads 8 bytes for each row of a
-/// product, step and sample.
+/// Returns true if the input projections of a recurrence are hoisted and computed for all steps at
+/// once. `inputs` are the columns of the matrices of input projections, `others` of all other
+/// matrices; all have at most `rows` rows. Hoisting costs a write and a read of 8 bytes in total
+/// per row of a projection, step and sample. It is done if the rows of `inputs` force more threads
+/// to share a row, or keep the rows from fitting the registers of a block.
 bool takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
                     const std::vector<int64_t> &others);
 

@@ -1,11 +1,11 @@
-//===- HostCaches.h - caches of the CPUs that code is made for --*- C++ -*-===//
+//===- HostCaches.h - CPU cache sizes ---------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The caches of one core that passes and costs assume. Recent x86-64 server CPUs have at least 32
-// KiB in the first level and, with few exceptions, 1 MiB or more in the second.
+// Cache sizes of one core that passes and cost models assume. Recent x86-64 server CPUs have at
+// least 32 KiB in the first level and, with few exceptions, 1 MiB or more in the second.
 //
 //===----------------------------------------------------------------------===//
 

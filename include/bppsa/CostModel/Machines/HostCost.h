@@ -1,12 +1,12 @@
-//===- HostCost.h - what a backward pass takes of a CPU ---------*- C++ -*-===//
+//===- HostCost.h - CPU cost of a backward pass -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounds of docs/Explanation/CPUCosts.md: from what the compiler counts of a link follow the most
-// that the sequential pass takes and the least that a scan takes, in cycles of a core. They tell
-// which scans cannot win, not how long a pass takes.
+// The bounds of docs/Explanation/CPUCosts.md, in cycles of a core: an upper bound for the
+// sequential pass and a lower bound for scans, computed from operation counts of a link. They rule
+// out scans that cannot win; they do not predict times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,58 +17,59 @@
 
 namespace bppsa::cost {
 
-/// What is counted of the link of a chain, for one sample. An operation is a multiply-add or an
-/// elementwise operation on one number.
+/// Operation counts of a link for one sample. An operation is a multiply-add or an elementwise
+/// operation on one element.
 struct HostChain {
-  /// Rows of its states together, and columns of the matrix of a map: 1 for diagonals.
+  /// Total rows of all states, and columns of a transition's matrix: 1 for diagonals.
   int64_t rows = 1, columns = 1;
-  /// Whether maps have an offset too.
+  /// True if transitions also have an offset.
   bool hasOffset = false;
-  /// Operations of the whole link; and those that each column of a map takes: what the next
-  /// cotangents need and what depends on the last ones.
+  /// Operations of the whole link; and operations per column of a transition, which only include
+  /// those between the previous and the next cotangents.
   int64_t linkOperations = 0, columnOperations = 0;
-  /// Operations of the whole link that wait for each other.
+  /// Operations on the longest dependence path of the link.
   int64_t depth = 0;
-  /// Vector operations of the whole link where a vector holds all rows of one sample, and those of
-  /// them that wait for each other.
+  /// Vector operations of the link if a vector holds all rows of one sample, and those on the
+  /// longest dependence path.
   int64_t unitOperations = 0, unitDepth = 0;
-  /// What a step reads of saved arrays and emits.
+  /// Bytes that a step reads from saved arrays and emits.
   int64_t bytes = 0;
 };
 
-/// What a pass has of a machine.
 struct HostMachine {
   int64_t threads = 1;
-  /// Numbers in a vector register.
+  /// Elements per vector register.
   int64_t lanes = 16;
 };
 
-/// The groups of `samples` samples that vectors of samples hold, each of which one thread works on.
+/// Returns the number of vectors of samples for `samples` samples; one thread works on each.
 int64_t getNumGroups(int64_t samples);
 
-/// The most cycles that the sequential pass takes at `steps` time steps and `samples` samples.
+/// Returns an upper bound on the cycles of the sequential pass for `steps` time steps and `samples`
+/// samples.
 double getMaxSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                               HostMachine machine);
 
-/// The most that it takes where vectors hold hidden units of one sample.
+/// Same, if vectors hold hidden units of one sample.
 double getMaxUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                         HostMachine machine);
 
-/// Whether a thread computes several samples over units together because matrices leave the
-/// first-level cache: in registers of 8 numbers or more, which hold a sum of all of them.
+/// Returns true if a thread of a pass over units processes several samples together because the
+/// matrices exceed the first-level cache. Requires registers of 8 or more elements.
 bool doSamplesShareMatrices(const std::vector<HostChain> &chains, HostMachine machine);
 
-/// The least cycles that `plan`, chunks, takes on any machine where vectors hold chunks.
+/// Returns a lower bound on the cycles of the chunked `plan` if vectors hold chunks, on any
+/// machine.
 double getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
                          int64_t samples, HostMachine machine);
 
-/// Whether chunks in lanes may win on one thread and one long sample. Programs hold no scan that
-/// does not even do so there.
+/// Returns true if chunks in lanes may win for one thread and one long sample. Programs contain no
+/// scan that cannot win in this case.
 bool mayChunksWin(const std::vector<HostChain> &chains);
 
-/// The least cycles that `plan` takes where a link applied to a cotangent takes what
-/// getMostSequentialCycles() says. If that is no less, neither is the time of the plan on a machine
-/// where links take less.
+/// Returns a lower bound on the cycles of `plan`, if applying a link to a cotangent takes the time
+/// of getMaxSequentialCycles(). If the bound is not below that time, the plan does not win on
+/// machines with faster links either.
 double getMinCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps, int64_t samples,
                     HostMachine machine);
 
