@@ -1,8 +1,9 @@
-//===- InitAllDialects.cpp - dialects of the project and of MLIR ----------===//
+//===- InitAllDialects.cpp - register all dialects ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
-// Apart from the passes: what only compiles models links none of MLIR's that it does not run.
+// Separate from the passes, so that programs that only compile models do not link unused MLIR
+// passes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- InitAllPasses.cpp - passes of the project and of MLIR --------------===//
+//===- InitAllPasses.cpp - register all passes ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,8 +1,9 @@
-//===- InitCompilerDialects.cpp - dialects of compilations ----------------===//
+//===- InitCompilerDialects.cpp - register compiler dialects --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
-// To load a dialect takes time and memory in every compilation, and MLIR has three times as many.
+// Loading a dialect costs time and memory in every compilation, and MLIR has three times as many
+// dialects as a compilation uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +85,6 @@
 
 using namespace mlir;
 
-/// Interfaces of upstream's operations that bufferization and canonicalization ask for.
 static void registerInterfaces(DialectRegistry &registry) {
   affine::registerValueBoundsOpInterfaceExternalModels(registry);
   arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
@@ -119,7 +119,6 @@ static void registerInterfaces(DialectRegistry &registry) {
   NVVM::registerInlinerInterface(registry);
 }
 
-/// What conversions to the LLVM dialect and the translation to LLVM IR ask for.
 static void registerLowering(DialectRegistry &registry) {
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);

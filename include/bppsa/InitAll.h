@@ -1,4 +1,4 @@
-//===- InitAll.h - dialects, interfaces and passes of the project -*- C++ -*-===//
+//===- InitAll.h - register dialects and passes -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,14 +11,14 @@
 
 namespace bppsa {
 
-/// Registers every dialect, extension and external model that the project's
-/// tools read, transform or translate.
+/// Registers every dialect, extension and external model that the project's tools read, transform
+/// or translate.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Registers those that compilations use, with the interfaces that their passes ask for.
+/// Registers the subset that compilations use, with the interfaces that their passes need.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
-/// Registers the upstream passes and those of the project.
+/// Registers the upstream and the project's passes.
 void registerAllPasses();
 
 } // namespace bppsa

@@ -35,7 +35,6 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
   return success();
 }
 
-/// The JSON description of the program.
 std::string Compilation::describe() {
   llvm::json::Value model = describeModel(*module, image, llvm::sys::path::filename(source.path),
                                           options.training, functions, rolledUp);
@@ -63,7 +62,6 @@ FailureOr<std::string> Compilation::lowerAndEmit() {
   return link(*objects);
 }
 
-/// Lowers a copy of `part` for `target`.
 FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarget &target,
                                                     StringRef name) {
   OwningOpRef<ModuleOp> lowered = part.clone();
@@ -75,7 +73,7 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarg
   return lowered;
 }
 
-/// Emits text for one instruction set: the whole program for its widest.
+/// Emits the whole program as text for the widest instruction set.
 FailureOr<std::string> Compilation::emitText(ModuleOp program) {
   const CPUTarget &target = targets.back();
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, target.isa);
@@ -110,7 +108,7 @@ LogicalResult Compilation::emitObject(llvm::Module &code, const CPUTarget &targe
 }
 
 LogicalResult Compilation::emitHost(const ProgramParts &parts, std::string &object) {
-  // Every processor that runs the program runs these functions, and nothing in them is hot.
+  // Host functions run on every supported processor, and none of them is hot.
   const CPUTarget &target = targets.front();
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.host, target, "host");
   if (failed(lowered))
@@ -133,7 +131,6 @@ LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group
   return code ? emitObject(*code, target, options.optLevel, object) : failure();
 }
 
-/// Emits the tables of the program.
 LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef json,
                                       std::string &object) {
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
@@ -192,7 +189,7 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
   return linked;
 }
 
-/// The run time as an executable, where a program of what is compiled can be put behind it.
+/// Returns the stub executable, the run time to which a compiled program can be appended, or null.
 std::unique_ptr<llvm::MemoryBuffer> Compilation::findStub() {
   if (options.emit != EmitKind::Executable || options.training.target != TargetKind::CPU ||
       !options.distributed.empty())

@@ -41,7 +41,7 @@ Compilation::Compilation(MLIRContext &context, const ModelSource &source, Compil
 }
 
 InFlightDiagnostic Compilation::fail(const Twine &message) {
-  // Other threads may run passes, whose errors are taken for bugs.
+  // An ordinary error would count as a bug of a pass that runs on another thread.
   return refuse(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
 }
 
@@ -89,7 +89,7 @@ FailureOr<std::string> Compilation::run() {
 // Front end
 //===----------------------------------------------------------------------===//
 
-/// The bytes of the model, under the name that diagnostics give it.
+/// Returns the bytes of the model, in a buffer with the path used in diagnostics.
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
   if (source.bytes)
     return llvm::MemoryBuffer::getMemBuffer(*source.bytes, source.path,
@@ -105,7 +105,7 @@ static bool holdsRankMeans(ModuleOp module) {
   return module.walk([](dist::RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Passes warnings and remarks of the importer on. Those of passes are for their authors.
+/// Collects warnings and remarks of the importer. Remarks of passes are for compiler developers.
 LogicalResult Compilation::collect(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
     warn(diagnostic.str());
@@ -161,7 +161,6 @@ LogicalResult Compilation::import() {
   return dump(*module, "import");
 }
 
-/// Reads every `--batch-axis=NAME:AXIS`.
 FailureOr<ImportOptions> Compilation::parseImportOptions() {
   ImportOptions importOptions;
   for (const std::string &text : options.batchAxes) {
@@ -180,7 +179,6 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   return importOptions;
 }
 
-/// One line on steps that became a loop.
 static std::string describeRolledUp(const RolledUpLoop &loop) {
   std::string line = std::to_string(loop.steps) + " equal steps became one loop";
   if (loop.nodes.empty())
@@ -193,7 +191,7 @@ static std::string describeRolledUp(const RolledUpLoop &loop) {
              : line + " to '" + loop.nodes.back() + "', " + std::to_string(count) + " of them";
 }
 
-/// Makes loops of cells and of layers that the exporter has written out for each step.
+/// Rolls up cells and layers that the exporter unrolled over time steps.
 LogicalResult Compilation::rollUpSteps() {
   OwningOpRef<ModuleOp> before = module->clone();
   RollUpStepsOptions steps;
@@ -206,7 +204,7 @@ LogicalResult Compilation::rollUpSteps() {
   pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps, rolledUp));
   if (failed(runPasses(pm, *module, options.verifyEach, options.leaveReproducers)))
     return failure();
-  // Layers of one step are better off as they were where they do not become a loop.
+  // Without a loop, the original form of single-step layers is better.
   if (rolledUp.empty())
     module = std::move(before);
   for (const RolledUpLoop &loop : rolledUp)
@@ -214,7 +212,6 @@ LogicalResult Compilation::rollUpSteps() {
   return success();
 }
 
-/// Makes loops of steps, and vectors of the bodies that allow it.
 LogicalResult Compilation::shapeLoops() {
   if (failed(rollUpSteps()))
     return failure();
@@ -225,13 +222,13 @@ LogicalResult Compilation::shapeLoops() {
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 
-/// Refuses a limit on what loops keep of their steps where they keep all of them. Layers of vectors
-/// are recomputed by the backward pass, which `--loss=vjp` has in a function of its own.
+/// Rejects `--memory-limit` if loops have to keep all steps. Recurrent layers in vector form are
+/// recomputed by the backward pass, which `--loss=vjp` puts into a separate function.
 LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
   const TrainingOptions &training = options.training;
   if (training.getLoopLimit() == 0)
     return success();
-  // A limit may be there for the tensors that an order of the backward pass keeps.
+  // The limit may be for tensors kept by a backward order.
   bool boundsLoops = training.backwardOrder.empty();
   if (training.target == TargetKind::CUDA && (hasGraphs || (hasVectors && boundsLoops)))
     return fail("--memory-limit does not go with loops over time on GPUs, which keep all steps; "
@@ -242,8 +239,8 @@ LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
   return success();
 }
 
-/// Where loops over graphs are the only ones with states, `auto` has no scan to choose: a second
-/// backward pass would be the first one again.
+/// If only loops in graph form have states, there is no scan to choose for `auto`: a second
+/// backward pass would equal the first.
 LogicalResult Compilation::adaptToLoops() {
   bool hasGraphs = false, hasVectors = false, goes[] = {false, false};
   module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
@@ -269,8 +266,8 @@ void Compilation::chooseLossOutputs() {
       outputs.push_back(attrs::Output::ofResult(forward, i).str());
 }
 
-/// Each name of `--loss-on` must be that of a graph output, and there must be as many
-/// `--class-weights` as the losses have classes.
+/// Checks that each name of `--loss-on` is a graph output, and that the number of `--class-weights`
+/// matches the classes of the losses.
 LogicalResult Compilation::checkLossOutputs() {
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   SmallVector<StringRef> names;
@@ -297,7 +294,7 @@ LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassMana
   if (options.preparePassManager && !options.preparePassManager(pm))
     return fail("the pass manager could not be prepared");
   build(pm);
-  // To verify each step to the result takes longer than most passes.
+  // Verifying after each pass takes longer than most passes.
   if (failed(runPasses(pm, target, options.verifyEach, options.leaveReproducers,
                        /*verifyResult=*/true)))
     return failure();
@@ -322,7 +319,6 @@ LogicalResult Compilation::runFrontend() {
   return success();
 }
 
-/// Writes the IR after a phase where `--dump-phases-to` asks for it.
 LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
   if (options.dumpDirectory.empty())
     return success();
@@ -342,7 +338,7 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 std::string bppsa::print(Operation *operation, bool withLocations) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // Every phase verifies its result: printing would do it again.
+  // Every phase verifies its result, so printing does not repeat it.
   OpPrintingFlags flags = OpPrintingFlags().assumeVerified();
   operation->print(stream, withLocations ? flags.enableDebugInfo() : flags);
   return text;
@@ -355,7 +351,7 @@ std::string bppsa::print(const llvm::Module &module) {
   return text;
 }
 
-/// A context whose errors are those of the compilation: by default they end the process.
+/// Creates a context that reports errors as compilation errors; by default they end the process.
 std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(
@@ -366,7 +362,7 @@ std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
         llvm::raw_string_ostream stream(message);
         llvm::DiagnosticPrinterRawOStream printer(stream);
         info->print(printer);
-        // What follows shows the line of assembly.
+        // The following lines show the assembly.
         static_cast<Compilation *>(compilation)->fail(StringRef(message).split('\n').first);
       },
       this);

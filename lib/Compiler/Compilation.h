@@ -22,81 +22,71 @@
 
 namespace bppsa {
 
-/// The kernels of a program for GPUs: for the emulator or for devices.
 struct DeviceCode {
   llvm::SmallVector<EmulatedKernel> emulated;
   llvm::SmallVector<GPUImage> images;
 };
 
-/// Runs one compilation. Every failure has been reported as a diagnostic when this returns.
+/// Runs one compilation. All failures are reported as diagnostics.
 class Compilation {
 public:
   Compilation(mlir::MLIRContext &context, const ModelSource &source, CompileOptions options);
 
-  /// The bytes of what the options ask for.
   mlir::FailureOr<std::string> run();
   // FunctionEmission.cpp
-  /// A program for CPUs whose functions have no code yet.
+  /// Compiles a CPU program without code for its functions.
   mlir::FailureOr<CompiledModel> compileToFunctions();
-  /// The objects of the functions of `model` that are made of `root`, which nobody has linked.
+  /// Generates the unlinked objects of the functions of `model` with the root `root`.
   mlir::FailureOr<llvm::SmallVector<std::string>> compileFunctions(const CompiledModel &model,
                                                                    const std::string &root);
-  /// What the user should know of a compilation that succeeded: warnings and notes.
+  /// Returns the warnings and notes of a successful compilation.
   const std::vector<CompileDiagnostic> &getRemarks() const { return remarks; }
 
 private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
-  /// Lets `--loss=vjp` be on all outputs that it can be on, unless `--loss-on` says.
+  /// Selects all suitable outputs for `--loss=vjp`, unless `--loss-on` is given.
   void chooseLossOutputs();
   llvm::LogicalResult checkLossOutputs();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
-  /// Passes a warning or remark of the importer on; fails for others.
   llvm::LogicalResult collect(mlir::Diagnostic &diagnostic);
-  /// Replaces `file` by the model in float32, where it has values of half precision.
+  /// Converts half-precision values of the model in `file` to float32.
   llvm::LogicalResult widen(std::unique_ptr<llvm::MemoryBuffer> &file);
 
   // Initializers.cpp
-  /// Reads every `--freeze-rows`.
   llvm::LogicalResult freezeRows();
-  /// Replaces `file` by the model with initializers in place of the Constant nodes that `--train`
-  /// matches.
+  /// Replaces the Constant nodes that `--train` matches with initializers in `file`.
   llvm::LogicalResult trainConstants(std::unique_ptr<llvm::MemoryBuffer> &file);
-  /// Replaces `file` by the model that `--untie` asks for.
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
-  /// Replaces `file` by the model that `--training-mode` asks for.
   llvm::LogicalResult setTrainingMode(std::unique_ptr<llvm::MemoryBuffer> &file);
   // FixedAxes.cpp
-  /// Replaces `file` by the model that `--dynamic` asks for.
   llvm::LogicalResult releaseAxes(std::unique_ptr<llvm::MemoryBuffer> &file);
-  /// Names the options that say which axis carries samples, where data flow leaves it open.
+  /// Notes the options that define the batch axis, if data flow leaves it open.
   void noteUnknownSamples();
-  /// Notes the axes of samples and steps that the exporter fixed though the graph, `file`, does not
-  /// need it.
+  /// Notes batch and time axes that the exporter fixed although the graph in `file` does not need
+  /// it.
   void noteFixedAxes(const llvm::MemoryBuffer &file, const ImportOptions &importOptions);
   // Initializers.cpp
-  /// Keeps `file` as the model to save, in the form for inference.
+  /// Keeps `file`, in inference form, as the model to save.
   llvm::LogicalResult loadImage(const llvm::MemoryBuffer &file);
-  /// Freezes the parameters of `module`, made of `file`, that are not trained, and says what may be
-  /// meant otherwise. Fails where nothing is left to train.
+  /// Freezes the untrained parameters of `module`, imported from `file`, and warns about doubtful
+  /// decisions. Fails if no parameter is trained.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
   llvm::LogicalResult rollUpSteps();
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult checkLoopLimit(bool hasGraphs, bool hasVectors);
   llvm::LogicalResult adaptToLoops();
   llvm::LogicalResult runFrontend();
-  /// Parts of the compilation that will begin, too.
+  /// Announces further parts of the compilation.
   void expectParts(int64_t count) { expectedParts += count; }
-  /// Tells the caller that a part begins. Fails where the caller wants no more.
+  /// Reports the begin of a part to the caller. Fails if the caller cancels.
   llvm::LogicalResult beginPart(const char *phase);
-  /// Finds the processors to compile for.
   llvm::LogicalResult selectTargets();
   /// Imports the model and runs the phases up to the scan.
   llvm::LogicalResult prepare();
-  /// Runs the passes that `build` adds on `target` and verifies the result.
   llvm::LogicalResult runPhase(llvm::StringRef name,
                                llvm::function_ref<void(mlir::OpPassManager &)> build,
                                mlir::ModuleOp target);
@@ -111,10 +101,8 @@ private:
   mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
   mlir::FailureOr<std::string> emitInitializers();
   std::string describe();
-  /// Emits the code of `program` and tables with its description.
   mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program,
                                                               llvm::StringRef json);
-  /// `passes`, or none with `-O0`.
   CodePasses getPasses(CodePasses passes) const {
     return options.optLevel == 0 ? CodePasses::None : passes;
   }
@@ -129,7 +117,6 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> findStub();
 
   // Programs for GPUs (GPUEmission.cpp).
-  /// What `splitDevice` makes of the kernels.
   using DeviceGroups = llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>>;
   mlir::FailureOr<std::string> lowerAndEmitGPU();
   void noteSingleStreams(mlir::ModuleOp program);
@@ -162,28 +149,27 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
-  /// Initializers that `--train` has made of Constant nodes.
+  /// Initializers that `--train` created from Constant nodes.
   std::vector<std::string> trainedConstants;
-  /// The error that nothing is trained; empty otherwise. Outputs that can have no loss come first.
+  /// The error that nothing is trained, or empty. Errors about outputs that cannot have a loss take
+  /// precedence.
   std::string nothingToTrain;
   /// Weights in Constant nodes, which are not trained.
   std::vector<std::string> constantWeights;
-  /// Why initializers are trained or not, by name; for `info`.
+  /// Why each initializer is trained or not, by name; for `info`.
   llvm::json::Object classification;
   std::mutex progressMutex;
   int64_t begunParts = 0, expectedParts = 0;
   bool isCancelled = false;
-  /// What is in front of the names of phases where the IR after them is written.
+  /// File name prefix for dumps of the IR after phases.
   std::string dumpPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;
   llvm::SmallVector<ExportedFunction> functions;
 };
 
-/// The name of a phase on the command line.
 llvm::StringRef getPhaseName(Phase phase);
 
-/// The text of `operation` or of an LLVM module.
 std::string print(mlir::Operation *operation, bool withLocations = false);
 std::string print(const llvm::Module &module);
 

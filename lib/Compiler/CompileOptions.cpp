@@ -1,4 +1,4 @@
-//===- CompileOptions.cpp - what the compiler is asked for ----------------===//
+//===- CompileOptions.cpp - validate options of the compiler --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,11 +20,10 @@ using namespace mlir;
 using namespace bppsa;
 using program::LossKind;
 
-/// More ranks than that have nobody's layers.
+/// Maximum number of stages; no model has more layers than this.
 static constexpr int64_t kMaxStages = 1024;
 
 namespace {
-/// Collects the mistakes of some options.
 class Validator {
 public:
   explicit Validator(const CompileOptions &options) : options(options) {}
@@ -51,7 +50,6 @@ private:
     if (!holds)
       mistakes.push_back(mistake.str());
   }
-  /// `value` must be one of `accepted`.
   void requireWord(StringRef option, StringRef value, ArrayRef<StringRef> accepted) {
     require(llvm::is_contained(accepted, value),
             option + " must be " + llvm::join(accepted.drop_back(), ", ") + " or " +
@@ -123,7 +121,6 @@ void Validator::checkSchedule() {
     checkStreams();
 }
 
-/// Gradients of parameters on a stream of their own.
 void Validator::checkStreams() {
   const TrainingOptions &training = options.training;
   requireWord("--backward-streams", training.backwardStreams, {"1", "2", "2:joint"});
@@ -140,7 +137,7 @@ void Validator::checkStreams() {
               " goes not with --loss=vjp, whose backward pass is a call of its own");
 }
 
-/// Steps that leave gradients to the next one are those of one process on a CPU.
+/// Checks that steps that defer gradients to the next step run in one process on a CPU.
 void Validator::checkCarriedOrder() {
   require(options.training.target == TargetKind::CPU,
           "--backward-order=defer:L:next needs --target=cpu");
@@ -230,7 +227,6 @@ void Validator::checkTarget() {
               llvm::join(options.gpuArchitectures, ",") + "'");
 }
 
-/// Which stages the ranks of a pipeline have.
 void Validator::checkPlacement() {
   const TrainingOptions &training = options.training;
   require(training.splitBackward ||
@@ -259,7 +255,6 @@ void Validator::checkPlacement() {
               " ranks, accepted are " + Twine(kMaxStages) + " in all");
 }
 
-/// Stages follow one loss, or are modules that have one each.
 void Validator::checkStageLosses() {
   const TrainingOptions &training = options.training;
   auto losses = static_cast<int64_t>(std::max(training.losses.size(), training.lossOn.size()));

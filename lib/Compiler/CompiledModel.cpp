@@ -1,4 +1,4 @@
-//===- CompiledModel.cpp - models without code, as texts ------------------===//
+//===- CompiledModel.cpp - serialize models without code ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -14,7 +14,6 @@ using namespace mlir;
 using namespace bppsa;
 using Severity = CompileDiagnostic::Severity;
 
-/// Runs `compile` on a compilation of the model, and reports what it says.
 template <typename Output>
 static std::optional<Output>
 runCompilation(const ModelSource &model, const CompileOptions &options,
@@ -29,9 +28,9 @@ runCompilation(const ModelSource &model, const CompileOptions &options,
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry);
-  // A diagnostic is one line, and functions can be long.
+  // Diagnostics are one line, but functions can be long.
   context.printOpOnDiagnostic(false);
-  // Instruction sets are compiled in parallel, which must not load dialects.
+  // Instruction sets are compiled in parallel, and threads must not load dialects.
   context.loadAllAvailableDialects();
   [[maybe_unused]] size_t loaded = context.getLoadedDialects().size();
   bool hasErrors = false;
@@ -92,7 +91,7 @@ bool bppsa::compileModelToFile(const ModelSource &model, const CompileOptions &o
     handler({Severity::Error, llvm::toString(std::move(error))});
     return false;
   };
-  // Before the work of a compilation.
+  // Check before the expensive compilation.
   if (llvm::Error error = checkWritable(path))
     return report(std::move(error));
   std::optional<std::string> output = compileModel(model, options, handler);

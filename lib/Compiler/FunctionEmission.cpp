@@ -1,9 +1,9 @@
-//===- FunctionEmission.cpp - code for functions, one by one --------------===//
+//===- FunctionEmission.cpp - generate code per function ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
-// A program in a process calls few of its functions. What all have in common is kept as bytecode,
-// so that no context, with its threads, outlives a compilation.
+// A program loaded into a process calls few of its functions. Their common state is kept as
+// bytecode, so that no MLIR context, with its threads, outlives a compilation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ FailureOr<CompiledModel> Compilation::compileToFunctions() {
   return model;
 }
 
-/// Erases the functions of `module` that `root` does not need.
+/// Erases the functions of `module` that `root` does not use.
 static void keepFunctionsOf(ModuleOp module, StringRef root) {
   SymbolTable symbols(module);
   llvm::SetVector<Operation *> needed;
@@ -53,7 +53,7 @@ FailureOr<SmallVector<std::string>> Compilation::compileFunctions(const Compiled
                                                                   const std::string &root) {
   if (failed(selectTargets()))
     return failure();
-  // The phases that made it have verified it.
+  // The phases that produced the module verified it.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   module = parseSourceString<ModuleOp>(model.module, config, source.path);
   if (!module)

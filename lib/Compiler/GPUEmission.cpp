@@ -1,4 +1,4 @@
-//===- GPUEmission.cpp - programs whose kernels run on a GPU --------------===//
+//===- GPUEmission.cpp - emit GPU programs --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Kernels are compiled in parallel in more groups than most machines have cores, always as many,
-/// so that the code is the same everywhere.
+/// Number of groups of kernels compiled in parallel. It is fixed, so that the code does not depend
+/// on the machine.
 static constexpr unsigned kDeviceGroups = 4;
 
 static TensorPrecision getPrecision(const TrainingOptions &options) {
@@ -35,7 +35,6 @@ static BackwardStreams getStreams(const TrainingOptions &options) {
       .Default(BackwardStreams::One);
 }
 
-/// Notes training steps of `program` that have one stream though two were asked for.
 void Compilation::noteSingleStreams(ModuleOp program) {
   for (const ExportedFunction &function : functions) {
     auto host = program.lookupSymbol<func::FuncOp>(function.symbol);
@@ -79,8 +78,7 @@ LogicalResult Compilation::lowerDevice(ModuleOp group, unsigned number) {
   return runPhase(name, buildGPUCodePipeline, group);
 }
 
-/// The code of a group of kernels, for all architectures; null where it has been reported that
-/// there is none.
+/// Returns the code of a group of kernels, for all architectures, or null after an error.
 std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsigned number,
                                                           llvm::LLVMContext &llvmContext,
                                                           unsigned optLevel) {
@@ -92,7 +90,7 @@ std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsign
                          optLevel);
 }
 
-/// All kernels as text, in the LLVM dialect or as LLVM IR.
+/// Emits all kernels as text, in the LLVM dialect or as LLVM IR.
 FailureOr<std::string> Compilation::emitGPUText(ModuleOp program) {
   OwningOpRef<ModuleOp> device = std::move(splitDevice(program, /*maxGroups=*/1).front());
   if (options.stopAfter == Phase::Lower) {
@@ -121,7 +119,6 @@ FailureOr<std::string> Compilation::emitGroupPTX(ModuleOp group, unsigned number
   return ptx;
 }
 
-/// The PTX of `groups`, which all architectures run.
 FailureOr<std::string> Compilation::emitDevicePTX(DeviceGroups groups) {
   SmallVector<std::string> parts(groups.size());
   auto emit = [&](size_t number) -> LogicalResult {
@@ -135,7 +132,7 @@ FailureOr<std::string> Compilation::emitDevicePTX(DeviceGroups groups) {
   return joinPTX(parts);
 }
 
-/// Runs `emitHost` and `emit` for every number below `count`, in parallel.
+/// Runs `emitHost`, and `emit` for every number below `count`, in parallel.
 static LogicalResult emitBeside(MLIRContext &context, function_ref<LogicalResult()> emitHost,
                                 size_t count, function_ref<LogicalResult(size_t)> emit) {
   return failableParallelForEachN(&context, 0, count + 1, [&](size_t number) {
@@ -143,10 +140,10 @@ static LogicalResult emitBeside(MLIRContext &context, function_ref<LogicalResult
   });
 }
 
-/// Code for each architecture, where there is an assembler, and the PTX that newer GPUs run.
+/// Emits a cubin for each architecture if an assembler is available, and PTX for newer GPUs.
 LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
                                       SmallVectorImpl<GPUImage> &images) {
-  // The host comes after this: it has a core while a single ptxas runs, which has one thread.
+  // Host code is generated in parallel with ptxas, which is single-threaded.
   FailureOr<std::string> ptx = emitDevicePTX(groups);
   if (failed(ptx))
     return failure();
@@ -167,7 +164,6 @@ LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalR
   return success();
 }
 
-/// An object of `group` for the CPU.
 LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, std::string &object,
                                              SmallVectorImpl<EmulatedKernel> &kernels) {
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
@@ -207,8 +203,8 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
   if (failed(lowered))
     return failure();
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
-  // Most of the code takes descriptors of arrays apart and puts them together again: what is left
-  // takes less time than to select instructions for all.
+  // Most of the code unpacks and repacks array descriptors. Optimising it takes less time than
+  // selecting instructions for all of it.
   std::unique_ptr<llvm::Module> code = translateHost(**lowered, *llvmContext, target, functions,
                                                      /*kernels=*/{}, getPasses(CodePasses::Host));
   if (!code)
@@ -227,7 +223,7 @@ LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const De
 }
 
 FailureOr<std::string> Compilation::emitGPUProgram(ModuleOp program) {
-  // Functions of the host are the same on every processor.
+  // Host functions are the same on every processor.
   targets.resize(1);
   SmallVector<std::string> kernels = collectGPUKernels(program);
   SmallVector<OwningOpRef<ModuleOp>> groups = splitDevice(program, kDeviceGroups);

@@ -1,4 +1,4 @@
-//===- InitializerRemarks.h - messages on initializers ----------*- C++ -*-===//
+//===- InitializerRemarks.h - messages about initializers -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,8 +15,8 @@
 
 namespace bppsa {
 
-/// Words messages on initializers. Each message is one line. A remedy is left out where the user
-/// has given its option already. Lists must not be empty.
+/// Formats messages about initializers, one line each. Omits a suggested option if the user already
+/// gave it. Lists must not be empty.
 class InitializerRemarks {
 public:
   explicit InitializerRemarks(const CompileOptions &options) : options(options) {}
@@ -33,26 +33,25 @@ public:
   /// Matrices and their transposes.
   std::string
   describeTransposed(llvm::ArrayRef<std::pair<std::string, std::string>> transposed) const;
-  /// Initializers that the exporter has computed from parameters.
+  /// Initializers that the exporter computed from parameters.
   std::string describeDerived(llvm::ArrayRef<std::string> derived, Evidence evidence) const;
   /// Trained initializers that may be buffers or constants.
   std::string describeDoubtful(llvm::ArrayRef<std::string> names) const;
-  /// Initializers that are parameters by their names only.
+  /// Initializers that are parameters only by name.
   std::string describeNamed(llvm::ArrayRef<std::string> names) const;
-  /// Nodes whose biases the exporter has removed.
+  /// Nodes whose biases the exporter removed.
   std::string describeRemoved(llvm::ArrayRef<std::string> nodes) const;
-  /// Parameters that the file lacks.
+  /// Parameters missing from the file.
   std::string describeLost(llvm::ArrayRef<std::string> names) const;
-  /// Buffers and constants, each with the reason.
+  /// Buffers and constants, with reasons.
   std::string describeConstants(llvm::ArrayRef<std::string> constants) const;
   /// Initializers without a differentiable path to the loss, and the nodes at which paths end, if
-  /// there are any.
+  /// any.
   std::string describePathless(llvm::ArrayRef<std::string> names,
                                llvm::ArrayRef<std::string> endNodes) const;
-  /// Weights in Constant nodes.
   std::string describeConstantWeights(llvm::ArrayRef<std::string> names) const;
-  /// The error that nothing is trained. Either list may be empty. `hasConstants`: the initializers
-  /// include some that `--train` could train; `isMerged`: some that `--untie` could separate.
+  /// The error that nothing is trained. Either list may be empty. `hasConstants`: `--train` could
+  /// train some of the initializers; `isMerged`: `--untie` could separate some.
   std::string describeNothingTrained(llvm::ArrayRef<std::string> initializers,
                                      llvm::ArrayRef<std::string> constantWeights, bool hasConstants,
                                      bool isMerged) const;

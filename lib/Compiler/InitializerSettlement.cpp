@@ -1,4 +1,4 @@
-//===- InitializerSettlement.cpp - kinds of initializers ------------------===//
+//===- InitializerSettlement.cpp - classify initializers ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 using Role = InitializerKind::Role;
 
-/// The results of `forward` that have a loss.
 static SmallVector<Value> findLossValues(func::FuncOp forward, const TrainingOptions &training) {
   SmallVector<Value> values;
   auto results = cast<func::ReturnOp>(forward.front().getTerminator()).getOperands();
@@ -44,7 +43,6 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
       constantWeights.push_back(name);
 }
 
-/// Of an initializer that the importer has frozen.
 InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned argument,
                                                                     StringRef name) {
   if (forward.getArgument(argument).use_empty())
@@ -97,7 +95,7 @@ void InitializerSettlement::run() {
         trained.insert(name);
       else
         untrainedReasons.push_back(text);
-      // Sizes of a Resize and leftovers of constant folding are not meant to be trained.
+      // Sizes of a Resize and leftovers of constant folding are not intended for training.
       isTrainingMeant |= decision.kind != "frozen" || !attrs::Frozen::in(attributes);
       if (decision.kind == "constant")
         constantReasons.push_back(text);
@@ -127,7 +125,7 @@ std::string InitializerSettlement::describeNothingTrained() const {
                                       llvm::any_of(findings.merged, holdsConstant));
 }
 
-/// "'greater' (Greater)", the node of `op`; empty if that is not known.
+/// Returns the node of `op`, as in "'greater' (Greater)", or an empty string if unknown.
 static std::string describeNode(Operation *op) {
   auto node = op->getLoc()->findInstanceOf<NameLoc>();
   if (!node)
@@ -136,7 +134,6 @@ static std::string describeNode(Operation *op) {
   return "'" + node.getName().str() + "'" + (type ? " (" + type.getName().str() + ")" : "");
 }
 
-/// The nodes at which the paths from the initializers without a path to the loss end.
 std::vector<std::string> InitializerSettlement::findEndNodes() {
   SmallVector<Value> values;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)

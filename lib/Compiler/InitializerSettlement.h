@@ -1,4 +1,4 @@
-//===- InitializerSettlement.h - kinds of initializers ----------*- C++ -*-===//
+//===- InitializerSettlement.h - classify initializers ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,27 +18,26 @@
 
 namespace bppsa {
 
-/// Decides for each initializer whether it is trained, and collects what the user should know.
+/// Decides for each initializer whether it is trained, and collects remarks for the user.
 class InitializerSettlement {
 public:
   InitializerSettlement(mlir::func::FuncOp forward, const InitializerFindings &findings,
                         const CompileOptions &options,
                         llvm::ArrayRef<std::string> trainedConstants);
 
-  /// Freezes the arguments of the function that are not trained.
+  /// Freezes the untrained arguments of the function.
   void run();
-  /// Whether `--train` matches an initializer that is not trained otherwise.
+  /// Returns true if `--train` matches an initializer that would not be trained otherwise.
   bool matchesTrain() const { return isTrainMatched; }
-  /// Whether training was meant, and there is nothing to train.
+  /// Returns true if training was intended, but no initializer is trained.
   bool hasNothingToTrain() const;
   std::string describeNothingTrained() const;
-  /// Weights in Constant nodes that neither `--train` nor `--freeze` names.
+  /// Returns the weights in Constant nodes that neither `--train` nor `--freeze` matches.
   const std::vector<std::string> &getConstantWeights() const { return constantWeights; }
-  /// Adds the warnings and notes on all initializers to `remarks`.
   void addRemarks();
 
   std::vector<CompileDiagnostic> remarks;
-  /// The kind and the reason of each initializer, by name.
+  /// Classification and reason for each initializer, by name.
   llvm::json::Object classification;
 
 private:
@@ -74,7 +73,7 @@ private:
   llvm::StringMap<InitializerKind> parameters;
   llvm::StringSet<> trained, trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false, isTrainingMeant = false;
-  /// Names; those with a reason are quoted.
+  /// Names; names with a reason are quoted.
   std::vector<std::string> pathless, constantReasons, untrainedReasons, constantWeights;
 };
 

@@ -1,4 +1,4 @@
-//===- Initializers.cpp - which initializers are parameters ---------------===//
+//===- Initializers.cpp - classify and rewrite initializers ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -79,7 +79,8 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   return freezeParameters(*module, options.training.freeze, findings->constantWeights);
 }
 
-/// The initializers in file order as a JSON array: name, shape, number of elements, kind, reason.
+/// Emits the initializers in file order as a JSON array: name, shape, number of elements,
+/// classification, reason.
 FailureOr<std::string> Compilation::emitInitializers() {
   llvm::json::Array initializers;
   for (const OnnxImage::Parameter &parameter : image.parameters) {

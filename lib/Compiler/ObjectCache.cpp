@@ -1,4 +1,4 @@
-//===- ObjectCache.cpp - objects of programs, kept in files ---------------===//
+//===- ObjectCache.cpp - cache of compiled objects ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ using Objects = std::vector<std::string>;
 // Keys
 //===----------------------------------------------------------------------===//
 
-/// The library that has `address`, and when and how large it was written.
+/// Describes the library that contains `address`: path, size and modification time.
 static std::string describeLibrary(const void *address) {
   Dl_info info;
   sys::fs::file_status status;
@@ -36,7 +36,7 @@ static std::string describeLibrary(const void *address) {
          std::to_string(status.getLastModificationTime().time_since_epoch().count());
 }
 
-/// This compiler and the processor that it compiles for.
+/// Describes this compiler and its host processor.
 static std::string describeMachine() {
   std::string text = sys::getHostCPUName().str();
   StringMap<bool> features = sys::getHostCPUFeatures();
@@ -65,7 +65,7 @@ std::optional<std::string> bppsa::getObjectKey(const ModelSource &model, StringR
     file = std::move(*buffer);
     bytes = file->getBuffer();
   }
-  // The field of a tensor that says in which file its values are.
+  // A field of tensors with external data.
   if (bytes.contains("\x0a\x08location"))
     return std::nullopt;
   SHA256 hash;
@@ -84,8 +84,8 @@ std::optional<std::string> bppsa::getObjectKey(const ModelSource &model, StringR
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A program as it is in a file: a checksum of the rest; objects; severities and texts of what was
-/// said of it. Numbers have eight bytes, texts their size in front.
+/// The contents of a cache file: a checksum of the rest, the objects, and severities and texts of
+/// the diagnostics. Integers have eight bytes; texts are preceded by their size.
 struct Entry {
   Objects objects;
   std::vector<CompileDiagnostic> remarks;
@@ -94,7 +94,6 @@ struct Entry {
   static std::optional<Entry> fromBytes(StringRef bytes);
 };
 
-/// Takes numbers and texts from the front of some bytes.
 class Reader {
 public:
   explicit Reader(StringRef bytes) : bytes(bytes) {}
@@ -169,7 +168,6 @@ ObjectCache ObjectCache::fromEnvironment() {
   return ObjectCache(directory ? directory : "", limit);
 }
 
-/// Removes the files that were not used for longest.
 void ObjectCache::trim() const {
   struct File {
     sys::TimePoint<> used;
@@ -197,7 +195,7 @@ void ObjectCache::trim() const {
   }
 }
 
-/// The program in the file, which counts as used now.
+/// Reads a file and updates its time of last use.
 static std::optional<Entry> readEntry(StringRef path) {
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   std::optional<Entry> entry = buffer ? Entry::fromBytes((*buffer)->getBuffer()) : std::nullopt;
@@ -226,8 +224,8 @@ std::optional<Objects> ObjectCache::get(
                                     error.message() + "; the program is not kept"});
     return compile(handler);
   }
-  // Another process may be compiling the program. The lock is one of the process: threads that
-  // compile the same program do so at the same time, and the last one to write it wins.
+  // Waits for another process that compiles the same program. The lock belongs to the process:
+  // threads may compile the same program in parallel, and the last one to write wins.
   sys::fs::lockFile(lock);
   scope_exit unlock([&] {
     sys::fs::unlockFile(lock);

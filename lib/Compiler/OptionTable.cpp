@@ -1,4 +1,4 @@
-//===- OptionTable.cpp - options of a compilation by their names ----------===//
+//===- OptionTable.cpp - table of compiler options ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,7 +21,6 @@ using Group = OptionGroup;
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Sets `to` to the value of the word that is found.
 template <typename T>
 static Mistake setWord(T &to, StringRef found, ArrayRef<std::pair<StringRef, T>> words) {
   std::string accepted;
@@ -67,7 +66,7 @@ static Mistake setText(std::string &to, StringRef found) {
   return std::nullopt;
 }
 
-/// Takes over a whole number of bytes and, where one follows, K, M or G.
+/// Parses a whole number of bytes with an optional suffix K, M or G.
 static Mistake setBytes(std::optional<int64_t> &to, StringRef found) {
   StringRef text = found;
   int64_t unit = 1, count;
@@ -110,7 +109,7 @@ static Mistake setOptLevel(Options &options, StringRef found) {
   return std::nullopt;
 }
 
-/// A list that replaces the default where it is given.
+/// Replaces the default list.
 static Mistake setLosses(Options &options, StringRef found) {
   options.training.losses.clear();
   append(options.training.losses, found);
@@ -131,16 +130,16 @@ static Mistake setLossWeights(Options &options, StringRef found) {
 // The table
 //===----------------------------------------------------------------------===//
 
-/// The setter of an option whose value goes to `FIELD` of the options by `SET`.
+/// The setter of an option that stores its value in `FIELD` with `SET`.
 #define SETTER(SET, FIELD)                                                                         \
   [](Options &o, StringRef found) -> Mistake { return SET(o.FIELD, found); }
-/// The setter of an option each of whose values is added to `FIELD` as it is.
+/// The setter of an option that appends each value to `FIELD`.
 #define ADDER(FIELD)                                                                               \
   [](Options &o, StringRef found) -> Mistake {                                                     \
     o.FIELD.push_back(found.str());                                                                \
     return std::nullopt;                                                                           \
   }
-/// The setter of an option that adds a list to `FIELD`.
+/// The setter of an option that appends a list to `FIELD`.
 #define APPENDER(FIELD)                                                                            \
   [](Options &o, StringRef found) -> Mistake {                                                     \
     append(o.FIELD, found);                                                                        \
@@ -333,7 +332,6 @@ StringRef bppsa::guessOption(StringRef name) {
   return guess;
 }
 
-/// The option as on the command line.
 static std::string spell(StringRef name) { return (name.size() == 1 ? "-" : "--") + name.str(); }
 
 std::optional<std::string> bppsa::setOption(CompileOptions &options, StringRef name,

@@ -1,4 +1,4 @@
-//===- ReportEmission.cpp - what scan plans cost for a model, as a page ---===//
+//===- ReportEmission.cpp - report on scan plans of a model ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -30,7 +30,7 @@ static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOption
   return copy;
 }
 
-/// The plans of the report: the usual ones, and the one that the user names.
+/// Returns the plans of the report: the default plans, and the plan of `--scan`.
 static SmallVector<std::string> getPlans(const TrainingOptions &options) {
   SmallVector<std::string> plans = {"linear",   "blelloch",   "hybrid:1",  "hybrid:2",
                                     "hybrid:3", "chunked:32", "chunked:64"};
@@ -40,14 +40,14 @@ static SmallVector<std::string> getPlans(const TrainingOptions &options) {
   return plans;
 }
 
-/// The plans of the backward passes of the program. Chains of layers without explicit Jacobians
-/// are differentiated one after the other.
+/// Returns the plans of the program's backward passes. Chains of layers without explicit Jacobians
+/// are linear.
 static std::vector<std::string> getCompiledPlans(const TrainingOptions &options, bool ofLayers) {
   std::vector<std::string> plans;
   for (const Variant &variant : options.getVariants()) {
     bool isSequential = variant.plan.empty() || (ofLayers && !options.hasLayerLinks());
     std::string plan = isSequential ? "linear" : variant.plan;
-    // Over time the length of chunks is then chosen at run time.
+    // Over time, the run time then chooses the chunk length.
     if (!ofLayers && plan == "auto")
       plan = "chunked";
     if (!llvm::is_contained(plans, plan))

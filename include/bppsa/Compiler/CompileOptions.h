@@ -1,4 +1,4 @@
-//===- CompileOptions.h - what the compiler is asked for --------*- C++ -*-===//
+//===- CompileOptions.h - options of the compiler ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,42 +17,40 @@ class PassManager;
 
 namespace bppsa {
 
-/// What a compilation makes of a model.
 enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Report, Initializers };
 
 /// The phases of a compilation, in order. A compilation can stop after any of them.
 enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
 
-/// The part of a compilation that begins.
+/// The part of the compilation that is about to begin.
 struct CompileProgress {
   /// "import", "loss", "differentiate", "scan", "kernels", "code" or "link".
   const char *phase;
-  /// How many parts have begun before it, and how many are known: `code` is parts that are counted
-  /// when it begins.
+  /// Number of parts begun before this one, and number of known parts. The parts of `code` are
+  /// added when it begins.
   int64_t done, total;
 };
 
-/// The options of `bppsa-compile`, with the meanings and the defaults of
-/// docs/Reference/CommandLine.md.
+/// The options of `bppsa-compile`; docs/Reference/CommandLine.md defines meanings and defaults.
 struct CompileOptions {
   TrainingOptions training;
   EmitKind emit = EmitKind::Executable;
-  /// `--compile-to`: the IR after an earlier phase than `End` is what is made, whatever `emit`
-  /// says.
+  /// `--compile-to`: if earlier than `End`, the output is the IR after this phase, regardless of
+  /// `emit`.
   Phase stopAfter = Phase::End;
   /// `--dump-phases-to`: a directory for the IR after every phase; empty for none.
   std::string dumpDirectory;
   /// An LLVM CPU name or `native`; empty for every x86-64 level.
   std::string mcpu;
-  /// `--gpu-arch`: the architectures to assemble code for; empty for sm_90. For CUDA only.
+  /// `--gpu-arch`: target architectures; empty for sm_90. CUDA only.
   std::vector<std::string> gpuArchitectures;
-  /// Whether a program for GPUs runs its kernels on the CPU.
+  /// True if a GPU program runs its kernels on the CPU.
   bool emulate = false;
-  /// `--distributed`: what connects the processes that train together; empty for one process.
+  /// `--distributed`: transport between the processes that train together; empty for one process.
   std::string distributed;
   /// `--batch-axis`: each is `NAME:AXIS`.
   std::vector<std::string> batchAxes;
-  /// `--carry`: each is `IN:OUT`. With any, the model is one step of a stream.
+  /// `--carry`: each is `IN:OUT`. If not empty, the model is one step of a stream.
   std::vector<std::string> carries;
   /// `--dynamic`: each is `NAME:AXIS`, an axis of a graph input whose size the exporter fixed.
   std::vector<std::string> dynamicAxes;
@@ -60,47 +58,47 @@ struct CompileOptions {
   std::vector<std::string> stepAxes;
   /// `--bind`: each is `NAME=VALUE[,VALUE...]`.
   std::vector<std::string> bindings;
-  /// `--untie`: initializers of their own for the uses of an initializer; empty for those that look
-  /// merged by an exporter, or a regular expression over the names of initializers.
+  /// `--untie`: gives each use of an initializer its own copy. Empty for the initializers that an
+  /// exporter seems to have merged, or a regular expression over initializer names.
   std::optional<std::string> untie;
-  /// `--training-mode`: BatchNormalization and Dropout nodes that behave as in training while the
-  /// model is trained; empty for all, or a regular expression over the names of nodes.
+  /// `--training-mode`: BatchNormalization and Dropout nodes that use training behaviour during
+  /// training. Empty for all, or a regular expression over node names.
   std::optional<std::string> trainingMode;
-  /// `--freeze-rows`: each is `NAME:ROW`, a row of a trained initializer that stays as it is.
+  /// `--freeze-rows`: each is `NAME:ROW`, a row of a trained initializer that is not trained.
   std::vector<std::string> freezeRows;
-  /// `--train`: a regular expression over the names of initializers that are trained though they
-  /// look like constants of an exporter; empty for none.
+  /// `--train`: a regular expression over names of initializers to train even though they look like
+  /// constants of an exporter; empty for none.
   std::string train;
-  /// `--class-weights`: the .npy file that `readOptionFiles` reads `training.classWeights` from;
+  /// `--class-weights`: the .npy file from which `readOptionFiles` reads `training.classWeights`;
   /// empty for none.
   std::string classWeightsFile;
   /// 0 to 3.
   unsigned optLevel = 3;
-  /// Elements of initializers that are zero stay so and leave the patterns.
+  /// True if zero elements of initializers remain zero and are removed from the sparsity patterns.
   bool pruneZeros = false;
-  /// Whether IR before the target is looked at is printed with the locations of its operations.
+  /// True if target-independent IR is printed with locations.
   bool printLocations = false;
-  /// Sizes that a report assumes where only the run time knows them.
+  /// Values of dynamic sizes in a report.
   int64_t reportLength = 1000, reportBatch = 16;
-  /// The archive `libbppsa_runtime.a`, with which executables and shared libraries are linked.
-  /// Beside it are `libbppsa_emulator.a`, for emulated programs, and `libbppsa_mpi.a`, for those of
-  /// `--distributed=mpi`.
+  /// Path of the archive `libbppsa_runtime.a`, with which executables and shared libraries are
+  /// linked. Its directory also contains `libbppsa_emulator.a`, for emulated programs, and
+  /// `libbppsa_mpi.a`, for `--distributed=mpi`.
   std::string runtimeLibrary;
-  /// Whether the verifier runs after every pass, not only after every phase.
+  /// True if the verifier runs after every pass, not only after every phase.
   bool verifyEach = false;
-  /// Whether a crash in a pass leaves a file that reproduces it, which takes signal handlers of
-  /// LLVM: for programs that are nothing but a compiler.
+  /// True if a crash in a pass writes a reproducer. This installs LLVM signal handlers, so it is
+  /// for stand-alone compilers.
   bool leaveReproducers = false;
-  /// Called with every pass manager before its passes are added, also from several threads at a
-  /// time: flags of MLIR, instrumentations. Where it returns false, the compilation has failed.
+  /// Called with every pass manager before passes are added, possibly from several threads at once:
+  /// for MLIR flags and instrumentations. The compilation fails if it returns false.
   std::function<bool(mlir::PassManager &)> preparePassManager;
-  /// Called where a part of the compilation begins, for one part at a time, but from any thread.
-  /// Where it returns false, the compilation ends with an error.
+  /// Called at the begin of each part of the compilation, for one part at a time, but from any
+  /// thread. The compilation is cancelled with an error if it returns false.
   std::function<bool(const CompileProgress &)> progress;
 };
 
-/// Says of every mistake in `options` what the option is, by its name on the command line, what is
-/// accepted, and what was found. What depends on the model is not checked.
+/// Returns one message per invalid option: its command-line name, the accepted values, and the
+/// actual value. Does not check properties that depend on the model.
 std::vector<std::string> validate(const CompileOptions &options);
 
 } // namespace bppsa

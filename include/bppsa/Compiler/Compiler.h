@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compilations share nothing: any number of them can run in one process, one after the other or at
-// the same time in several threads. None ends the process, prints, or reads the flags of the
-// process. Where files may grow too large for a limit of the process, it is the caller who lets
-// SIGXFSZ be ignored.
+// Compilations share no state: any number of them can run in one process, in sequence or in
+// parallel. They never exit, print, or read flags of the process. If output may exceed a file size
+// limit of the process, the caller must ignore SIGXFSZ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,76 +19,76 @@
 
 namespace bppsa {
 
-/// An ONNX model: a file, or the bytes of one.
+/// An ONNX model: a file, or its bytes.
 struct ModelSource {
-  /// Tensors that the model keeps in other files are looked up in the directory of this path.
+  /// Path of the model. External tensor data is located relative to its directory.
   std::string path;
-  /// What the file at `path` would hold; without them it is read.
+  /// The contents of the file; if absent, `path` is read.
   std::optional<std::string_view> bytes = std::nullopt;
 };
 
-/// What a compilation says of its model or its options.
+/// A diagnostic about the model or the options.
 struct CompileDiagnostic {
   enum class Severity { Note, Warning, Error };
   Severity severity;
-  /// One line: what is required, what was found, the remedy. Lower case, without a period, and
+  /// One line: the requirement, the actual value, the remedy. Lower case, without a period, and
   /// without the name of the model.
   std::string message;
 };
 
-/// Called for each diagnostic, one at a time, but from any thread of the compilation.
+/// Called for one diagnostic at a time, but from any thread of the compilation.
 using DiagnosticHandler = std::function<void(const CompileDiagnostic &)>;
 
-/// The bytes of what `options.emit` asks for. Nothing where the model cannot be compiled; then
-/// there has been an error, and the first one says why.
+/// Returns the output selected by `options.emit`. Returns nothing if the model cannot be compiled;
+/// the first error diagnostic then gives the reason.
 std::optional<std::string> compileModel(const ModelSource &model, const CompileOptions &options,
                                         const DiagnosticHandler &handler);
 
-/// A function that a program has, and where its code comes from.
+/// A function of a program, and the module function from which it is compiled.
 struct ProgramFunction {
   /// Name in the program, such as `forward.sequential`.
   std::string name;
-  /// The function of the module that it is made of, such as `pullback_sequential`, with all others
-  /// of that root.
+  /// The function of the module from which it is derived, such as `pullback_sequential`. Functions
+  /// with the same root are compiled together.
   std::string root;
-  /// What that makes of it.
+  /// Names of the derived function and of the function that computes its residual bytes.
   std::string symbol, residualBytes;
 };
 
-/// A model that was compiled up to the code of its functions.
+/// A model that was compiled up to code generation.
 struct CompiledModel {
   /// The JSON description of the program.
   std::string description;
-  /// The ONNX file to save parameters in.
+  /// The ONNX file in which parameters are saved.
   std::string onnx;
-  /// The kind of code that functions will have, x86-64-v4 or the like.
+  /// Instruction set for code generation, such as x86-64-v4.
   std::string instructionSet;
-  /// MLIR bytecode: tensors, differentiated, with scans.
+  /// MLIR bytecode: tensors, after differentiation and scans.
   std::string module;
   std::vector<ProgramFunction> functions;
 
-  /// All of it as texts, for a cache; nothing where texts are no model.
+  /// Converts the model to texts, for a cache. `fromTexts` returns nothing for invalid texts.
   std::vector<std::string> toTexts() const;
   static std::optional<CompiledModel> fromTexts(std::vector<std::string> texts);
 };
 
-/// Compiles a model for the processor of `options.mcpu`, without code for any function.
-/// `options.emit` and `options.stopAfter` have their defaults, and the target is the CPU.
+/// Compiles a model for the processor of `options.mcpu` without generating code for its functions.
+/// `options.emit` and `options.stopAfter` must have their defaults, and the target must be the CPU.
 std::optional<CompiledModel> compileModelToFunctions(const ModelSource &model,
                                                      const CompileOptions &options,
                                                      const DiagnosticHandler &handler);
 
-/// The objects of all functions of that root, to be loaded into a process
-/// (bppsa/Target/LoadedProgram.h). `path` is that of the model, `options` are those that it was
-/// compiled with.
+/// Generates the objects of all functions with the root `root`, to be loaded into a process
+/// (bppsa/Target/LoadedProgram.h). `path` is the path of the model, and `options` are the options
+/// with which it was compiled.
 std::optional<std::vector<std::string>> compileFunctionsToObjects(const CompiledModel &model,
                                                                   const std::string &root,
                                                                   const std::string &path,
                                                                   const CompileOptions &options,
                                                                   const DiagnosticHandler &handler);
 
-/// Writes what `compileModel` returns to the file `path`, which appears whole or not at all.
-/// Returns whether it did.
+/// Compiles a model and writes the output to the file `path`, completely or not at all. Returns
+/// whether it succeeded.
 bool compileModelToFile(const ModelSource &model, const CompileOptions &options,
                         const std::string &path, const DiagnosticHandler &handler);
 

@@ -1,4 +1,4 @@
-//===- ObjectCache.h - objects of programs, kept in files -------*- C++ -*-===//
+//===- ObjectCache.h - cache of compiled objects ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,22 +13,23 @@
 
 namespace bppsa {
 
-/// A directory with the objects of programs that were compiled before, and what was said of them.
-/// Several processes and threads may share it: who compiles a program locks its name, and files
-/// appear whole. The files that were not used for longest go where all are larger than a limit.
+/// A directory of objects of previously compiled programs, with their diagnostics. Several
+/// processes and threads may share it: compilation of a program holds a lock, and files are written
+/// atomically. If the total size exceeds a limit, the least recently used files are removed.
 class ObjectCache {
 public:
-  /// The directory that the environment variable BPPSA_CACHE names, created where it is missing,
-  /// with at most BPPSA_CACHE_SIZE bytes (default 1 GiB). Without the variable nothing is kept.
+  /// Opens the directory in the environment variable BPPSA_CACHE, and creates it if necessary. Its
+  /// maximum size is BPPSA_CACHE_SIZE bytes (default 1 GiB). Without the variable, the cache is
+  /// disabled.
   static ObjectCache fromEnvironment();
-  /// An empty directory: nothing is kept.
+  /// An empty `directory` disables the cache.
   ObjectCache(std::string directory, uint64_t limit)
       : directory(std::move(directory)), limit(limit) {}
 
   bool isEnabled() const { return !directory.empty(); }
 
-  /// What `compile` gives, from a file where there is one. `handler` gets what was said of the
-  /// program, and a warning where the directory cannot be used.
+  /// Returns the cached result of `compile`, or calls it. `handler` receives the diagnostics of the
+  /// program, and a warning if the directory is unusable.
   std::optional<std::vector<std::string>>
   get(llvm::StringRef key, const DiagnosticHandler &handler,
       llvm::function_ref<std::optional<std::vector<std::string>>(const DiagnosticHandler &)>
@@ -41,8 +42,8 @@ private:
   uint64_t limit;
 };
 
-/// What identifies the objects of `model` under options that are spelt `options`: a hash of both,
-/// of this compiler and of this processor. Nothing where the model has tensors in other files.
+/// Returns a hash of `model`, the text `options`, this compiler and this processor. Returns nothing
+/// if the model has external tensor data.
 std::optional<std::string> getObjectKey(const ModelSource &model, llvm::StringRef options);
 
 } // namespace bppsa

@@ -1,11 +1,11 @@
-//===- OptionTable.h - options of a compilation by their names --*- C++ -*-===//
+//===- OptionTable.h - table of compiler options ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The one list of options, from which the command line of bppsa-compile, its help and the setters
-// of the C API are made.
+// The single list of options: the command line of bppsa-compile, its help and the setters of the C
+// API are derived from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,45 +21,42 @@ namespace bppsa {
 /// The groups of options in the help, in order.
 enum class OptionGroup { Model, Loss, Backward, Target, Output };
 
-/// What an option of the command line takes.
+/// The values that an option takes.
 enum class OptionForm {
-  /// Nothing, or whether it is set.
+  /// No value, or an optional boolean.
   Flag,
-  /// A value, which may be left out.
   OptionalValue,
-  /// A value, once.
   Value,
-  /// A value, any number of times.
+  /// Any number of values.
   Repeated
 };
 
-/// One option of a compilation.
 struct OptionInfo {
-  /// On the command line, without hyphens.
+  /// Name on the command line, without hyphens.
   llvm::StringRef name;
   OptionForm form;
   OptionGroup group;
-  /// A word for the value; empty for a flag.
+  /// Placeholder for the value in the help; empty for a flag.
   llvm::StringRef value;
   llvm::StringRef help;
-  /// Takes over a value, and says what is accepted where it is none: "must be ...".
+  /// Parses and stores a value. Returns the accepted values ("must be ...") if it is invalid.
   std::optional<std::string> (*set)(CompileOptions &options, llvm::StringRef value);
 };
 
-/// All options, in the order of their names within each group.
+/// Returns all options, sorted by name within each group.
 llvm::ArrayRef<OptionInfo> getOptionTable();
 
-/// The option of that name, or null.
+/// Returns the option with this name, or null.
 const OptionInfo *findOption(llvm::StringRef name);
 
-/// The option whose name is nearly `name`; empty where there is none.
+/// Returns the option with the most similar name, or an empty string.
 llvm::StringRef guessOption(llvm::StringRef name);
 
-/// Sets the option `name`. Says in one line what is wrong where it cannot be set.
+/// Sets the option `name`. Returns a one-line error message on failure.
 std::optional<std::string> setOption(CompileOptions &options, llvm::StringRef name,
                                      llvm::StringRef value);
 
-/// Reads the files that options name. Says in one line what is wrong where one cannot be used.
+/// Reads the files named by options. Returns a one-line error message on failure.
 std::optional<std::string> readOptionFiles(CompileOptions &options);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- CPULowering.cpp - from tensors to LLVM IR for CPUs -----------------===//
+//===- CPULowering.cpp - lower tensors to LLVM IR for CPUs ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
   SeparateProductsOptions separated;
-  // Results of all steps are no part of a segment.
+  // A product over all steps cannot be part of a segment.
   if (options.memoryLimit > 0)
     separated.ofSamples = std::numeric_limits<int64_t>::max();
   pm.addNestedPass<func::FuncOp>(createSeparateProducts(separated));
@@ -48,7 +48,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createJoinEmitted());
   pm.addNestedPass<func::FuncOp>(createBlockSteps());
   pm.addNestedPass<func::FuncOp>(createBlockRows());
-  // Gradients of a block are no gradients that ranks may have yet.
+  // Gradients of a single block must not be exchanged with other ranks.
   if (!options.keepsGradientOrder && !options.signalsGradients)
     pm.addNestedPass<func::FuncOp>(createBlockChains());
   pm.addNestedPass<func::FuncOp>(createLowerLargeSums());
@@ -63,7 +63,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
     pm.addPass(createSignalGradients());
   pm.addPass(createVerifyExchanges());
   pm.addNestedPass<func::FuncOp>(createVerifyUpdates());
-  // The passes in front of it tell loops by their calls.
+  // Runs last because the passes before it identify loops by their calls.
   pm.addPass(createMergeDirections());
   pm.addNestedPass<func::FuncOp>(createChooseProductMapping());
 }
@@ -95,7 +95,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   memory.useGenericFunctions = memory.useAlignedAlloc = true;
   pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
   pm.addPass(createResolveWords());
-  // One pass over what is left is several times as fast as one for each dialect.
+  // One pass for the remaining dialects is several times faster than one per dialect.
   ConvertToLLVMPassOptions rest;
   rest.filterDialects = {"func", "arith", "cf", "index", "math", "ub"};
   pm.addPass(createConvertToLLVMPass(rest));

@@ -1,4 +1,4 @@
-//===- GPULowering.cpp - from tensors to kernels for GPUs -----------------===//
+//===- GPULowering.cpp - lower tensors to GPU kernels ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,8 @@ using namespace mlir;
 using namespace bppsa;
 
 void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
-  // The host runs the loops over time: each of their operations is a launch for the whole batch.
+  // The host runs time loops in graph form: each of their operations is a launch for the whole
+  // batch.
   pm.addPass(createLowerGraphBodies({/*memoryLimit=*/0, /*rowBlocks=*/false}));
   pm.addNestedPass<func::FuncOp>(createFuseElementwise({/*recompute=*/true}));
   addCleanup(pm);
@@ -64,7 +65,7 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision,
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addNestedPass<func::FuncOp>(createFuseMultiplyAdds());
-  // Constants become arguments of kernels otherwise.
+  // Prevents constants from becoming kernel arguments.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createMergeKernels());

@@ -1,4 +1,4 @@
-//===- KernelStages.h - stages on the way to kernels of any target -*- C++ -*-===//
+//===- KernelStages.h - pipeline stages shared by all targets ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,14 +24,13 @@
 
 namespace bppsa {
 
-/// The pattern that compares each value that a loop carries with all others. MLIR has no other
-/// handle for it than its name; unittests/Compiler/Pipelines fails where that is no longer the name
-/// of one.
+/// The pattern that compares each loop-carried value with all others. MLIR identifies it only by
+/// its name; unittests/Compiler/Pipelines fails if the name changes.
 inline constexpr const char *kComparesCarriedValues =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 
-/// The canonicalizer without what takes most of its time in kernels and large graphs: that pattern
-/// and the simplification of regions, which have one block each.
+/// Creates a canonicalizer without its two most expensive parts for kernels and large graphs: the
+/// pattern above, and region simplification, which has no effect on single-block regions.
 inline std::unique_ptr<mlir::Pass> createKernelCanonicalizer() {
   mlir::GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
@@ -44,7 +43,6 @@ inline void addCleanup(mlir::OpPassManager &pm) {
   pm.addPass(mlir::createCSEPass());
 }
 
-/// Tensors to memory.
 inline void addBufferization(mlir::OpPassManager &pm) {
   pm.addNestedPass<mlir::func::FuncOp>(createSeparateDestinations());
   pm.addNestedPass<mlir::func::FuncOp>(createFoldCoveredFills());
@@ -55,8 +53,8 @@ inline void addBufferization(mlir::OpPassManager &pm) {
   addCleanup(pm);
 }
 
-/// A function for each different loop: a kernel is compiled once, however many functions of the
-/// program call it.
+/// Outlines one function per distinct loop. Each kernel is compiled once, even if several functions
+/// of the program call it.
 inline void addOutlining(mlir::OpPassManager &pm, const OutlineKernelsOptions &options) {
   pm.addPass(createOutlineKernels(options));
   pm.addPass(mlir::func::createDuplicateFunctionEliminationPass());

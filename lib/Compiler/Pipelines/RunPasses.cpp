@@ -1,11 +1,12 @@
-//===- RunPasses.cpp - runs pipelines, and what to do when they crash -----===//
+//===- RunPasses.cpp - run pass pipelines ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's own reproducers run a pipeline on a thread of its own. A pipeline that a worker of the
-// context's thread pool runs would wait there for the workers, one of which waits for it.
+// MLIR's own reproducers run a pipeline on a separate thread. If a worker of the context's thread
+// pool runs the pipeline, this deadlocks: that thread waits for the workers, and the worker waits
+// for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +35,19 @@ bool bppsa::verifiesEachPass() {
 }
 
 namespace {
-/// A pipeline that runs, with the module as it was before.
+/// A running pipeline, with a copy of the original module.
 struct RunningPipeline {
   RunningPipeline(PassManager &pm, ModuleOp module, bool verifyEach);
   ~RunningPipeline();
-  /// Says where the reproducer is, or why there is none.
+  /// Reports the path of the reproducer, or the reason why there is none.
   void writeReproducer() const;
-  /// Writes a reproducer that begins with `error`, if there is one, and returns its path.
+  /// Writes a reproducer that begins with `error`, if not empty, and returns its path.
   llvm::ErrorOr<std::string> write(StringRef error) const;
 
   PassManager &pm;
   OwningOpRef<ModuleOp> before;
   bool verifyEach;
-  /// That of the same thread around it.
+  /// The enclosing pipeline on the same thread.
   RunningPipeline *outer;
 };
 
@@ -61,7 +62,7 @@ static RunningPipelines &getRunning() {
   return running;
 }
 
-/// The pipeline that runs on this thread; null for a worker that helps another thread.
+/// The pipeline running on this thread; null for a worker that helps another thread.
 static thread_local RunningPipeline *current = nullptr;
 
 static void writeReproducers(void *) {
@@ -99,7 +100,7 @@ void RunningPipeline::writeReproducer() const {
     llvm::errs() << "no reproducer: " << path.getError().message() << "\n";
 }
 
-/// Takes no part in what other threads do: they may wait for this one.
+/// Does not use other threads: they may wait for this one.
 llvm::ErrorOr<std::string> RunningPipeline::write(StringRef error) const {
   int descriptor = -1;
   SmallString<128> path;

@@ -1,4 +1,4 @@
-//===- Training.cpp - from an imported graph to training functions --------===//
+//===- Training.cpp - pipelines for training functions --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -32,7 +32,7 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern,
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   bool matched =
       llvm::any_of(constantWeights, [&](const std::string &name) { return regex.match(name); });
-  // All at once: each change of one argument makes a new list of all of them.
+  // Set all attributes at once: changing a single argument copies the whole list.
   SmallVector<DictionaryAttr> arguments;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
@@ -52,7 +52,7 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern,
 }
 
 void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  // Joined sequences mix steps of samples, which ranks with shares of the steps do not have.
+  // Joined sequences mix steps of samples, which time shards do not support.
   if (options.target == TargetKind::CPU && !options.shardTime)
     pm.addNestedPass<func::FuncOp>(createJoinSequences());
   AddLossOptions loss;
@@ -69,7 +69,8 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   pm.addNestedPass<func::FuncOp>(createRaiseProducts());
 }
 
-/// Adds the pass that differentiates `of` into the function of the first variant with that role.
+/// Adds the pass that differentiates `of` to create the function of the first variant with role
+/// `role`.
 static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options, StringRef of,
                                EntryRole role, StringRef wrt) {
   DifferentiateOptions differentiate;
@@ -84,7 +85,8 @@ static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options
   pm.addPass(createDifferentiate(differentiate));
 }
 
-/// Adds the pass that makes of `function` what is differentiated in its place. Returns the name.
+/// Adds the pass that creates the function to be differentiated instead of `function`. Returns its
+/// name.
 static std::string addInterlocking(OpPassManager &pm, const TrainingOptions &options,
                                    StringRef function) {
   if (!options.interlock)
@@ -116,8 +118,7 @@ static void addShards(OpPassManager &pm, const TrainingOptions &options) {
 }
 
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  // A step drops elements where the model has dropout; `grad` is the gradient of
-  // what `eval` computes.
+  // A step applies dropout; `grad` is the gradient of the function that `eval` computes.
   pm.addPass(createSpecializeTraining());
   std::string trained = addInterlocking(pm, options, "training_loss");
   std::string evaluated = addInterlocking(pm, options, "loss");
@@ -140,12 +141,11 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
     pm.addNestedPass<func::FuncOp>(createMergeRecurrences());
   if (options.scanShards)
     pm.addPass(createScanShards());
-  // Plans, which come later, are all that variants differ in.
+  // Variants only differ in their plans, which are assigned later.
   for (const Variant &variant : ArrayRef(variants).drop_front())
     pm.addPass(createCopyVariant({variants.front().name, variant.name}));
 }
 
-/// Adds the passes that give the chains of `variant` its plan.
 static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Variant &variant) {
   bool isSequential = variant.plan.empty();
   if (!isSequential)
@@ -160,7 +160,7 @@ static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Var
   pm.addPass(createScanLinks(links));
 }
 
-/// Adds the passes that order the backward passes, once it is settled what they are made of.
+/// Adds the passes that order the backward passes, after their operations are final.
 static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) {
   if (options.backwardOrder.empty())
     return;
@@ -176,7 +176,8 @@ static void addStages(OpPassManager &pm, const TrainingOptions &options) {
   int64_t numStages = options.getNumStages();
   if (numStages == 0)
     return;
-  // The whole step tells what its stages need no more: there cotangents depend on the loss.
+  // Split the whole step, because the dependence of cotangents on the loss is not visible in
+  // stages.
   if (options.splitBackward)
     pm.addNestedPass<func::FuncOp>(createSplitBackward());
   pm.addPass(createAssignStages({numStages}));

@@ -1,4 +1,4 @@
-//===- TrainingOptions.cpp - what training functions compute --------------===//
+//===- TrainingOptions.cpp - options of training functions ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,7 +29,7 @@ std::vector<Variant> TrainingOptions::getVariants() const {
   std::vector<Variant> variants;
   if (backward != BackwardKind::Scan)
     variants.push_back({"sequential", ""});
-  // A scan reads all steps at once: below a limit it is for those who ask for it.
+  // A scan reads all steps at once, so with a memory limit it must be requested explicitly.
   bool isBounded = getLoopLimit() > 0 && leavesScansToAuto();
   if (backward != BackwardKind::Sequential && !isBounded && !pipelineRanks)
     variants.push_back({"scan", scan});

@@ -1,4 +1,4 @@
-//===- CPULowering.h - from tensors to LLVM IR for CPUs ---------*- C++ -*-===//
+//===- CPULowering.h - lower tensors to LLVM IR for CPUs --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -38,21 +38,20 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::init(false)};
 };
 
-/// From tensors to kernels on memory: packing, bufferization, one function for
-/// each different loop. The same for every instruction set.
+/// Lowers tensors to kernels on memrefs: packing, bufferization, and outlining of one function per
+/// distinct loop. Independent of the instruction set.
 void buildKernelPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
-/// From kernels to the LLVM dialect, for the registers of one instruction set.
+/// Lowers kernels to the LLVM dialect for one instruction set.
 void buildCPUCodePipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
-/// Lowers a module of functions on tensors (graph operations and bppsa loops)
-/// to the LLVM dialect. Every function `f` gets a C interface `_mlir_ciface_f`
-/// that takes one pointer to a memref descriptor for each argument and then for
-/// each former result. Parallel loops are calls of the run
-/// time.
+/// Lowers a module of functions on tensors (graph operations and bppsa loops) to the LLVM dialect.
+/// Every function `f` gets a C interface `_mlir_ciface_f`, which takes one pointer to a memref
+/// descriptor for each argument and then for each former result. Parallel loops become calls to the
+/// run time.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
-/// Registers it as `bppsa-cpu-pipeline`.
+/// Registers `bppsa-cpu-pipeline`.
 void registerCPULoweringPipeline();
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- GPULowering.h - from tensors to kernels for GPUs ---------*- C++ -*-===//
+//===- GPULowering.h - lower tensors to GPU kernels -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,27 +12,27 @@
 
 namespace bppsa {
 
-/// What launches of backward passes run on (`--backward-streams`): one stream, or two, with
-/// gradients of parameters on the second one, where they become possible or by the cost model.
+/// Streams of backward passes (`--backward-streams`): one stream, or two. With two, parameter
+/// gradients run on the second stream, either as early as possible or as the cost model decides.
 enum class BackwardStreams { One, Two, TwoJoint };
 
-/// From tensors to a function for each kernel, on memory.
+/// Lowers tensors to one function per kernel, on memrefs.
 void buildGPUOutliningPipeline(mlir::OpPassManager &pm);
 
-/// From these to launches: the rest of the next one, with what they are mapped to already.
+/// Lowers outlined kernels, with or without chosen mappings, to launches: the second half of
+/// buildGPUKernelPipeline().
 void buildGPULaunchPipeline(mlir::OpPassManager &pm, TensorPrecision precision,
                             BackwardStreams streams = BackwardStreams::One);
 
-/// From tensors to functions of the host, which allocate and call launch functions,
-/// and the module `@device` of kernels, on arrays in device memory; `precision` is that of products
-/// on tensor cores.
+/// Lowers tensors to host functions, which allocate and call launch functions, and a module
+/// `@device` of kernels on device memory. `precision` applies to tensor core products.
 void buildGPUKernelPipeline(mlir::OpPassManager &pm, TensorPrecision precision,
                             BackwardStreams streams = BackwardStreams::One);
 
-/// From a module with `@device` to the LLVM dialect with NVVM operations in it.
+/// Lowers a module with `@device` to the LLVM and NVVM dialects.
 void buildGPUCodePipeline(mlir::OpPassManager &pm);
 
-/// Registers them as `bppsa-gpu-kernel-pipeline` and `bppsa-gpu-code-pipeline`.
+/// Registers `bppsa-gpu-kernel-pipeline` and `bppsa-gpu-code-pipeline`.
 void registerGPULoweringPipelines();
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- RunPasses.h - runs pipelines, and what to do when they crash -*- C++ -*-===//
+//===- RunPasses.h - run pass pipelines -------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,15 +12,14 @@
 
 namespace bppsa {
 
-/// Whether the verifier runs after every pass even where a pipeline is fast without: by the
-/// environment's `BPPSA_VERIFY_EACH`, 1 or 0, and otherwise in builds with assertions.
+/// Returns true if the verifier runs after every pass by default: if `BPPSA_VERIFY_EACH` is 1, or,
+/// if it is unset, in builds with assertions.
 bool verifiesEachPass();
 
-/// Runs `pm` on `module`, with the verifier after every pass with `verifyEach`, and after the last
-/// one with `verifyResult`. An error that is no refusal (Refusal.h) is reported as a bug, in one
-/// line. If `leaveReproducer` is set, the module as it was and the passes are then written to a
-/// file in the directory for temporary files, which the line names (`bppsa-opt --run-reproducer
-/// FILE`); so they are if the process crashes.
+/// Runs `pm` on `module`, with the verifier after every pass if `verifyEach` is set, or after the
+/// last one if `verifyResult` is. An error that is not a refusal (Refusal.h) is reported as a bug
+/// in one line. With `leaveReproducer`, a failure or crash writes the original module and the
+/// pipeline to a temporary file, which the message names (`bppsa-opt --run-reproducer FILE`).
 llvm::LogicalResult runPasses(mlir::PassManager &pm, mlir::ModuleOp module, bool verifyEach,
                               bool leaveReproducer, bool verifyResult = false);
 

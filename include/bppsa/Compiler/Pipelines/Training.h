@@ -1,4 +1,4 @@
-//===- Training.h - from an imported graph to training functions -*- C++ -*-===//
+//===- Training.h - pipelines for training functions ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,20 +13,20 @@
 
 namespace bppsa {
 
-/// Marks the parameters of `@forward` whose names match `pattern` as frozen.
-/// Fails with a diagnostic where the pattern is no regular expression or
-/// matches neither a parameter nor one of `constantWeights`.
+/// Marks the parameters of `@forward` whose names match `pattern` as frozen. Emits an error if the
+/// pattern is not a valid regular expression or matches neither a parameter nor any of
+/// `constantWeights`.
 llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern,
                                      llvm::ArrayRef<std::string> constantWeights);
 
-/// Adds `@loss`, and to `pm` everything that turns it into the training
-/// functions: `@step_<variant>`, `@grad_<variant>`, `@update` and `@sumsq`.
-/// The stages are separate so that a driver can stop after each.
+/// Add the passes that create `@loss` and turn it into the training functions `@step_<variant>`,
+/// `@grad_<variant>`, `@update` and `@sumsq`. They are separate so that a driver can stop after
+/// each.
 void buildLossPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 void buildDifferentiationPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 void buildScanPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 
-/// Registers `bppsa-training-pipeline`, the three stages with default options.
+/// Registers `bppsa-training-pipeline`: the three stages with default options.
 void registerTrainingPipelines();
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- TrainingOptions.h - what training functions compute ------*- C++ -*-===//
+//===- TrainingOptions.h - options of training functions --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,23 +16,23 @@
 
 namespace bppsa {
 
-/// Which backward passes a compiled program holds.
+/// The backward passes of a compiled program.
 enum class BackwardKind { Auto, Scan, Sequential };
 
-/// What a program's kernels run on.
+/// The device of a program's kernels.
 enum class TargetKind { CPU, CUDA };
 
 /// One backward pass of a compiled program.
 struct Variant {
   /// `sequential` or `scan`.
   std::string name;
-  /// Scan plan in its command-line spelling; empty for the sequential chain.
+  /// Scan plan in command-line syntax; empty for the sequential chain.
   std::string plan;
-  /// Vectors hold hidden units of one sample instead of samples, and in chains with a plan chunks
-  /// of time: the functions are copies of the variant's, with `units` in their entries.
+  /// True if vectors hold hidden units of one sample instead of samples or, in chains with a plan,
+  /// chunks of time. The functions are copies of the variant's functions with `units` in their
+  /// entries.
   bool forSmallBatches = false;
 
-  /// Its name in a program.
   std::string getExportedName() const {
     return !forSmallBatches ? name : name + (plan.empty() ? ".units" : ".chunks");
   }
@@ -43,42 +43,43 @@ struct FrozenRow {
   std::string name;
   int64_t row;
 
-  /// What `NAME:ROW` means; nothing where `text` is not of that form.
+  /// Parses `NAME:ROW`; returns nothing for other texts.
   static std::optional<FrozenRow> parse(const std::string &text);
 };
 
-/// A loss of an output of the graph.
+/// A loss on an output of the graph.
 struct LossTerm {
-  /// A word of `--loss`.
+  /// A loss name of `--loss`.
   std::string kind;
   /// Empty for the first output.
   std::string output;
-  /// What it is multiplied by in the sum of all.
+  /// Factor in the sum of all losses.
   double factor = 1;
 
   bool hasClasses() const { return program::hasClasses(kind); }
   bool hasTarget() const { return !program::isLoss(kind, program::LossKind::None); }
 };
 
-/// The part of the command line that decides what the training functions compute.
+/// The command-line options that determine the training functions.
 struct TrainingOptions {
   TargetKind target = TargetKind::CPU;
   /// One for all of `lossOn`, or one for each.
   std::vector<std::string> losses = {"cross-entropy"};
-  /// Graph outputs that feed the losses; empty for the first.
+  /// Graph outputs with losses; empty for the first.
   std::vector<std::string> lossOn;
-  /// What each of several losses is multiplied by in their sum; empty for ones.
+  /// Factors of the losses in their sum; empty for all ones.
   std::vector<double> lossWeights;
-  /// Modules whose losses reach a module, of those that the losses cut the model into; nothing for
-  /// backpropagation through all of them.
+  /// Interlocking backpropagation: the losses cut the model into modules, and the parameters of a
+  /// module follow the losses of this many modules, beginning with its own. Absent for full
+  /// backpropagation.
   std::optional<int64_t> interlock;
-  /// Which of these losses do: `last`, `sum` or `mean`; empty for `last`.
+  /// The combination of these losses: `last`, `sum` or `mean`; empty for `last`.
   std::string interlockCombine;
-  /// A weight for each class; empty for ones.
+  /// One weight per class; empty for all ones.
   std::vector<float> classWeights;
   /// The share of each target that is spread over all classes.
   double labelSmoothing = 0;
-  /// Positions with this target have no weight.
+  /// Positions with this target have weight zero.
   std::optional<int64_t> ignoreIndex;
   std::string optimizer = "adam";
   /// Regular expression over initializer names; empty freezes none.
@@ -86,63 +87,63 @@ struct TrainingOptions {
   std::vector<FrozenRow> frozenRows;
   BackwardKind backward = BackwardKind::Auto;
   std::string scan = "auto";
-  /// `structured`, or `dense`: explicit Jacobians have all their elements, made column by column by
-  /// the rules of operations, to check those of which the structure is known.
+  /// `structured`, or `dense`: explicit Jacobians have all elements, computed column by column with
+  /// the VJP rules, to check the structured Jacobians.
   std::string jacobians = "structured";
-  /// When gradients of parameters are formed (`BackwardOrder::parse`); empty where differentiation
-  /// forms them.
+  /// The schedule of parameter gradients (`BackwardOrder::parse`); empty for the order of
+  /// differentiation.
   std::string backwardOrder;
-  /// Streams of the GPU that backward passes run on: `1`, `2`, or `2:joint`, where the cost model
-  /// says what runs beside what; empty for `1`. For CUDA only.
+  /// GPU streams of backward passes: `1`, `2`, or `2:joint`, where the cost model chooses the
+  /// overlap; empty for `1`. CUDA only.
   std::string backwardStreams;
-  /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
-  /// keep for their chains; 0 for no limit.
+  /// Byte limit for the explicit Jacobians of a chain of layers, per sample, and for the values
+  /// that loops keep for their chains; 0 for no limit.
   std::optional<int64_t> memoryLimit;
-  /// `--sync-bn`: batch normalizations of several ranks take the statistics of the whole batch.
+  /// `--sync-bn`: batch normalizations use the statistics of the whole batch across ranks.
   bool syncBatchNorm = false;
-  /// `--pipeline`: ranks of a pipeline whose stages steps are cut into; nothing for none.
+  /// `--pipeline`: number of ranks of a pipeline into whose stages steps are cut; absent for none.
   std::optional<int64_t> pipelineRanks;
-  /// `--pipeline-placement`: which of them have which stages, a word of schedule::PlacementKind.
+  /// `--pipeline-placement`: assignment of stages to ranks, the name of a schedule::PlacementKind.
   std::string pipelinePlacement = "neighbours";
-  /// `--pipeline-chunks`: the stages of each of them; nothing for what the placement takes.
+  /// `--pipeline-chunks`: stages per rank; absent for the default of the placement.
   std::optional<int64_t> pipelineChunks;
-  /// `--split-backward`: stages form gradients of parameters apart from cotangents.
+  /// `--split-backward`: stages compute parameter gradients separately from cotangents.
   bool splitBackward = false;
-  /// `--shard-time`: also functions for ranks with shares of the steps.
+  /// `--shard-time`: add functions for ranks that each process a share of the time steps.
   bool shardTime = false;
-  /// `--scan-shards`: and such that go back by a scan over ranks.
+  /// `--scan-shards`: add time-shard functions whose backward pass is a scan over ranks.
   bool scanShards = false;
-  /// Whether recurrent layers of such a model go both ways: ranks with late steps then have
-  /// functions of their own.
+  /// True if such a model has bidirectional recurrent layers. Ranks with late steps then have
+  /// separate functions.
   bool shardsBothWays = false;
-  /// `--check-nan`: also functions that find the op which makes the first NaN.
+  /// `--check-nan`: add functions that find the op that produces the first NaN.
   bool tracesNaNs = false;
-  /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
+  /// Operand precision of tensor cores: `fp32`, `tf32` or `bf16`; empty for `fp32`. CUDA only.
   std::string precision;
 
-  /// The losses, in the order of `lossOn`. The lists have lengths that go together.
+  /// Returns the losses in the order of `lossOn`. The lists must have matching lengths.
   std::vector<LossTerm> getLossTerms() const;
   int64_t getJacobianLimit() const { return memoryLimit.value_or(int64_t(1) << 30); }
-  /// Without a limit, programs have no code that goes back by segments, and compile faster.
+  /// Without a limit, programs contain no code for backward passes by segments and compile faster.
   int64_t getLoopLimit() const { return memoryLimit.value_or(0); }
-  /// Whether chains of layers get explicit Jacobians in variants with a plan: where
-  /// a scan or a plan was asked for.
+  /// Returns true if variants with a plan use explicit Jacobians for chains of layers: if the user
+  /// requested a scan or a plan.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
-  /// The ranks of the stages of a pipeline, stage by stage; empty where there is none.
+  /// Returns the rank of each pipeline stage; empty without a pipeline.
   std::vector<int32_t> getStagePlacement() const;
   int64_t getNumStages() const { return static_cast<int64_t>(getStagePlacement().size()); }
-  /// Whether forward and backward passes can be called apart.
+  /// Returns true if forward and backward passes can be called separately.
   bool hasPullbacks() const { return hasLoss(program::LossKind::VJP); }
   bool hasLoss(program::LossKind kind) const {
     return std::any_of(losses.begin(), losses.end(),
                        [&](const std::string &loss) { return program::isLoss(loss, kind); });
   }
-  /// The backward passes that `backward` and `scan` ask for.
+  /// Returns the backward passes selected by `backward` and `scan`.
   std::vector<Variant> getVariants() const;
-  /// Whether scans with chunks in lanes are for `auto` to choose, and for nobody else.
+  /// Returns true if only `auto` may choose scans with chunks in lanes.
   bool leavesScansToAuto() const { return backward == BackwardKind::Auto && scan == "auto"; }
-  /// These and, for CPUs, their forms for small batches, which scans have in some modules only
-  /// (`bppsa-add-unit-variants`).
+  /// Returns the variants and, for CPUs, their forms for small batches. Only some modules have a
+  /// small-batch form of scans (`bppsa-add-unit-variants`).
   std::vector<Variant> getMappedVariants() const;
 };
 
