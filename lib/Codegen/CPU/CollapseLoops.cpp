@@ -1,4 +1,4 @@
-//===- CollapseLoops.cpp - loops over steps and samples as one ------------===//
+//===- CollapseLoops.cpp - collapse loops over steps and samples ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether the dimensions of `operand` that the loops of `sequence` run over are one in memory.
+/// Returns true if the dimensions of `operand` along the loops `sequence` are contiguous in memory.
 static bool isOneInMemory(linalg::GenericOp op, OpOperand &operand, ArrayRef<int64_t> sequence) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   SmallVector<ReassociationIndices> groups;
@@ -42,7 +42,6 @@ static bool canCollapse(linalg::GenericOp op, ArrayRef<int64_t> sequence) {
                       [&](OpOperand &operand) { return isOneInMemory(op, operand, sequence); });
 }
 
-/// Groups of loops that follow each other and become one.
 static SmallVector<ReassociationIndices> groupLoops(linalg::GenericOp op) {
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
   llvm::SmallDenseSet<int64_t> indexed;

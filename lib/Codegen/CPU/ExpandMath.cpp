@@ -19,7 +19,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The type of shape `like` (a scalar or a vector) with the given element type.
 static Type withElementType(Type like, Type element) {
   auto vector = dyn_cast<VectorType>(like);
   return vector ? vector.clone(element) : element;
@@ -31,17 +30,18 @@ static Value splat(ImplicitLocOpBuilder &builder, Type type, TypedAttr value) {
   return arith::ConstantOp::create(builder, value);
 }
 
-/// e^-x for |x| <= 88: -x = n log 2 - r, e^-x = 2^n (1 - r + r^2 p(r)). The operand is not negated:
-/// LLVM would do that in the selects which limit it, and find no minimum and maximum in them.
+/// Emits e^-x for |x| <= 88: -x = n log 2 - r, e^-x = 2^n (1 - r + r^2 p(r)). Takes x instead of -x
+/// because LLVM would move a negation into the clamping selects and no longer recognise min and
+/// max.
 static Value emitExpOfNegated(ImplicitLocOpBuilder &builder, Value x) {
   Type type = x.getType();
   auto constant = [&](float value) { return splat(builder, type, builder.getF32FloatAttr(value)); };
-  // Beside 3 * 2^22 no bit is left for a fraction: its sum with -x / log 2 is rounded, and has n
-  // in its lowest bits, without conversions, which are slow on GPUs.
+  // Adding 3 * 2^22 leaves no bits for a fraction. The sum with -x / log 2 is therefore rounded and
+  // has n in its lowest bits, without conversions, which are slow on GPUs.
   Value large = constant(12582912.0f);
   Value rounded = math::FmaOp::create(builder, x, constant(-1.44269504088896341f), large);
   Value n = arith::SubFOp::create(builder, rounded, large);
-  // log 2 in two parts, the first of which has few bits: its multiples are exact.
+  // log 2 in two parts. The first has few bits, so its multiples are exact.
   Value r = math::FmaOp::create(builder, n, constant(0.693359375f), x);
   r = math::FmaOp::create(builder, n, constant(-2.12194440e-4f), r);
   Value p = constant(-1.9875691500e-4f);
@@ -71,7 +71,7 @@ struct ExpandSigmoid : OpRewritePattern<SigmoidOp> {
       return splat(builder, type, builder.getF32FloatAttr(value));
     };
     Value x = op.getOperand();
-    // Comparisons that a NaN fails, so that it passes through.
+    // A NaN fails these comparisons and passes through.
     auto limit = [&](arith::CmpFPredicate predicate, float bound) {
       Value value = constant(bound);
       Value beyond = arith::CmpFOp::create(builder, predicate, value, x);
@@ -85,8 +85,8 @@ struct ExpandSigmoid : OpRewritePattern<SigmoidOp> {
   }
 };
 
-/// math.fma insists on one rounding, which is a call on targets without the
-/// instruction; vector.fma leaves the rounding to the target.
+/// math.fma requires a single rounding, which is a call on targets without the instruction;
+/// vector.fma leaves rounding to the target.
 struct RelaxFma : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -106,7 +106,6 @@ struct RelaxFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// Marks the divisions that are inserted.
 struct MarkReciprocals : public RewriterBase::Listener {
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (auto division = dyn_cast<arith::DivFOp>(op))
@@ -114,8 +113,8 @@ struct MarkReciprocals : public RewriterBase::Listener {
   }
 };
 
-/// Applies `patterns` to operations of `module` that are in the math dialect or `SigmoidOp`, and to
-/// what these become: they are few among all operations.
+/// Applies `patterns` to SigmoidOp and math operations of `module`, and to their expansions.
+/// Starting from these few operations is faster than visiting all.
 static LogicalResult expand(ModuleOp module, RewritePatternSet patterns,
                             RewriterBase::Listener *listener) {
   SmallVector<Operation *> functions;
@@ -133,7 +132,7 @@ struct ExpandMath : public bppsa::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
   void runOnOperation() override {
-    // Divisors of these two are finite, and far from zero.
+    // The divisors of these two functions are finite and not close to zero.
     RewritePatternSet quotients(&getContext()), patterns(&getContext());
     populatePolynomialApproximateTanhPattern(quotients);
     quotients.add<ExpandSigmoid>(&getContext());

@@ -1,4 +1,4 @@
-//===- ExpandReshapes.cpp - reshapes into several dynamic sizes -----------===//
+//===- ExpandReshapes.cpp - expand dynamic reshapes -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether a dimension becomes several of which more than one is dynamic.
 static bool hasSeveralDynamicSizes(memref::ExpandShapeOp op) {
   MemRefType type = op.getResultType();
   return llvm::any_of(op.getReassociationIndices(), [&](const ReassociationIndices &group) {
@@ -25,8 +24,8 @@ static bool hasSeveralDynamicSizes(memref::ExpandShapeOp op) {
   });
 }
 
-/// The result of `op` as a view of its source: within a group each stride is the
-/// next one times the next size.
+/// Replaces `op` with a view of its source. Within a group, each stride is the next stride times
+/// the next size.
 static void expandReshape(memref::ExpandShapeOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();

@@ -1,4 +1,4 @@
-//===- ExpandViews.cpp - views of arrays as offsets and strides -----------===//
+//===- ExpandViews.cpp - views as offsets and strides ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

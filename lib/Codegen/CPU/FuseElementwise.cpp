@@ -1,4 +1,4 @@
-//===- FuseElementwise.cpp - elementwise loops as one ---------------------===//
+//===- FuseElementwise.cpp - fuse elementwise loops -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,21 +19,22 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` is a loop nest with an element of its result for each iteration, in their order.
+/// Returns true if each iteration of `op` computes one element of its result, in order.
 static bool makesElementEachIteration(linalg::GenericOp op) {
   return op && op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
          op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))).isIdentity();
 }
 
-/// Whether `value` is a product, of any sign, that code generation joins with a sum of it.
+/// Returns true if `value` is a possibly negated product that code generation contracts with an
+/// addition.
 static bool isProduct(Value value) {
   while (auto negated = value.getDefiningOp<arith::NegFOp>())
     value = negated.getOperand();
   return value.getDefiningOp<arith::MulFOp>() != nullptr;
 }
 
-/// Whether the sum of a product, which is rounded once, would be made of two roundings of
-/// `operand`.
+/// Returns true if fusion would contract a product of `producer` with an addition that reads
+/// `operand`, and so replace two roundings with one.
 static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());
   return isProduct(producer.getBody()->getTerminator()->getOperand(0)) &&
@@ -41,19 +42,19 @@ static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
                       llvm::IsaPred<arith::AddFOp, arith::SubFOp, arith::NegFOp>);
 }
 
-/// Readers of what is computed again for each of them.
+/// Maximum readers of a producer that is recomputed for each of them.
 static constexpr int64_t kMaxReaders = 2;
 
-/// Whether computing `producer` again takes less than a function does.
+/// Returns true if recomputing `producer` is cheaper than evaluating a math function.
 static bool isCheap(linalg::GenericOp producer) {
   return llvm::all_of(producer.getBody()->without_terminator(), [](Operation &op) {
     return isa<arith::ArithDialect>(op.getDialect()) || isa<linalg::IndexOp>(op);
   });
 }
 
-/// Whether what makes `operand` is better computed where it is read: nothing is rounded in another
-/// way and, but for what is cheap with `recompute`, nothing is computed twice and every array is
-/// read in the order of its elements as before.
+/// Returns true if the producer of `operand` should be fused into its reader. Fusion must not
+/// change rounding. Unless `recompute` is set and the producer is cheap, it must neither duplicate
+/// computation nor change the order in which elements are read.
 static bool isWorthFusing(OpOperand *operand, bool recompute) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());

@@ -1,4 +1,4 @@
-//===- FuseMultiplyAdds.cpp - products and sums with one rounding ---------===//
+//===- FuseMultiplyAdds.cpp - contract products and sums ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,21 +17,21 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The product that `value` is, if nothing but one operation of `block` reads it.
 static arith::MulFOp getProduct(Value value, Block *block) {
   auto product = value.getDefiningOp<arith::MulFOp>();
   return product && product->hasOneUse() && product->getBlock() == block ? product
                                                                          : arith::MulFOp();
 }
 
-/// `x * y + z`; targets without such an instruction round twice.
+/// Emits `x * y + z`; targets without an FMA instruction round twice.
 static Value fuse(OpBuilder &builder, Location loc, Value x, Value y, Value z) {
   if (isa<VectorType>(z.getType()))
     return vector::FMAOp::create(builder, loc, x, y, z);
   return LLVM::FMulAddOp::create(builder, loc, z.getType(), x, y, z);
 }
 
-/// What the sum or difference `op` is where one of its operands is such a product, else null.
+/// Returns the contracted form of the sum or difference `op` if an operand is such a product;
+/// otherwise null.
 static Value getFused(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();

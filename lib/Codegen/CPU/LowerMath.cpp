@@ -1,4 +1,4 @@
-//===- LowerMath.cpp - functions that have no polynomial ------------------===//
+//===- LowerMath.cpp - lower math functions to library calls --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,8 +21,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether anything of the dialect is left that `convert-to-llvm`, which comes later, knows as no
-/// intrinsic.
+/// Returns true if a math operation remains that `convert-to-llvm` cannot lower to an intrinsic.
 static bool hasFunctions(ModuleOp module) {
   return module
       ->walk([](Operation *op) {

@@ -1,4 +1,4 @@
-//===- LowerVectors.cpp - the vector dialect as LLVM ----------------------===//
+//===- LowerVectors.cpp - lower the vector dialect to LLVM ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -33,7 +33,7 @@ static SmallVector<Operation *> getVectorOps(Operation *root) {
   return ops;
 }
 
-/// Leaves operations on vectors of one dimension that LLVM has, and shuffles, loads and stores.
+/// Lowers to one-dimensional vector operations that LLVM supports, shuffles, loads and stores.
 static LogicalResult simplify(Operation *root) {
   RewritePatternSet patterns(root->getContext());
   vector::populateVectorBroadcastLoweringPatterns(patterns);

@@ -1,12 +1,12 @@
-//===- MergeKernels.cpp - one kernel for equal ones -----------------------===//
+//===- MergeKernels.cpp - merge equal GPU kernels -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Different loops over time become launches some of which are the same, such as those that add up
-// what blocks have. Upstream's duplicate-function-elimination knows no kernels, and drops the
-// locations of what it merges.
+// Different time loops share some launches, such as the sums of per-block results. Upstream's
+// duplicate-function-elimination does not handle GPU kernels and drops the locations of merged
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// What distinguishes kernels beside their bodies: types, sizes of blocks, attributes of arguments.
+/// Returns the properties of a kernel besides its body: types, block sizes, attributes of
+/// arguments.
 static DictionaryAttr getSignature(gpu::GPUFuncOp kernel) {
   NamedAttrList attributes(kernel->getAttrDictionary());
   attributes.erase(SymbolTable::getSymbolAttrName());
@@ -33,7 +34,7 @@ static DictionaryAttr getSignature(gpu::GPUFuncOp kernel) {
 }
 
 namespace {
-/// A kernel, equal to others that differ in names and locations alone.
+/// Compares kernels up to names and locations.
 struct EqualKernels : DenseMapInfo<gpu::GPUFuncOp> {
   static unsigned getHashValue(gpu::GPUFuncOp kernel) {
     llvm::hash_code hash = hash_value(getSignature(kernel));
@@ -62,7 +63,7 @@ using Groups = llvm::MapVector<gpu::GPUFuncOp, SmallVector<gpu::GPUFuncOp>,
                                DenseMap<gpu::GPUFuncOp, unsigned, EqualKernels>>;
 } // namespace
 
-/// The kernels of `device`, each with the first one that is equal to it.
+/// Groups equal kernels of `device` under the first of them.
 static Groups findEqual(gpu::GPUModuleOp device) {
   Groups groups;
   for (auto function : device.getOps<gpu::GPUFuncOp>())
@@ -77,8 +78,8 @@ static SmallVector<Operation *> collectOperations(gpu::GPUFuncOp kernel) {
   return operations;
 }
 
-/// Gives each operation of the first of `kernels` the locations that it has in all of them, so that
-/// messages name all nodes of a model that it may come from.
+/// Gives each operation of the first of `kernels` its locations in all of them, so that messages
+/// name all possible ONNX nodes.
 static void fuseLocations(ArrayRef<gpu::GPUFuncOp> kernels) {
   auto operations = llvm::map_to_vector(kernels, collectOperations);
   for (unsigned i = 0, e = operations.front().size(); i < e; ++i) {
@@ -89,7 +90,6 @@ static void fuseLocations(ArrayRef<gpu::GPUFuncOp> kernels) {
   }
 }
 
-/// A kernel as launches refer to it.
 static SymbolRefAttr getReference(gpu::GPUFuncOp kernel) {
   auto device = kernel->getParentOfType<gpu::GPUModuleOp>();
   return SymbolRefAttr::get(device.getNameAttr(), FlatSymbolRefAttr::get(kernel.getNameAttr()));

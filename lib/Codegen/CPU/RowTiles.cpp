@@ -1,4 +1,4 @@
-//===- RowTiles.cpp - short rows side by side -----------------------------===//
+//===- RowTiles.cpp - vectorize across short rows -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Elements of a row that are transposed at a time, and how many there may be: a tile has code for
-/// each.
+/// Elements of a row that are transposed at once, and maximum elements of a row: a tile has code
+/// for each element.
 static constexpr int64_t kStrip = kTransposedColumns, kMaxElements = 16;
 
 static unsigned getRowLoop(linalg::GenericOp op) { return op.getNumLoops() - 2; }
@@ -41,11 +41,11 @@ bool bppsa::hasRowTiles(linalg::GenericOp op, int64_t lanes) {
 }
 
 namespace {
-/// Emits one tile. Rows beyond the last one are the last one again.
+/// Emits one tile. Rows beyond the last repeat the last row.
 class RowTile {
 public:
-  /// `outer` has the indices of the loops around rows, `rows` the index of each row; `isWhole` says
-  /// whether these are neighbours.
+  /// `outer` has the indices of the loops around rows, `rows` the index of each row; `isWhole`
+  /// indicates whether the rows are adjacent.
   RowTile(OpBuilder &builder, linalg::GenericOp op, ArrayRef<Value> outer, ArrayRef<Value> rows,
           Value isWhole)
       : builder(builder), loc(op.getLoc()), op(op), outer(outer), rows(rows), isWhole(isWhole),
@@ -69,10 +69,9 @@ private:
   ArrayRef<Value> outer, rows;
   Value isWhole;
   int64_t lanes, size;
-  /// What all elements of a row share; for what reduces rows, also the join of the elements so far.
+  /// Values shared by all elements of a row; for reductions, also the join of previous elements.
   IRMapping shared;
-  /// What block arguments are for each element of a row, as far as that has been read, and what is
-  /// yielded.
+  /// Values of block arguments by element, for elements read so far; and yielded values.
   llvm::MapVector<BlockArgument, SmallVector<Value>> read;
   SmallVector<SmallVector<Value>> yielded;
 };
@@ -88,7 +87,7 @@ SmallVector<Value> RowTile::getIndices(OpOperand &operand, Value row, int64_t el
                              });
 }
 
-/// A vector of what each row has one of, or the one that all rows have.
+/// Loads one value per row as a vector, or a scalar that all rows share.
 Value RowTile::loadNumbers(OpOperand &operand) {
   auto type = VectorType::get(lanes, getElementTypeOrSelf(operand.get().getType()));
   auto loadOne = [&](OpBuilder &at, Value row) -> Value {
@@ -126,7 +125,7 @@ void RowTile::storeNumbers(OpOperand &operand, Value numbers) {
   scf::IfOp::create(builder, loc, isWhole, storeAll, storeEach);
 }
 
-/// Elements that were read before stay: their place may have been written.
+/// Keeps elements that were read before: their memory may have been overwritten.
 void RowTile::loadStrip(OpOperand &operand, int64_t first) {
   SmallVector<Value> strip;
   if (followsLoop(op, operand, getRowLoop(op))) {
@@ -192,8 +191,8 @@ void RowTile::compute(int64_t element) {
   }
 }
 
-/// The last strip overlaps the one before it where rows are no whole number of strips. It is read
-/// before that is written, as results may be where operands are.
+/// If rows are no multiple of a strip, the last strip overlaps the previous one. It is read before
+/// that one is written, because results may alias operands.
 void RowTile::emit() {
   for (OpOperand &operand : op->getOpOperands())
     if (BlockArgument argument = op.getMatchingBlockArgument(&operand);

@@ -1,4 +1,4 @@
-//===- RowTiles.h - short rows side by side ---------------------*- C++ -*-===//
+//===- RowTiles.h - vectorize across short rows -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,15 +11,15 @@
 
 namespace bppsa {
 
-/// Whether tiles of `lanes` rows, the elements of the innermost loop of `op`, can be computed with
-/// an element of each row in the lanes of a vector: rows are f32 and contiguous, and numbers of
-/// neighbouring rows are neighbours. `op` has at least two loops and an elementwise body; what
-/// reduces rows has a join.
+/// Returns true if `op` can be computed in tiles of `lanes` rows, with one row per vector lane. The
+/// rows, which the innermost loop iterates over, must be f32 and contiguous, and scalars of
+/// neighbouring rows must be adjacent. `op` has at least two loops and an elementwise body;
+/// reductions of rows have a join.
 bool hasRowTiles(mlir::linalg::GenericOp op, int64_t lanes);
 
 /// Emits the loops of such an operation before it. Rows are read and written four elements at a
-/// time and transposed in registers. The elements of a row are joined in order, whatever the number
-/// of rows.
+/// time and transposed in registers. The elements of a row are joined in order, independent of the
+/// number of rows.
 void emitRowTiles(mlir::linalg::GenericOp op, int64_t lanes);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- SumOfProducts.cpp - convolutions, products and cotangents ----------===//
+//===- SumOfProducts.cpp - detect sums of products ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@ bool bppsa::isSumOfProducts(linalg::GenericOp op) {
     auto type = dyn_cast<MemRefType>(value.getType());
     return type && type.getElementType().isF32();
   };
-  // Windows are read at sums of loops, so this is more than linalg.contract.
+  // Windows are indexed by sums of loops, which linalg.contract does not support.
   return addsProducts(op) && llvm::all_of(op->getOperands(), isInMemory) &&
          llvm::hasNItems(op.getBody()->without_terminator(), 2);
 }

@@ -1,4 +1,4 @@
-//===- SumOfProducts.h - convolutions, products and cotangents --*- C++ -*-===//
+//===- SumOfProducts.h - detect sums of products ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Whether `op` adds `lhs * rhs` to `result`, all f32 on memory.
+/// Returns true if `op` adds `lhs * rhs` to `result`, all f32 on memory.
 bool isSumOfProducts(mlir::linalg::GenericOp op);
 
 } // namespace bppsa

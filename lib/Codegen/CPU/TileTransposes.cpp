@@ -1,4 +1,4 @@
-//===- TileTransposes.cpp - matrices in memory, transposed ----------------===//
+//===- TileTransposes.cpp - tile transpositions in memory -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -37,7 +37,7 @@ private:
   Value getIndex(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value).getResult();
   }
-  /// The largest multiple of `step` that is not above `count`.
+  /// Returns the largest multiple of `step` not above `count`.
   Value getWhole(Value count, int64_t step);
   void emitLoops(Value firstRow, Value endRow, int64_t rowStep, Value firstColumn, Value endColumn,
                  int64_t columnStep, Body body);
@@ -99,7 +99,6 @@ void TransposeLoops::emit() {
   emitLoops(zero, wholeRows, 1, wholeColumns, numColumns, 1, emitElements);
 }
 
-/// Whether elements of a row of `value`, a matrix of f32, lie side by side.
 static bool hasContiguousRows(Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   if (!type || type.getRank() != 2 || !type.getElementType().isF32())
@@ -109,7 +108,7 @@ static bool hasContiguousRows(Value value) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-/// Whether a tile of `tileRows` rows fits in the matrix `value`, as far as its type says.
+/// Returns true if the type of the matrix `value` allows a tile of `tileRows` rows.
 static bool holdsTile(Value value, int64_t tileRows) {
   auto holds = [](int64_t extent, int64_t part) {
     return ShapedType::isDynamic(extent) || extent >= part;

@@ -1,4 +1,4 @@
-//===- VectorBodies.cpp - bodies of linalg.generic on vectors -------------===//
+//===- VectorBodies.cpp - vectorize bodies of linalg.generic --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

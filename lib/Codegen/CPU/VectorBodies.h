@@ -1,4 +1,4 @@
-//===- VectorBodies.h - bodies of linalg.generic on vectors -----*- C++ -*-===//
+//===- VectorBodies.h - vectorize bodies of linalg.generic ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,35 +14,33 @@
 
 namespace bppsa {
 
-/// Elements of f32 that a vector has on a target with so many registers for vectors.
+/// Returns the f32 elements per vector on a target with `registers` vector registers.
 inline int64_t getLanes(int64_t registers) { return registers < 32 ? 8 : 16; }
 
-/// How a reduction with one result joins a term with it: the operation, the last one of the body,
-/// the term, and the kind of the operation.
+/// The join of a reduction with one result: the last operation of the body, which combines the
+/// running result with the term, and its combining kind.
 struct Join {
   mlir::Operation *op;
   mlir::Value term;
   mlir::vector::CombiningKind kind;
 };
 
-/// The join of `op`; nothing where its body does not end with a sum or a maximum.
+/// Returns the join of `op`, or nothing if its body does not end with a sum or a maximum.
 std::optional<Join> getJoin(mlir::linalg::GenericOp op);
 
-/// Whether `operand` has different elements along `loop`.
 bool followsLoop(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Whether neighbours along `loop` are neighbours in the memory of `operand`, whose map ends with a
-/// loop.
+/// Returns true if elements of `operand` along `loop` are contiguous in memory. The map of
+/// `operand` must end with a loop.
 bool isContiguousAlong(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Whether each operation of the body computes with vectors as it does with numbers.
+/// Returns true if each operation of the body also works elementwise on vectors.
 bool hasElementwiseBody(mlir::linalg::GenericOp op);
 
-/// `value`, a number or a vector of `lanes` elements, as a vector.
 mlir::Value spread(mlir::OpBuilder &builder, mlir::Value value, int64_t lanes);
 
-/// Clones `inner`, an operation of a body: on vectors of `lanes` elements where `mapping` has
-/// a vector for one of its operands.
+/// Clones `inner`, an operation of a body. The clone operates on vectors of `lanes` elements if
+/// `mapping` has a vector for one of its operands.
 void cloneOnVectors(mlir::OpBuilder &builder, mlir::Operation &inner, int64_t lanes,
                     mlir::IRMapping &mapping);
 

@@ -1,4 +1,4 @@
-//===- VectorizeRows.cpp - short rows as vectors --------------------------===//
+//===- VectorizeRows.cpp - vectorize short rows ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,11 +22,11 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Steps of an innermost loop that become one vector. LLVM makes vectors of longer loops itself.
+/// Trip counts of innermost loops that become one vector. LLVM vectorizes longer loops itself.
 static constexpr int64_t kMinSteps = 2, kMaxSteps = 32;
 
 //===----------------------------------------------------------------------===//
-// What is taken
+// Supported operations
 //===----------------------------------------------------------------------===//
 
 static unsigned getInnermost(linalg::GenericOp op) { return op.getNumLoops() - 1; }
@@ -35,13 +35,12 @@ static bool isReduction(linalg::GenericOp op) {
   return op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
 }
 
-/// Whether `operand` has different elements along the innermost loop.
 static bool followsRows(linalg::GenericOp op, OpOperand &operand) {
   return followsLoop(op, operand, getInnermost(op));
 }
 
-/// Whether `operand` is an array of numbers whose rows are contiguous, or the same for all steps
-/// of the innermost loop.
+/// Returns true if `operand` is an array of scalars whose rows are contiguous, or constant along
+/// the innermost loop.
 static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -72,7 +71,6 @@ static bool hasShortRows(linalg::GenericOp op, int64_t lanes) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Emits the loops of one operation around vectors for its innermost one.
 class RowLoops {
 public:
   explicit RowLoops(linalg::GenericOp op)
@@ -81,7 +79,6 @@ public:
   void emit();
 
 private:
-  /// The indices of the element of `operand`, or of the first one of its row.
   SmallVector<Value> getIndices(OpOperand &operand);
   Value load(OpOperand &operand);
   void mapBody();
@@ -94,7 +91,7 @@ private:
   int64_t steps;
   /// The indices of the loops; zero for the innermost one.
   SmallVector<Value> ivs;
-  /// Vectors of the values of the body, and scalars of what is the same for all steps.
+  /// Vectors of the values of the body, and scalars for values constant along the row.
   IRMapping mapping;
 };
 } // namespace

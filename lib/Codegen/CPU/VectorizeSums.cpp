@@ -1,4 +1,4 @@
-//===- VectorizeSums.cpp - sums of whole arrays as vectors ----------------===//
+//===- VectorizeSums.cpp - vectorize sums of whole arrays -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,17 +19,16 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What is taken
+// Supported operations
 //===----------------------------------------------------------------------===//
 
-/// Whether the elements of `operand` come one after the other in memory, in the order of the loops.
+/// Returns true if the elements of `operand` are contiguous in loop order.
 static bool isWhole(linalg::GenericOp op, OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   return type && type.getRank() > 0 && type.getLayout().isIdentity() &&
          op.getMatchingIndexingMap(&operand).isIdentity();
 }
 
-/// Whether `operand` is one number in memory.
 static bool isNumber(OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   return type && type.getRank() == 0;
@@ -55,7 +54,7 @@ static bool isTaken(linalg::GenericOp op, int64_t lanes) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Emits a sum over all elements of arrays: vectors of it, and the elements that fill no vector.
+/// Emits a sum over all elements of arrays: full vectors, then the remaining elements.
 class SumLoops {
 public:
   SumLoops(linalg::GenericOp op, int64_t lanes)
@@ -65,11 +64,10 @@ public:
 
 private:
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  /// The arrays with one dimension, and the numbers, which are loaded.
+  /// Collapses arrays to one dimension, and loads scalars.
   void prepareInputs();
-  /// The sum of `start` and of the terms of a loop that goes by `width` elements at a time.
+  /// Returns the sum of `start` and of the terms of a loop with `width` elements per iteration.
   Value addTerms(Value begin, Value end, int64_t width, Value start);
-  /// The term of `width` elements from `index` on.
   Value makeTerm(Value index, int64_t width);
 
   linalg::GenericOp op;

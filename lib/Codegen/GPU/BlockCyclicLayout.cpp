@@ -1,4 +1,4 @@
-//===- BlockCyclicLayout.cpp - elements of a vector shared by threads ------------------===//
+//===- BlockCyclicLayout.cpp - distribute vectors over threads ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- BlockCyclicLayout.h - elements of a vector shared by threads ----------*- C++ -*-===//
+//===- BlockCyclicLayout.h - distribute vectors over threads ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,21 +11,21 @@
 
 namespace bppsa {
 
-/// Distributes the elements of a vector over `parts` neighbouring threads: by fours, and the others
-/// by two and one, so that few instructions load and store them. A thread has as many slots as
-/// others.
+/// Distributes the elements of a vector over `parts` neighbouring threads: in groups of four, the
+/// remainder in groups of two and one, to minimise the number of loads and stores. All threads have
+/// the same number of slots.
 class BlockCyclicLayout {
 public:
   BlockCyclicLayout(int64_t count, int64_t parts) : count(count), parts(parts) {}
 
   int64_t getNumSlots() const { return llvm::divideCeil(count, parts); }
 
-  /// The element in `slot` of thread `part`, which may be one beyond the last.
+  /// Returns the index of the element in `slot` of thread `part`; it may be past the end.
   mlir::Value getPlace(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value part,
                        int64_t slot) const;
 
-  /// The same, with the last element in place of those beyond it, and whether it is not one of
-  /// these; none where that holds for all threads.
+  /// An element clamped to the last valid index, and whether the unclamped index is valid. `exists`
+  /// is null if it is valid for all threads.
   struct Element {
     mlir::Value index, exists;
   };

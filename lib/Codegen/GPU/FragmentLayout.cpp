@@ -1,4 +1,4 @@
-//===- FragmentLayout.cpp - what threads have of tensor tiles -------------===//
+//===- FragmentLayout.cpp - fragments of tensor core tiles ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,7 @@ SmallVector<Value> FragmentLayout::readB(OpBuilder &builder, Read read) const {
                     [&](int64_t, Value depth) { return read(builder, depth, group); });
 }
 
-/// A thread has elements in two places of the depth, or pairs of neighbours, in each of `rows`.
+/// Reads two elements, or two pairs of neighbours, along the depth in each of `rows`.
 SmallVector<Value>
 FragmentLayout::readFactor(OpBuilder &builder, ArrayRef<int64_t> rows,
                            function_ref<Value(int64_t row, Value depth)> read) const {

@@ -1,12 +1,12 @@
-//===- FragmentLayout.h - what threads have of tensor tiles -----*- C++ -*-===//
+//===- FragmentLayout.h - fragments of tensor core tiles --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A warp multiplies a tile of 16 rows by one of 8 columns, `mma.sync.m16n8k8`, or
-// `mma.sync.m16n8k16` for bf16. Each of its threads has some elements of every tile,
-// where the PTX ISA has them ("Matrix Fragments for mma.m16n8k8", "... m16n8k16").
+// A warp multiplies a tile of 16 rows by a tile of 8 columns with `mma.sync.m16n8k8`, or
+// `mma.sync.m16n8k16` for bf16. The PTX ISA defines the elements of each thread ("Matrix Fragments
+// for mma.m16n8k8", "... m16n8k16").
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,27 +18,26 @@
 
 namespace bppsa {
 
-/// Where the elements are that a thread has of A, B and C, in the tiles of a product `C + A B`.
+/// Positions of a thread's elements of A, B and C in the tiles of a product `C + A B`.
 class FragmentLayout {
 public:
   /// Rows of A and C, and columns of B and C.
   static constexpr int64_t kRows = cost::kTileRows, kColumns = cost::kTileColumns;
-  /// Elements of C that a thread has; and groups of a warp, each of which has a row of A and C and
-  /// a column of B together, with their threads.
+  /// Elements of C per thread; groups per warp, each of which shares a row of A and C and a column
+  /// of B; and threads per group.
   static constexpr int64_t kEntries = 4, kGroups = 8, kGroupThreads = 4;
-  /// Gives an element of a tile.
   using Read =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)>;
 
-  /// Of thread number `inGroup` of group number `group` of a warp.
+  /// The layout of thread `inGroup` in group `group` of a warp.
   FragmentLayout(mlir::Location loc, TensorPrecision precision, mlir::Value group,
                  mlir::Value inGroup)
       : loc(loc), precision(precision), group(group), inGroup(inGroup) {}
 
-  /// The elements of A or B, in the order of the registers of an instruction.
+  /// Returns the elements of A or B, in the order of the instruction's registers.
   llvm::SmallVector<mlir::Value> readA(mlir::OpBuilder &builder, Read read) const;
   llvm::SmallVector<mlir::Value> readB(mlir::OpBuilder &builder, Read read) const;
-  /// Where entry `i` of the thread is in C.
+  /// Returns the position of entry `i` of the thread in C.
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t i) const;
   mlir::Value getColumn(mlir::OpBuilder &builder, int64_t i) const;
 

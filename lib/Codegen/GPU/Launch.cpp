@@ -1,4 +1,4 @@
-//===- Launch.cpp - launches of blocks of threads -------------------------===//
+//===- Launch.cpp - launches of thread blocks -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Threads of a block where threads have nothing to do with each other.
+/// Threads per block if threads are independent.
 static constexpr int64_t kIndependentThreads = 128;
 
 //===----------------------------------------------------------------------===//
@@ -65,7 +65,7 @@ void bppsa::emitIf(OpBuilder &builder, Location loc, Value condition,
 
 void bppsa::emitIfWithin(OpBuilder &builder, Location loc, Value position, int64_t first,
                          int64_t count, function_ref<void(OpBuilder &, Value)> body) {
-  // Positions before the first one wrap around to large numbers.
+  // Positions before the first one wrap around to large values.
   Value inside = arith::SubIOp::create(builder, loc, position, getIndex(builder, loc, first));
   emitIf(builder, loc, isBelow(builder, loc, inside, getIndex(builder, loc, count)),
          [&](OpBuilder &nested) { body(nested, inside); });
@@ -75,7 +75,7 @@ SmallVector<Value>
 bppsa::emitFold(OpBuilder &builder, Location loc, Value lower, Value upper, ValueRange values,
                 function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(builder, loc, lower, upper, getIndex(builder, loc, 1), values);
-  // The body may look for the function that it is in, so the loop is there before it.
+  // The body may look up its enclosing function, so the loop is created first.
   OpBuilder nested = OpBuilder::atBlockBegin(loop.getBody());
   SmallVector<Value> next = body(nested, loop.getInductionVar(), loop.getRegionIterArgs());
   if (!values.empty())
@@ -95,8 +95,7 @@ void bppsa::emitLoop(OpBuilder &builder, Location loc, Value lower, Value upper,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// The module of all kernels of a program, and a name in it for the next launch of
-/// the function that `builder` is in.
+/// Returns the module of all kernels, and a name in it for the next launch of the current function.
 static std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr> nameKernel(OpBuilder &builder) {
   auto function = builder.getBlock()->getParent()->getParentOfType<func::FuncOp>();
   int64_t number = 0;

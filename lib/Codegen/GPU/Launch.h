@@ -1,4 +1,4 @@
-//===- Launch.h - launches of blocks of threads -----------------*- C++ -*-===//
+//===- Launch.h - launches of thread blocks ---------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,58 +16,53 @@
 
 namespace bppsa {
 
-/// Threads of a warp, and the most threads of a block.
 inline constexpr int64_t kWarpThreads = cost::kWarpThreads, kMaxThreads = cost::kMaxThreads;
 
-/// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it; null
-/// without one.
+/// Returns the mapping that `bppsa-choose-gpu-mapping` assigned to a loop, transition or sum; null
+/// if there is none.
 inline GPUMappingAttr getMapping(mlir::Operation *op) {
   return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
 }
 
-/// One thread of a launch, inside of it.
 struct LaunchedThread {
-  /// The number of its block, its number in the block, and the threads of a block.
+  /// The index of its block, its index in the block, and the threads per block.
   mlir::Value block, thread;
   int64_t numThreads;
-  /// The arrays of the block that all its threads share.
   mlir::ValueRange shared;
 };
 
-/// Launches `numBlocks` blocks of `numThreads` threads, each of which runs `body`.
-/// A block has one array for each of `shared`, types without a memory space.
+/// Launches `numBlocks` blocks of `numThreads` threads, each of which runs `body`. A block has one
+/// shared array for each of the types `shared`, which have no memory space.
 void emitLaunch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numBlocks,
                 int64_t numThreads, llvm::ArrayRef<mlir::MemRefType> shared,
                 llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
 
-/// Launches at least `count` threads: those with a number below `count` run
-/// `body(number)`.
+/// Launches at least `count` threads. Threads with an index below `count` run `body(index)`.
 void emitForEachThread(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
                        llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Waits for the threads of the block and makes what they wrote visible.
+/// Synchronises the threads of the block and makes their writes visible.
 void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
-/// Waits for the lanes of the warp and makes what they wrote visible to them.
+/// Synchronises the lanes of the warp and makes their writes visible to each other.
 void emitWarpBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
-/// `value` of the lane whose number differs in the bit `offset`. All lanes of the warp take part.
+/// Returns `value` of the lane whose index differs in the bit `offset`. All lanes of the warp must
+/// participate.
 mlir::Value emitButterfly(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                           int64_t offset);
 
-/// `then` where `condition` holds.
 void emitIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
             llvm::function_ref<void(mlir::OpBuilder &)> then);
 
-/// Runs `body(position - first)` where that is below `count`.
+/// Runs `body(position - first)` if the difference is below `count`.
 void emitIfWithin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position, int64_t first,
                   int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Runs `body(iv)` for iv in [lower, upper).
 void emitLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Folds `values` over iv in [lower, upper): `body(iv, values)` gives the next ones.
+/// Folds `values` over iv in [lower, upper); `body(iv, values)` returns the next values.
 llvm::SmallVector<mlir::Value>
 emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
          mlir::ValueRange values,
@@ -75,16 +70,15 @@ emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::
                                                            mlir::ValueRange)>
              body);
 
-/// Additions under way at a time: each waits for the last of its partial sum.
+/// Independent partial sums, to hide the latency of additions.
 inline constexpr int64_t kNumPartials = 4;
-/// The sum of partial sums, in a tree.
+/// Adds partial sums in a tree.
 mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::SmallVector<mlir::Value> partials);
 
-/// Index arithmetic.
 mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
-/// Each of `indices` plus its stride where `moves` holds, and the same else.
+/// Returns each of `indices`, plus its stride if `moves` holds.
 llvm::SmallVector<mlir::Value> moveIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                            mlir::Value moves, mlir::ValueRange indices,
                                            mlir::ValueRange strides);

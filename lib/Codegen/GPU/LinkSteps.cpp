@@ -1,4 +1,4 @@
-//===- LinkSteps.cpp - the steps of loops over links ----------------------===//
+//===- LinkSteps.cpp - steps of loops over links --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

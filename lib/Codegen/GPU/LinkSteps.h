@@ -1,4 +1,4 @@
-//===- LinkSteps.h - the steps of loops over links --------------*- C++ -*-===//
+//===- LinkSteps.h - steps of loops over links ------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,11 +11,9 @@
 
 namespace bppsa {
 
-/// Steps and samples of a loop.
 mlir::Value countSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
 mlir::Value countSamples(mlir::OpBuilder &builder, const CotangentLoop &loop);
-/// The step at position `position` of a loop: T-1-position, or `position` with
-/// `reverse`.
+/// Returns the step at position `position` of a loop: T-1-position, or `position` if `reverse`.
 mlir::Value getStep(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value position);
 
 } // namespace bppsa

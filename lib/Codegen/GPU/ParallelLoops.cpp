@@ -1,4 +1,4 @@
-//===- ParallelLoops.cpp - parallel loops that are kernels ----------------===//
+//===- ParallelLoops.cpp - parallel loops as kernels ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Where every iteration takes all steps of the only row, folding leaves no window.
+/// If every iteration uses all steps of a single row, folding removes the window.
 static std::optional<ArrayPart> getWholeArray(Value array) {
   auto type = cast<MemRefType>(array.getType());
   if (isa_and_present<memref::SubViewOp>(array.getDefiningOp()) || type.isDynamicDim(0))
@@ -23,7 +23,7 @@ static std::optional<ArrayPart> getWholeArray(Value array) {
 }
 
 FailureOr<ArrayPart> bppsa::getArrayPart(Operation *op, Value view) {
-  // Folding gives a window of a known size the type of before by a cast.
+  // Folding casts a window of known size to its previous type.
   while (auto cast = view.getDefiningOp<memref::CastOp>())
     view = cast.getSource();
   if (std::optional<ArrayPart> whole = getWholeArray(view))
@@ -60,16 +60,16 @@ StepWindow::Positions StepWindow::getPositions(OpBuilder &builder, const Cotange
   Location loc = op->getLoc();
   Value first = values.get(builder, part->firstSlot), count = values.get(builder, part->numSlots);
   if (!loop.reverse) {
-    // Positions count from the last step on.
+    // Positions count down from the last step.
     Value end = addIndex(builder, loc, first, count);
     first = arith::SubIOp::create(builder, loc, countSteps(builder, loop), end);
   }
-  // That it does not wrap is how LLVM knows of runs of one step.
+  // The nsw flag allows LLVM to recognise runs of one step.
   Value last = arith::AddIOp::create(builder, loc, first, count, arith::IntegerOverflowFlags::nsw);
   return {first, last};
 }
 
-/// Whether `op` only says where an iteration works.
+/// Returns true if `op` only computes indices or views of an iteration.
 static bool isOfIndices(Operation &op) {
   return isa<memref::AllocaOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0) ||
          op.hasTrait<OpTrait::IsTerminator>();

@@ -1,11 +1,11 @@
-//===- ParallelLoops.h - parallel loops that are kernels --------*- C++ -*-===//
+//===- ParallelLoops.h - parallel loops as kernels --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// `bppsa-expand-scan` writes a sweep over chunks or leaves as a parallel loop of one operation, on
-// windows of whole arrays. A kernel runs all iterations, with indices into these arrays.
+// `bppsa-expand-scan` emits a sweep over chunks or leaves as a parallel loop around one operation
+// on windows of whole arrays. A kernel runs all iterations and indexes into these arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,24 +18,23 @@
 
 namespace bppsa {
 
-/// A part of an array `[slots, rows, ...]`: some slots of all rows or of one.
+/// A part of an array `[slots, rows, ...]`: some slots of all rows or of one row.
 struct ArrayPart {
   mlir::Value array;
   mlir::OpFoldResult firstSlot, numSlots, firstRow;
 };
 
-/// What `view` is of its array. Fails after a diagnostic at `op`, which uses it, where it is no
-/// such part.
+/// Returns the array part that `view` selects. Emits an error at its user `op` and fails if `view`
+/// is no such part.
 llvm::FailureOr<ArrayPart> getArrayPart(mlir::Operation *op, mlir::Value view);
 
-/// Values of one iteration of a loop, in a kernel.
 class IterationValues {
 public:
-  /// Of the iteration that is `digits` behind the first one. Copies the index arithmetic.
+  /// Values of the iteration at offset `digits` from the first. Copies the index arithmetic.
   IterationValues(mlir::OpBuilder &builder, mlir::scf::ForallOp loop, mlir::ValueRange digits);
 
   mlir::Value get(mlir::OpBuilder &builder, mlir::OpFoldResult value) const;
-  /// Copies a view, which may be one of a view.
+  /// Copies a view, or a view of a view.
   mlir::Value copyView(mlir::OpBuilder &builder, mlir::Value view);
 
 private:
@@ -43,21 +42,21 @@ private:
   mlir::IRMapping mapping;
 };
 
-/// The steps and rows that an operation takes, which are the same of all sequences.
+/// The steps and rows on which an operation works, the same for all sequences.
 class StepWindow {
 public:
   explicit StepWindow(mlir::Operation *op) : op(op) {}
 
-  /// Adds the arrays of `views` to `arrays`. Fails after a diagnostic where they are windows of
-  /// other steps or rows than those before.
+  /// Adds the arrays of `views` to `arrays`. Emits an error and fails if the views select other
+  /// steps or rows than previous ones.
   llvm::LogicalResult add(mlir::ValueRange views, llvm::SmallVectorImpl<mlir::Value> &arrays);
   mlir::OpFoldResult getFirstRow() const { return part->firstRow; }
 
-  /// Positions [first, last) of links.
   struct Positions {
     mlir::Value first, last;
   };
-  /// Those of these steps, of which an iteration has `values`, in `loop` over the whole sequences.
+  /// Returns the positions of these steps in `loop` over the whole sequences, for the iteration of
+  /// `values`.
   Positions getPositions(mlir::OpBuilder &builder, const CotangentLoop &loop,
                          IterationValues &values) const;
 
@@ -66,12 +65,12 @@ private:
   std::optional<ArrayPart> part;
 };
 
-/// The operation that each iteration of `loop` has, beside index arithmetic and views. Null after a
-/// diagnostic where there is none or another one.
+/// Returns the only operation in an iteration of `loop` besides index arithmetic and views. Emits
+/// an error and returns null if there is none or a different one.
 template <typename OpTy> OpTy getOnlyOp(mlir::scf::ForallOp loop);
 
-/// Emits kernels of the operations of `loop`, one of type OpTy an iteration, as a SweepTy does.
-/// Fails after a diagnostic where the iterations have others, or theirs are on no windows.
+/// Emits kernels for `loop`, with one OpTy per iteration, by means of a SweepTy. Emits an error and
+/// fails if iterations have other operations or do not work on windows.
 template <typename OpTy, typename SweepTy>
 llvm::LogicalResult convertOnlyOps(mlir::scf::ForallOp loop) {
   OpTy op = getOnlyOp<OpTy>(loop);
@@ -83,7 +82,7 @@ llvm::LogicalResult convertOnlyOps(mlir::scf::ForallOp loop) {
   return sweep.convert();
 }
 
-/// Iterations of each dimension of `loop`, whose steps are 1.
+/// Returns the trip count of each dimension of `loop`, whose steps are 1.
 llvm::SmallVector<mlir::Value> countIterations(mlir::OpBuilder &builder, mlir::scf::ForallOp loop);
 
 } // namespace bppsa

@@ -16,7 +16,7 @@ struct Place {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 3> prefix;
   int64_t first = 0;
-  /// None is 0.
+  /// Null means 0.
   mlir::Value start = nullptr;
 
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
@@ -24,7 +24,7 @@ struct Place {
              mlir::Value row) const;
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::Value row) const;
-  /// These rows without the first `count`.
+  /// Returns the rows without the first `count`.
   Place dropFront(int64_t count) const { return {memref, prefix, first + count, start}; }
 };
 

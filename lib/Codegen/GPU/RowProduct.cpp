@@ -1,4 +1,4 @@
-//===- RowProduct.cpp - a row of a matrix times a vector ------------------===//
+//===- RowProduct.cpp - a matrix row times a vector -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,10 +11,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Reads that follow on multiplications wait one after the other, as the assembler puts few of them
-/// ahead. So a thread reads vectors before it multiplies the first, where with the entries of
-/// matrices, the elements of sums, and for each argument its element, address and stride, it
-/// has so many registers at most; and so many elements at most.
+/// The assembler hoists few loads above multiplications, so their latencies would add up. A thread
+/// therefore prefetches vector elements before the first multiplication. These are the maximum
+/// registers in total, the registers per argument (element, address, stride), and the maximum
+/// prefetched elements.
 static constexpr int64_t kMaxRegisters = 216, kRegistersOfArgument = 6, kMaxReadAhead = 96;
 
 int64_t bppsa::countReadAhead(int64_t registers, int64_t numArguments) {

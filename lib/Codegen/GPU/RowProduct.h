@@ -1,4 +1,4 @@
-//===- RowProduct.h - a row of a matrix times a vector ----------*- C++ -*-===//
+//===- RowProduct.h - a matrix row times a vector ---------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,34 +13,34 @@
 
 namespace bppsa {
 
-/// Entry `[row, column]` of the matrix of `product`, which is `array` in memory.
+/// Loads entry `[row, column]` of the matrix of `product`, which is `array` in memory.
 mlir::Value loadMatrixEntry(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
                             mlir::Value array, mlir::Value row, mlir::Value column);
 
-/// What one of `parts` neighbouring threads, to which the columns of a row are distributed, does
-/// for the row of a product.
+/// The work of one of `parts` neighbouring threads, over which the columns of a row are
+/// distributed, for one row of a product.
 class RowProduct {
 public:
-  /// Of `product`, whose matrix is `array` in memory.
+  /// `array` is the matrix of `product` in memory.
   RowProduct(MatVecOp product, mlir::Value array, int64_t parts);
 
-  /// Columns of the row that the thread has.
   int64_t getNumColumns() const { return layout.getNumSlots(); }
 
-  /// The entries of row `row` that thread `part` has; beyond the last column the entry is that of
-  /// the last one.
+  /// Loads the entries of row `row` for thread `part`. Columns beyond the last repeat the last
+  /// entry.
   llvm::SmallVector<mlir::Value> loadEntries(mlir::OpBuilder &builder, mlir::Value row,
                                              mlir::Value part) const;
-  /// Element i of what the thread has of `vector`; 0 beyond the last, whatever the vector holds.
+  /// Loads element i of the thread's part of `vector`; 0 beyond the last, regardless of the
+  /// contents of `vector`.
   mlir::Value loadFactor(mlir::OpBuilder &builder, const Place &vector, mlir::Value part,
                          int64_t i) const;
 
-  /// Adds what the thread has of the row to partial sums, kNumPartials by turns; `getFactor(i)`
-  /// gives the factor of `entries[i]`.
+  /// Adds the thread's products to the partial sums in turn; `getFactor(i)` returns the factor of
+  /// `entries[i]`.
   void accumulate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> entries,
                   llvm::function_ref<mlir::Value(int64_t)> getFactor,
                   llvm::MutableArrayRef<mlir::Value> partials) const;
-  /// The same for all of row `row`, whose entries are read one by one, in one sum.
+  /// Same, for a whole row `row` whose entries are read one by one, into one sum.
   mlir::Value accumulateFromMemory(mlir::OpBuilder &builder, const Place &vector, mlir::Value row,
                                    mlir::Value sum) const;
 
@@ -52,8 +52,8 @@ private:
   BlockCyclicLayout layout;
 };
 
-/// Elements of vectors that a thread with so many other numbers in registers reads before it
-/// multiplies the first, in a step with so many arguments.
+/// Returns the number of vector elements that a thread prefetches before the first multiplication,
+/// if it keeps `registers` other values in registers and a step has `numArguments` arguments.
 int64_t countReadAhead(int64_t registers, int64_t numArguments);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: code without ops of the dialect ----- -*- C++ -*-===//
+//===- Passes.h - CPU code generation passes --------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - launches of graph operations ------------------*- C++ -*-===//
+//===- Passes.h - GPU code generation passes --------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

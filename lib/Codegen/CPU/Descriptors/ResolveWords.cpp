@@ -1,4 +1,4 @@
-//===- ResolveWords.cpp - words of arrays and their descriptors -----------===//
+//===- ResolveWords.cpp - resolve words of arrays -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,14 +24,13 @@ static Value castTo(OpBuilder &builder, Location loc, Type type, Value value) {
   return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
 }
 
-/// Reads the words of the array that `cast` casts to them from its descriptor.
 static void readWords(UnrealizedConversionCastOp cast, const LLVMTypeConverter &converter) {
   OpBuilder builder(cast);
   Location loc = cast.getLoc();
   Value array = cast.getOperand(0);
   ArrayLayout layout = *ArrayLayout::get(array.getType());
   MemRefDescriptor descriptor(castTo(builder, loc, converter.convertType(layout.type), array));
-  // What takes the words knows an offset that the type tells.
+  // The receiver adds an offset that is known from the type.
   SmallVector<Value> words = {ShapedType::isDynamic(layout.offset)
                                   ? descriptor.bufferPtr(builder, loc, converter, layout.type)
                                   : descriptor.alignedPtr(builder, loc)};
@@ -40,20 +39,19 @@ static void readWords(UnrealizedConversionCastOp cast, const LLVMTypeConverter &
     words.push_back(LLVM::ExtractValueOp::create(builder, loc, descriptor, position));
   cast->replaceAllUsesWith(words);
   cast->erase();
-  // What makes the array for nobody else would need its whole descriptor.
+  // An unused cast that creates the array would need its whole descriptor.
   Operation *definition = array.getDefiningOp();
   if (definition && isa<UnrealizedConversionCastOp>(definition) && definition->use_empty())
     definition->erase();
 }
 
 namespace {
-/// An array that arrives in words.
 struct ReceivedArray {
   ReceivedArray(UnrealizedConversionCastOp cast, const LLVMTypeConverter &converter)
       : cast(cast), builder(cast), layout(*ArrayLayout::get(cast.getType(0))),
         converter(converter) {}
 
-  /// Lets what reads fields of the descriptor have words and constants.
+  /// Replaces descriptor fields with words and constants.
   void resolve();
 
 private:

@@ -1,12 +1,12 @@
-//===- UnpackDescriptors.cpp - arrays as arguments of kernels -------------===//
+//===- UnpackDescriptors.cpp - array arguments of kernels as words --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The calling convention of MLIR hands every number of a descriptor over, two addresses and as many
-// sizes and strides as there are dimensions. Kernels know most of them from types, and code that
-// moves what nobody reads was a third of all code of a program.
+// MLIR's calling convention passes every field of a memref descriptor: two pointers, and one size
+// and stride per dimension. Most of them are known from types. Code that moves unused fields was a
+// third of a program's code. Kernels therefore only take the unknown fields, the words of an array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether nothing but calls of the program reaches `function`: kernels, and code that they share,
+/// Returns true if only calls in the program reach `function`: kernels and code shared by kernels,
 /// which are never inlined.
 static bool isKernel(func::FuncOp function) {
   auto passthrough = function->getAttrOfType<ArrayAttr>("passthrough");
@@ -39,7 +39,7 @@ static bool isKernel(func::FuncOp function) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Makes the arguments of `function` words, which its body casts to what they are of.
+/// Replaces the arguments of `function` with words, which its body casts to the original types.
 static void unpackArguments(func::FuncOp function, const LLVMTypeConverter &converter) {
   FunctionType type = function.getFunctionType();
   SmallVector<Type> inputs;
@@ -72,13 +72,13 @@ static void unpackOperands(func::CallOp call, const LLVMTypeConverter &converter
 // Views
 //===----------------------------------------------------------------------===//
 
-/// The view that `array` is, also under a type that knows less.
+/// Returns the view that defines `array`, through casts.
 static memref::ReinterpretCastOp findView(Value array) {
   while (auto cast = array.getDefiningOp<memref::CastOp>())
     array = cast.getSource();
   auto view = array.getDefiningOp<memref::ReinterpretCastOp>();
-  // The offset of a view counts from where its source has its aligned address, and the word of a
-  // source with an open offset is another address.
+  // The offset of a view is relative to the aligned address of its source; the word of a source
+  // with dynamic offset is a different address.
   if (!view || !isArrayAtKnownOffset(view.getSource().getType()))
     return nullptr;
   return view;
@@ -90,8 +90,8 @@ static Value toWord(OpBuilder &builder, Location loc, OpFoldResult number, Type 
   return UnrealizedConversionCastOp::create(builder, loc, type, cast<Value>(number)).getResult(0);
 }
 
-/// Takes the words that `cast` casts `view` to from what the view is made of, so that nothing
-/// needs its descriptor.
+/// Computes the words to which `cast` converts `view` from the operands of the view, so that its
+/// descriptor is unused.
 static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp view,
                      const LLVMTypeConverter &converter) {
   OpBuilder builder(cast);
@@ -102,7 +102,7 @@ static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp 
   };
   Value address = castToWords(builder, loc, view.getSource(), converter).front();
   OpFoldResult offset = view.getConstifiedMixedOffset();
-  // What takes the words knows an offset that the type tells.
+  // The receiver adds an offset that is known from the type.
   if (ShapedType::isDynamic(layout.offset) && !isZeroInteger(offset))
     address = LLVM::GEPOp::create(builder, loc, address.getType(), layout.type.getElementType(),
                                   address, makeWord(offset));
@@ -115,7 +115,6 @@ static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp 
   cast->replaceAllUsesWith(words);
 }
 
-/// Erases `op`, which nothing uses, and what it alone has used.
 static void eraseUnused(Operation *op) {
   SetVector<Operation *> candidates;
   candidates.insert(op);
@@ -130,7 +129,7 @@ static void eraseUnused(Operation *op) {
   }
 }
 
-/// Lets casts of views to words do without the views.
+/// Replaces casts of views to words, so that the views are unused.
 static void resolveViews(ModuleOp module, const LLVMTypeConverter &converter) {
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](UnrealizedConversionCastOp cast) {

@@ -1,12 +1,13 @@
-//===- BlockChains.cpp - chains and large sums, block by block ------------===//
+//===- BlockChains.cpp - block chains and large sums over time ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Running sums of large matrices would leave the caches in each block of `bppsa-block-time`, so
-// that they are products of all steps. What a chain emits in all of them leaves the caches as well:
-// here products of some steps follow the chain. Once its cotangents are zero they add nothing.
+// The running sums of large matrices would leave the caches in each block of `bppsa-block-time`, so
+// they are products over all steps. However, the emitted values of all steps leave the caches too.
+// This pass computes the products for a block of steps at a time, directly after the chain's block.
+// Once the cotangents are zero, it skips the remaining blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,25 +36,25 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The dimension of packed arrays that counts steps.
 static constexpr int64_t kStepDim = 1;
 
-/// The most steps of a block, as all steps of one are summed where some cotangents are not zero.
+/// Maximum steps of a block. A block with any nonzero cotangent sums all its steps.
 static constexpr int64_t kMaxSteps = 256;
 
-/// The least terms of a product: those of fewer would read and write their result too often.
+/// Minimum terms of a product; with fewer, reading and writing the result dominates.
 static constexpr int64_t kMinTerms = 512;
 
-/// The least elements of a sum over units that is worth a loop over blocks.
+/// Minimum elements of a sum over units that is worth a loop over blocks.
 static constexpr int64_t kMinElements = 256;
 
 namespace {
-/// A chain and the sums behind it of what it emits.
+/// A chain and the following sums of its emitted values.
 class ChainBlocks {
 public:
   ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes);
 
-  /// Whether one of the sums is large. Over units all take their time, as zeros do not end them.
+  /// Returns true if one of the sums is large. Over units, smaller sums count too, because zero
+  /// cotangents do not end them early.
   bool isWorthBlocks() {
     bool isOverUnits = chain.getLanes() == 1;
     return llvm::any_of(sums, [&](Operation *sum) {
@@ -61,7 +62,6 @@ public:
       return isOverUnits ? type.getNumElements() >= kMinElements : isLarge(sum);
     });
   }
-  /// Puts a loop over blocks of steps in the place of all.
   void emit();
 
 private:
@@ -85,9 +85,9 @@ private:
   Location loc;
   int64_t minBytes, bytes;
   SmallVector<Operation *> sums;
-  /// Where what the chain emits is, and buffers of a block for what nobody else uses.
+  /// Root arrays of emitted values, and the block buffers that replace those without other users.
   llvm::MapVector<Value, Value> buffers;
-  /// The results of small sums of a block.
+  /// The per-block results of small sums.
   DenseMap<Operation *, Value> parts;
 };
 } // namespace
@@ -107,7 +107,6 @@ ChainBlocks::ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes)
 // Steps of arrays
 //===----------------------------------------------------------------------===//
 
-/// Whether `view` has all steps of the array that it is a part of.
 static bool isWindow(Value view) {
   auto slice = view.getDefiningOp<memref::SubViewOp>();
   return slice && slice.hasUnitStride() && slice.getType().getRank() == 4 &&
@@ -115,7 +114,7 @@ static bool isWindow(Value view) {
          isConstantIntValue(slice.getMixedOffsets()[kStepDim], 0);
 }
 
-/// Whether the chain and its sums alone use `root`, and each block may have a buffer in its place.
+/// Returns true if only the chain and its sums use `root`, so that a block buffer can replace it.
 bool ChainBlocks::isLocal(Value root) const {
   auto memory = root.getDefiningOp<memref::AllocOp>();
   if (!memory || memory->getBlock() != chain->getBlock())
@@ -132,7 +131,7 @@ bool ChainBlocks::isLocal(Value root) const {
   return true;
 }
 
-/// Steps [first, first + count) of `array`, or what is in a buffer in their place.
+/// Returns steps [first, first + count) of `array`, or the corresponding part of its buffer.
 Value ChainBlocks::emitWindow(OpBuilder &builder, Value array, Value first, Value count) const {
   Value buffer = buffers.lookup(getViewRoot(array));
   if (!buffer)
@@ -147,7 +146,7 @@ Value ChainBlocks::emitWindow(OpBuilder &builder, Value array, Value first, Valu
   return emitSlice(builder, loc, buffer, kStepDim, builder.getIndexAttr(0), count);
 }
 
-/// How many steps of what sums read take `bytes`, or have terms enough.
+/// Returns the number of steps per block: as many as fit `bytes`, but enough for kMinTerms terms.
 Value ChainBlocks::emitLength(OpBuilder &builder) {
   SetVector<Value> arrays;
   for (Operation *sum : sums)
@@ -156,7 +155,7 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
   Value ofStep = getIndex(builder, loc, 1);
   for (Value array : arrays)
     ofStep = addIndex(builder, loc, ofStep, emitStepBytes(builder, loc, array, kStepDim));
-  // Over units, each block adds all sums to what they were.
+  // Over units, each block reads and writes all sums.
   int64_t most = chain.getLanes() == 1 ? 2 * bytes : bytes;
   Value length = arith::DivUIOp::create(builder, loc, getIndex(builder, loc, most), ofStep);
   int64_t lanes = *chain.getLanes();
@@ -171,7 +170,7 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing more is emitted once the cotangents are zero.
+/// Returns true if all emitted values are zero once the cotangents are zero.
 bool ChainBlocks::endsWithZero() {
   if (!chain.getInjected().empty())
     return false;
@@ -179,7 +178,7 @@ bool ChainBlocks::endsWithZero() {
   return vanish && llvm::all_of(*vanish, [](bool vanishes) { return vanishes; });
 }
 
-/// Whether one of `seeds` has a number other than zero.
+/// Emits a check whether any element of `seeds` is nonzero.
 Value ChainBlocks::emitIsActive(OpBuilder &builder, ValueRange seeds) const {
   Value isActive;
   for (Value seed : seeds) {
@@ -200,7 +199,7 @@ Value ChainBlocks::emitIsActive(OpBuilder &builder, ValueRange seeds) const {
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
     Value found = memref::LoadOp::create(builder, loc, memory);
     memref::DeallocOp::create(builder, loc, memory);
-    // Of NaN, too.
+    // True for NaN, too.
     found = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, found, zero);
     isActive = isActive ? arith::OrIOp::create(builder, loc, isActive, found) : found;
   }
@@ -216,11 +215,11 @@ void ChainBlocks::emitChain(OpBuilder &builder, ValueRange seeds, Value first, V
   map(chain.getSaved());
   map(chain.getInjected());
   map(getEmitted());
-  // Several states may have one seed.
+  // Several states may share a seed.
   cast<ChainOp>(builder.clone(*chain, mapping)).getSeedsMutable().assign(seeds);
 }
 
-/// Makes `sum` of these steps, or adds it to what was where it `goesOn`.
+/// Emits `sum` for these steps; with `goesOn`, adds it to the previous result.
 void ChainBlocks::emitSum(OpBuilder &builder, Operation *sum, Value first, Value count,
                           bool goesOn) const {
   SmallVector<Value> windows;
@@ -293,7 +292,7 @@ void ChainBlocks::emitBlocks(OpBuilder &builder, Value steps, Value length) {
       memref::DeallocOp::create(builder, loc, part);
 }
 
-/// All steps at once, where they are few.
+/// Emits all steps as one block, for short sequences.
 void ChainBlocks::emitWhole(OpBuilder &builder, Value steps) {
   Value first = getIndex(builder, loc, 0);
   emitChain(builder, chain.getSeeds(), first, steps);
@@ -309,7 +308,7 @@ void ChainBlocks::emit() {
   OpBuilder builder(chain);
   Value steps = getSize(builder, loc, chain.getSaved().front(), kStepDim);
   Value length = emitLength(builder);
-  // Two blocks would gain less than sums take that go on.
+  // With two blocks, the cost of accumulating sums exceeds the gain.
   Value most = mulIndex(builder, loc, length, getIndex(builder, loc, 2));
   SmallVector<Value> locals;
   for (auto &[root, buffer] : buffers)
@@ -349,7 +348,7 @@ struct BlockChains : public bppsa::impl::BlockChainsBase<BlockChains> {
           !chain.getSeeds().empty() && !chain.getSaved().empty() && chain.getPlan().isSequential())
         chains.push_back(chain);
     }
-    // Directions run side by side.
+    // Loops of both directions run in parallel.
     if (goesForward && goesBack)
       return;
     for (ChainOp chain : chains) {

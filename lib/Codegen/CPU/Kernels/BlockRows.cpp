@@ -1,12 +1,12 @@
-//===- BlockRows.cpp - graph operations on rows, block by block -----------===//
+//===- BlockRows.cpp - block graph operations over rows -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A loss on every step goes through the scores of all steps again and again: for their maxima, the
-// sums of their exponentials, the scores of the classes, and twice for their cotangents. Of a long
-// sequence they come from memory every time. No row of them looks at another one.
+// A loss on every step reads the scores of all steps several times: for the maxima, the sums of
+// exponentials, the scores of the classes, and twice for the cotangents. For long sequences, each
+// read comes from memory. The rows are independent, so this pass processes them in blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +30,11 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Blocks have a multiple of as many rows, which are what vectors hold.
+/// Blocks have a multiple of this number of rows, so that vectors are full.
 static constexpr int64_t kRowStep = 64;
 
-/// The bytes of a row of `array`, of which `rowDims` dimensions count rows; nothing where that is
-/// not known.
+/// Returns the bytes of a row of `array`, whose first `rowDims` dimensions count rows; nothing if
+/// unknown.
 static std::optional<int64_t> countRowBytes(Value array, unsigned rowDims) {
   auto type = cast<MemRefType>(array.getType());
   ArrayRef<int64_t> row = type.getShape().drop_front(rowDims);
@@ -47,15 +47,14 @@ static std::optional<int64_t> countRowBytes(Value array, unsigned rowDims) {
 }
 
 namespace {
-/// Operations behind each other on the same rows.
+/// Consecutive operations on the same rows.
 class RowGroup {
 public:
   explicit RowGroup(int64_t bytes) : bytes(bytes) {}
 
-  /// Takes `op` where it fits behind the others; false where it does not.
+  /// Adds `op` if it fits; returns whether it does.
   bool add(Operation *op);
   bool isWorthBlocks() const;
-  /// Puts a parallel loop over blocks of rows in the place of the operations.
   void emit();
 
 private:
@@ -70,14 +69,14 @@ private:
   unsigned rowDims = 0;
   SmallVector<Operation *> ops;
   SetVector<Value> arrays;
-  /// What is read and has no rows, and the arrays that are written.
+  /// Operands without rows, and written arrays.
   DenseSet<Value> others, written;
-  /// Fills of arrays that no operation of the group has used yet. They stay in front of it.
+  /// Fills of arrays that no operation of the group has used yet. They remain before the group.
   DenseMap<Value, Operation *> fills;
 };
 } // namespace
 
-/// The bytes of a row of all arrays together; nothing where rows are not short.
+/// Returns the total bytes of a row of all arrays; nothing if rows are too long.
 std::optional<int64_t> RowGroup::countRowBytes(const SetVector<Value> &all, unsigned dims) const {
   int64_t sum = 0;
   for (Value array : all) {
@@ -89,7 +88,6 @@ std::optional<int64_t> RowGroup::countRowBytes(const SetVector<Value> &all, unsi
   return sum * kRowStep <= bytes ? std::optional(sum) : std::nullopt;
 }
 
-/// Whether an operation of the group uses a view of `root`.
 bool RowGroup::uses(Value root) const {
   return others.contains(root) ||
          llvm::any_of(arrays, [&](Value array) { return getViewRoot(array) == root; });
@@ -122,7 +120,7 @@ bool RowGroup::add(Operation *op) {
   }
   dims = ops.empty() ? dims : std::min(dims, rowDims);
   std::optional<int64_t> rowBytes = countRowBytes(joined, dims);
-  // Another view of what is written may have other rows.
+  // Another view of a written array may have other rows.
   auto isOtherView = [&](Value array) {
     Value root = getViewRoot(array);
     return joinedWritten.contains(root) && llvm::any_of(joined, [&](Value other) {
@@ -146,7 +144,7 @@ bool RowGroup::add(Operation *op) {
   return true;
 }
 
-/// Whether several operations, apart from fills, go through rows of more than one element.
+/// Returns true if several operations besides fills read rows of more than one element.
 bool RowGroup::isWorthBlocks() const {
   if (llvm::all_of(arrays, [&](Value array) { return isLocal(array); }))
     return false;
@@ -163,7 +161,7 @@ bool RowGroup::isWorthBlocks() const {
 // Emission
 //===----------------------------------------------------------------------===//
 
-/// Whether nobody else uses `array`, which the operations write before they read it.
+/// Returns true if `array` has no other users, and the group writes it before reading it.
 bool RowGroup::isLocal(Value array) const {
   if (!isUsedOnlyBy(array, ops))
     return false;
@@ -174,7 +172,6 @@ bool RowGroup::isLocal(Value array) const {
   return false;
 }
 
-/// Memory of this block in the place of `array`.
 Value RowGroup::emitBuffer(OpBuilder &builder, Location loc, Value array, Value count) const {
   auto type = cast<MemRefType>(array.getType());
   SmallVector<int64_t> shape = {blockRows};
@@ -184,7 +181,6 @@ Value RowGroup::emitBuffer(OpBuilder &builder, Location loc, Value array, Value 
   return emitSlice(builder, loc, buffer, /*dim=*/0, builder.getIndexAttr(0), count);
 }
 
-/// Emits the operations on rows [first, first + count).
 void RowGroup::emitBlock(OpBuilder &builder, Value first, Value count,
                          const llvm::MapVector<Value, Value> &rows) const {
   IRMapping mapping;

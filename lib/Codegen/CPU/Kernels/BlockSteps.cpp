@@ -1,14 +1,14 @@
-//===- BlockSteps.cpp - operations on single steps, block by block --------===//
+//===- BlockSteps.cpp - block operations over time steps ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Around a recurrent layer stand changes of layout, products of its inputs, other layers and, with
-// an output at every step, a classifier. Each of them goes through arrays of all steps, which come
-// from memory every time where a sequence is long. None of them looks ahead. A loop over blocks of
-// steps around all of them finds what the one before has written in a cache, and what nobody else
-// reads is a buffer of one block.
+// A recurrent layer is surrounded by changes of layout, input projections, other layers and, with
+// an output at every step, a classifier. Each of them reads arrays of all steps; for long
+// sequences, these come from memory. None of them reads later steps. In a loop over blocks of steps
+// around all of them, intermediate arrays stay in a cache, and arrays without other readers are
+// buffers of one block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether an operation of a group writes `operand`; it reads the others.
+/// Returns true if an operation of a group writes `operand`; it reads all others.
 static bool isWritten(OpOperand &operand) {
   if (auto loop = dyn_cast<RecurrenceOp>(operand.getOwner()))
     return operand.getOperandNumber() >= loop.getDestinations().getBeginOperandIndex();
@@ -45,16 +45,16 @@ static bool isWritten(OpOperand &operand) {
 }
 
 namespace {
-/// Operations behind each other that treat one step after the other.
+/// Consecutive operations that process steps one by one.
 class StepGroup {
 public:
   explicit StepGroup(const StepDims &dims) : dims(&dims) {}
 
-  /// Takes `op` where it fits behind the others; false where it does not.
+  /// Adds `op` if it fits; returns whether it does.
   bool add(Operation *op);
-  /// Whether what one of them writes is read by another.
+  /// Returns true if one operation reads an array that another writes.
   bool isWorthBlocks() const;
-  /// Puts a loop over blocks of steps, of about `bytes`, in the place of the operations.
+  /// Replaces the operations with a loop over blocks of steps, of about `bytes`.
   void emit(int64_t bytes);
 
 private:
@@ -67,14 +67,14 @@ private:
 
   const StepDims *dims;
   SmallVector<Operation *> ops;
-  /// The arrays with steps and their dimensions, in the order of their first use.
+  /// The arrays with time steps and their time dimensions, in order of first use.
   llvm::MapVector<Value, int64_t> arrays;
-  /// By where an array is, all that operations have of it; whether they write it.
+  /// By root array: all views that operations use, and whether they write them.
   DenseMap<Value, std::pair<SmallVector<Value>, bool>> accesses;
-  /// What graph operations read and is the same at all steps, by where it is.
+  /// Root arrays of the operands of graph operations that all steps share.
   DenseSet<Value> alike;
   SmallVector<RecurrenceOp> loopsWithStates;
-  /// Buffers of one block in the places of arrays.
+  /// Buffers of one block, by array.
   llvm::MapVector<Value, Value> buffers;
 };
 } // namespace
@@ -92,7 +92,7 @@ bool StepGroup::add(Operation *op) {
       return false;
     if (!isa<MemRefType>(array.getType()))
       continue;
-    // What graph operations have at all steps alike is not written step by step.
+    // Operands shared by all steps must not be written step by step.
     Value root = getViewRoot(array);
     bool isAlike = isa<linalg::LinalgOp>(op) && !dim;
     if (isAlike ? accesses.contains(root) : alike.contains(root))
@@ -103,7 +103,7 @@ bool StepGroup::add(Operation *op) {
     if (!llvm::is_contained(values, array) && !dims->isStatesBehind(array))
       values.push_back(array);
     written |= isWritten(op->getOpOperand(number));
-    // Another part of what is written may be that of another step.
+    // Another view of a written array may belong to another step.
     if (written && values.size() > 1)
       return false;
   }
@@ -138,7 +138,7 @@ bool StepGroup::isWorthBlocks() const {
   return false;
 }
 
-/// Whether nobody else uses `array`, which each block writes before it reads it.
+/// Returns true if `array` has no other users, and each block writes it before reading it.
 bool StepGroup::isLocal(Value array) const {
   if (!isUsedOnlyBy(array, ops) || array.getDefiningOp()->getBlock() != ops.front()->getBlock())
     return false;
@@ -151,7 +151,8 @@ bool StepGroup::isLocal(Value array) const {
   return false;
 }
 
-/// How many steps of all arrays take `bytes`: as many as whole tasks of loops without states have.
+/// Returns the number of steps of all arrays in `bytes`, a multiple of the task size of loops
+/// without states.
 Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
   Value ofStep = getIndex(builder, loc, 1);
   for (auto [array, stepDim] : arrays)
@@ -162,14 +163,12 @@ Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) con
   return arith::MulIOp::create(builder, loc, tasks, getIndex(builder, loc, kStepsPerTask));
 }
 
-/// Allocates buffers of `length` steps for arrays that nobody else uses.
 void StepGroup::shrinkLocals(OpBuilder &builder, Location loc, Value length) {
   for (auto [array, stepDim] : arrays)
     if (isLocal(array))
       buffers[array] = allocateLike(builder, loc, array, stepDim, length);
 }
 
-/// Slot `slot` of a trajectory.
 static Value emitSlot(OpBuilder &builder, Location loc, Value trajectory, OpFoldResult slot) {
   memref::SubViewOp slice =
       emitSlice(builder, loc, trajectory, /*dim=*/1, slot, builder.getIndexAttr(1));
@@ -178,7 +177,8 @@ static Value emitSlot(OpBuilder &builder, Location loc, Value trajectory, OpFold
   return memref::SubViewOp::rankReduceIfNeeded(builder, loc, slice, shape).value();
 }
 
-/// Initial states stand in the first slot of each block, which the one before has written.
+/// Copies initial states to slot 0. Each block starts from the slot that the previous block wrote
+/// last.
 void StepGroup::emitInitialStates(OpBuilder &builder, Location loc) const {
   for (RecurrenceOp loop : loopsWithStates)
     for (auto [initial, trajectory] : llvm::zip(loop.getInitial(), getTrajectories(loop)))
@@ -186,8 +186,8 @@ void StepGroup::emitInitialStates(OpBuilder &builder, Location loc) const {
                              emitSlot(builder, loc, trajectory, builder.getIndexAttr(0)));
 }
 
-/// What graph operations have of steps [first, first + count): rows, so that their types say that
-/// nothing lies between them.
+/// Returns steps [first, first + count) of the operands of graph operations with collapsed rows,
+/// whose types show that they are contiguous.
 IRMapping StepGroup::emitRows(OpBuilder &builder, Location loc, Value first, Value count) const {
   IRMapping mapping;
   for (Operation *op : ops) {
@@ -209,7 +209,6 @@ IRMapping StepGroup::emitRows(OpBuilder &builder, Location loc, Value first, Val
   return mapping;
 }
 
-/// Emits the operations for steps [first, first + count).
 void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value count) const {
   IRMapping mapping;
   for (auto [array, dim] : arrays) {

@@ -1,12 +1,12 @@
-//===- BlockTime.cpp - chains together with the sums of what they emit ----===//
+//===- BlockTime.cpp - chains fused with sums of emitted values -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequence of emitted cotangents of many steps leaves every cache before a sum reads it. Once a
-// chain and its sums stand in one scope they are lowered to one loop over blocks of time, and what
-// nobody else reads need not be as long as the sequence.
+// A long sequence of emitted cotangents leaves every cache before a sum reads it. A chain and its
+// sums in one scope are lowered to one loop over blocks of time, and arrays without other readers
+// need not hold the whole sequence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static ValueRange getEmitted(ChainOp chain) {
   return chain.getDestinations().drop_front(chain.getSeeds().size());
 }
 
-/// Moves what running sums begin with, which nothing uses before, in front of `chain`.
+/// Moves the initial fills of running sums that have no earlier use before `chain`.
 static void moveFillsInFrontOf(ChainOp chain) {
   SmallVector<linalg::FillOp> fills;
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode())
@@ -52,7 +52,7 @@ static void moveFillsInFrontOf(ChainOp chain) {
   }
 }
 
-/// Moves memory that only the ops of `scope` use, and what frees it, into it.
+/// Moves allocations that are only used in `scope`, and their deallocations, into it.
 static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   Block &body = scope.getBodyRegion().front();
   for (Value array : arrays) {
@@ -68,8 +68,8 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   }
 }
 
-/// Puts `chain` and its sums into a scope of their own, where there are any whose running sums take
-/// up to `maxBytes`.
+/// Puts `chain` and its sums with running sums of up to `maxBytes` into a new scope, if there are
+/// any.
 static void scopeWithSums(ChainOp chain, int64_t maxBytes) {
   moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = chooseSums(

@@ -1,4 +1,4 @@
-//===- ChooseTaskMapping.cpp - samples that threads take together ---------===//
+//===- ChooseTaskMapping.cpp - choose samples per task --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,12 +19,12 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Over units, a gate of an LSTM has 4 vectors of sums, which leave registers for this many
-/// samples.
+/// Samples per task in loops over units. A gate of an LSTM has 4 vectors of sums, which leaves
+/// registers for this many samples.
 static constexpr int64_t kSamplesTogether = 4;
 
-/// Over samples, each entry of a matrix that is loaded is multiplied with so many vectors: one for
-/// each of the two units for multiply-adds that a core has.
+/// Vectors of samples per task: each loaded matrix entry is multiplied with one vector for each of
+/// the two FMA units of a core.
 static constexpr int64_t kVectorsTogether = 2;
 
 namespace {
@@ -39,7 +39,7 @@ struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskM
   }
 
 private:
-  /// Where a chain makes sums on its way, each vector of samples has some by itself.
+  /// A chain with fused sums has separate sums for each vector of samples.
   static bool canMap(Operation *op) {
     return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
            cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) &&

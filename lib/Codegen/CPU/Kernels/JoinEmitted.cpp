@@ -1,12 +1,12 @@
-//===- JoinEmitted.cpp - emitted arrays side by side ----------------------===//
+//===- JoinEmitted.cpp - join emitted arrays ------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The gates of a cell have a cotangent each, and an outer sum each with what the cell reads. As a
-// matrix product, every one of these copies the rows of that right operand. Where the cotangents
-// are rows of one array, the sums with one right operand are one product.
+// Each gate of a cell has a cotangent and outer sums of it with the inputs of the cell. As a
+// separate matrix product, each sum would pack the rows of the right operand again. If the
+// cotangents are rows of one array, all sums with the same right operand are one product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,15 +27,13 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Sums of emitted arrays with one right operand, in their order in a block.
 using SumGroup = SmallVector<OuterSumOp>;
 
-/// The arrays of one type that one chain emits, and the outer sums that read them.
+/// The arrays of one type that a chain emits, and the outer sums that read them.
 class EmittedArrays {
 public:
   EmittedArrays(ChainOp chain, int64_t minBytes);
 
-  /// Whether several sums have one right operand.
   bool canJoin() const {
     return llvm::any_of(groups, [](const SumGroup &group) { return group.size() > 1; });
   }
@@ -53,7 +51,7 @@ private:
 };
 } // namespace
 
-/// Whether `chain` alone writes `array`, and what reads it may have rows of a larger one.
+/// Returns true if only `chain` writes `array`, and all readers accept rows of a larger array.
 static bool canBeRows(memref::AllocOp array, ChainOp chain) {
   return llvm::all_of(array->getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -68,7 +66,6 @@ static bool canBeRows(memref::AllocOp array, ChainOp chain) {
   });
 }
 
-/// Whether nothing from `first` to `last` writes `array`.
 static bool isUnchanged(Value array, Operation *first, Operation *last) {
   Value root = getViewRoot(array);
   for (Operation *op = first; op != last; op = op->getNextNode())
@@ -117,8 +114,8 @@ void EmittedArrays::collectGroups() {
     std::iter_swap(next, std::max_element(next, groups.end(), isSmaller));
 }
 
-/// Puts the arrays of each of the two largest groups next to each other: those of the first alone,
-/// those of both, those of the second alone, and the others.
+/// Makes the arrays of each of the two largest groups adjacent: first arrays only in the first
+/// group, then arrays in both, then arrays only in the second, then the others.
 void EmittedArrays::sortArrays() {
   auto isOf = [&](memref::AllocOp array, size_t number) {
     return number < groups.size() &&
@@ -136,14 +133,13 @@ void EmittedArrays::sortArrays() {
   arrays = std::move(sorted);
 }
 
-/// `count` rows of `array` from `first` on, of dimension `dim`.
 static Value emitRows(OpBuilder &builder, Location loc, Value array, int64_t dim, int64_t first,
                       int64_t count) {
   return emitSlice(builder, loc, array, dim, builder.getIndexAttr(first),
                    builder.getIndexAttr(count));
 }
 
-/// Makes all of the arrays rows of one, which is freed where the last of them was.
+/// Replaces the arrays with rows of one array, which is freed with the last of them.
 Value EmittedArrays::createJoined() {
   memref::AllocOp first = arrays.front();
   Operation *lastFree = nullptr;
@@ -175,8 +171,8 @@ Value EmittedArrays::createJoined() {
   return joined;
 }
 
-/// Makes sums of arrays next to each other one sum, in front of the first of them; its rows are
-/// copied where the sums were.
+/// Replaces sums of adjacent arrays with one sum before the first of them. Its rows are copied at
+/// the positions of the original sums.
 static void joinSums(ArrayRef<OuterSumOp> sums, Value joined, int64_t firstArray) {
   OuterSumOp first = sums.front();
   for (OuterSumOp sum : sums)
@@ -210,7 +206,6 @@ static void joinSums(ArrayRef<OuterSumOp> sums, Value joined, int64_t firstArray
 }
 
 void EmittedArrays::join() {
-  // The sums of each array of a group, by the place of the array.
   SmallVector<SmallVector<std::pair<int64_t, OuterSumOp>>> placed(groups.size());
   for (auto [group, sums] : llvm::zip_equal(groups, placed)) {
     for (OuterSumOp sum : group)

@@ -1,4 +1,4 @@
-//===- KernelGroups.cpp - operations that are one kernel ------------------===//
+//===- KernelGroups.cpp - groups of operations per kernel -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,8 +18,8 @@ bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 
-/// Whether `op`, which stands in front of `sum`, may have to stay there: it writes what the sum
-/// uses, or uses what the sum writes.
+/// Returns true if `op`, before `sum`, may have to stay there: it writes an operand of the sum or
+/// uses its destination.
 static bool staysInFrontOf(Operation *sum, Operation *op) {
   if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
     return false;
@@ -51,7 +51,7 @@ SmallVector<Operation *> bppsa::findSumsBehind(Operation *op,
   return sums;
 }
 
-/// Whether `op` can be moved with what uses its result.
+/// Returns true if `op` can be moved with the users of its result.
 static bool isMovable(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
 
 bool bppsa::moveInFrontOf(Operation *op, Value value) {
@@ -96,7 +96,7 @@ void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
   }
 }
 
-/// Moves the operations of a group to the last of them, and what is freed between them behind it.
+/// Moves the operations of a group to the last of them, and deallocations between them after it.
 static void gather(ArrayRef<Operation *> group) {
   Operation *last = group.back();
   SmallVector<Operation *> freed;
@@ -109,7 +109,6 @@ static void gather(ArrayRef<Operation *> group) {
     op->moveAfter(last);
 }
 
-/// Gathers the group that `findGroup` finds for each of `ops` that is in none yet.
 static DenseSet<Operation *>
 gatherGroups(ArrayRef<Operation *> ops,
              function_ref<SmallVector<Operation *>(Operation *)> findGroup) {
@@ -128,14 +127,15 @@ gatherGroups(ArrayRef<Operation *> ops,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Whether the sum `a` writes what the sum `b` uses. The destination is the last operand.
+/// Returns true if the sum `a` writes an operand of the sum `b`. The destination is the last
+/// operand.
 static bool writesOperand(Operation *a, Operation *b) {
   Value written = getViewRoot(a->getOperands().back());
   return llvm::any_of(b->getOperands(), [&](Value used) { return getViewRoot(used) == written; });
 }
 
-/// `first` and later sums with the same right factor that all can be made where the last of them
-/// is.
+/// Returns `first` and later sums with the same right factor that can all be computed at the last
+/// of them.
 static SmallVector<Operation *> findSumGroup(Operation *first) {
   SmallVector<Operation *> group = {first};
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
@@ -164,7 +164,6 @@ DenseSet<Operation *> bppsa::gatherSums(Block &block) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Whether `a` and `b` are windows of the same array that do not overlap.
 static bool areDisjointWindows(Value a, Value b) {
   auto first = a.getDefiningOp<memref::SubViewOp>(), second = b.getDefiningOp<memref::SubViewOp>();
   if (!first || !second || first.getSource() != second.getSource())
@@ -174,7 +173,6 @@ static bool areDisjointWindows(Value a, Value b) {
   return succeeded(overlap) && !*overlap;
 }
 
-/// Whether two copies can be made at the same time.
 static bool areIndependent(memref::CopyOp a, memref::CopyOp b) {
   Value to = getViewRoot(a.getTarget()), otherTo = getViewRoot(b.getTarget());
   if (getViewRoot(a.getSource()) == otherTo || getViewRoot(b.getSource()) == to)
@@ -213,8 +211,8 @@ DenseSet<Operation *> bppsa::gatherCopies(Block &block) {
 // Fills
 //===----------------------------------------------------------------------===//
 
-/// The operation after `fill` that accumulates into the memory that it fills, where nothing but
-/// memory, views and other fills is between them; null for other fills.
+/// Returns the operation that accumulates into the memory filled by `fill`, if only memory
+/// operations, views and other fills are between them; otherwise null.
 static Operation *findAccumulation(linalg::FillOp fill) {
   Value memory = fill.getDpsInits().front();
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {

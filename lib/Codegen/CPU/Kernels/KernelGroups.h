@@ -1,4 +1,4 @@
-//===- KernelGroups.h - operations that are one kernel ----------*- C++ -*-===//
+//===- KernelGroups.h - groups of operations per kernel ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,11 +12,13 @@
 
 namespace bppsa {
 
-/// Whether `op` allocates, frees or views memory or has no effects: groups may reach over it.
+/// Returns true if `op` allocates, frees or views memory, or has no effects. Such operations do not
+/// separate the members of a group.
 bool isMemoryOrView(mlir::Operation *op);
 
-/// Groups of operations of `block` that begin as `none` and take each what they can `add` behind
-/// the others; those that are worth a loop over blocks.
+/// Partitions the operations of `block` into groups. Each group starts as a copy of `none` and
+/// `add`s consecutive operations as long as they fit. Returns the groups that are worth a loop over
+/// blocks.
 template <typename Group>
 llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
   llvm::SmallVector<Group, 0> groups;
@@ -36,33 +38,33 @@ llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
   return groups;
 }
 
-/// The operations behind `op` that `isSum` says to be wanted sums and that can be made right behind
-/// it, once their operands are there. Their destination is the last operand.
+/// Returns the sums after `op` that satisfy `isSum` and can be computed directly after `op` once
+/// their operands are available. The destination of a sum is its last operand.
 llvm::SmallVector<mlir::Operation *>
 findSumsBehind(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> isSum);
 
-/// Moves `value`, and what it is computed from, in front of `op`; false where that has effects.
+/// Moves the definition of `value`, with its dependencies, before `op`. Returns false if these have
+/// side effects.
 bool moveInFrontOf(mlir::Operation *op, mlir::Value value);
 
-/// Whether `array` is memory that `ops`, and what frees it, alone use.
+/// Returns true if `array` is allocated memory that is only used by `ops` and by deallocations.
 bool isUsedOnlyBy(mlir::Value array, llvm::ArrayRef<mlir::Operation *> ops);
 
-/// Erases `memory`, with the views of it and what frees it, where nothing else uses it.
+/// Erases `memory` with its views and deallocations if it has no other uses.
 void eraseMemory(mlir::Operation *memory);
 
-/// Moves what stands between `ops`, which groups may reach over, in front of them, and what frees
-/// memory behind them.
+/// Moves the operations between `ops` that do not separate groups before them, and deallocations
+/// after them.
 void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);
 
-// Each of these moves bufferized operations of `block` that can be one kernel together, and returns
-// those that follow another one.
+// Each of the following functions moves bufferized operations of `block` that can be one kernel
+// next to each other, and returns all except the first of each group.
 
-/// Outer sums with the same right factor, at the last of them. What is freed between them is freed
-/// behind them.
+/// Moves outer sums with the same right factor to the last of them, and deallocations after them.
 llvm::DenseSet<mlir::Operation *> gatherSums(mlir::Block &block);
-/// Copies of static shapes that can be made at the same time, at the last of them.
+/// Moves independent copies of static shape to the last of them.
 llvm::DenseSet<mlir::Operation *> gatherCopies(mlir::Block &block);
-/// Fills, in front of what accumulates into the memory that they fill.
+/// Moves fills before the operation that accumulates into the filled memory.
 llvm::DenseSet<mlir::Operation *> gatherFills(mlir::Block &block);
 
 } // namespace bppsa

@@ -11,15 +11,14 @@
 
 namespace bppsa {
 
-/// Whether the running sums of `sum`, on memory and with samples in lanes, take `minBytes`: then
-/// it is a matrix product.
+/// Returns true if `sum`, on memory and with samples in lanes, has running sums of at least
+/// `minBytes`. Such a sum is lowered to a matrix product.
 bool isLargeSum(OuterSumOp sum, int64_t minBytes);
 
-/// Fills `array` with zeros.
 void emitZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array);
 
-/// Adds to the destination of `sum` what it is of `lhs` and `rhs`, `[block, step, row, lane]`, in
-/// the place of its operands.
+/// Adds the outer products of `lhs` and `rhs`, `[block, step, row, lane]`, to the destination of
+/// `sum`, with these arrays instead of its operands.
 void addProducts(mlir::OpBuilder &builder, OuterSumOp sum, mlir::Value lhs, mlir::Value rhs);
 
 } // namespace bppsa

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Running sums in all lanes save an outer sum from transposing what it reads, but are as many times
-// larger than the result as a vector has lanes. Once they leave the second-level cache, a matrix
-// product whose terms are batch blocks, steps and lanes is faster: its tiles are the result's.
+// An outer sum with running sums in all lanes need not transpose its operands, but its sums are
+// larger than the result by the number of lanes. Once they exceed the second-level cache, a matrix
+// product over batch blocks, steps and lanes is faster, because its tiles have the size of the
+// result's tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +30,13 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Batch blocks [first, first + count) of packed sequences, and the lanes of them that hold a
-/// sample.
+/// Batch blocks [first, first + count) of packed sequences, and the number of their lanes with
+/// samples.
 struct BatchBlocks {
   OpFoldResult first, count, lanes;
 };
 } // namespace
 
-/// Those of `sequence`.
 static Value emitView(OpBuilder &builder, Location loc, Value sequence, const BatchBlocks &blocks) {
   auto type = cast<MemRefType>(sequence.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
@@ -48,7 +48,6 @@ static Value emitView(OpBuilder &builder, Location loc, Value sequence, const Ba
   return memref::SubViewOp::create(builder, loc, sequence, offsets, sizes, strides);
 }
 
-/// Adds to `result` the products of rows of `lhs` and `rhs`, `[block, step, row, lane]`.
 static void emitProducts(OpBuilder &builder, Location loc, Value lhs, Value rhs, Value result) {
   enum Loop : unsigned { Row, Col, Block, Step, Lane, NumLoops };
   auto getMap = [&](ArrayRef<unsigned> loops) {
@@ -66,7 +65,7 @@ static void emitProducts(OpBuilder &builder, Location loc, Value lhs, Value rhs,
         linalg::YieldOp::create(nested, at,
                                 arith::AddFOp::create(nested, at, values[2], term).getResult());
       });
-  // Columns are neighbours in the result.
+  // Columns are contiguous in the result.
   setProductForm(product, ProductForm::PackedRhs);
 }
 
@@ -90,7 +89,7 @@ void bppsa::addProducts(OpBuilder &builder, OuterSumOp sum, Value lhs, Value rhs
   Value rest = arith::RemUIOp::create(builder, loc, sum.getBatch(), lanes);
   Value last = addIndex(builder, loc, getDim(builder, loc, lhs, 0), -1);
   add({builder.getIndexAttr(0), whole, builder.getIndexAttr(*sum.getLanes())});
-  // Without a rest, none of its lanes.
+  // If the batch is a multiple of the lanes, this product has no lanes.
   add({last, builder.getIndexAttr(1), rest});
 }
 

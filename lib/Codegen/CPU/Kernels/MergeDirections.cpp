@@ -1,11 +1,11 @@
-//===- MergeDirections.cpp - one kernel for both directions of time -------===//
+//===- MergeDirections.cpp - one kernel for both time directions ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are compiled once for each instruction set. Those of recurrences and chains are the
-// largest, and a bidirectional layer has each of them twice.
+// Kernels are compiled once per instruction set. Kernels of recurrences and chains are the largest,
+// and a bidirectional layer has each of them twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A kernel with one time loop, which says nothing of its direction while kernels are compared.
+/// A kernel with one time loop, whose direction is cleared while kernels are compared.
 struct DirectedKernel {
   func::FuncOp function;
   Operation *loop;
@@ -33,20 +33,20 @@ struct DirectedKernel {
 };
 } // namespace
 
-/// What kernels that become one have in common beside their bodies.
+/// Returns the properties, besides bodies, in which merged kernels must agree.
 static DictionaryAttr getSignature(func::FuncOp function) {
   NamedAttrList attributes(function->getAttrDictionary());
   attributes.erase(SymbolTable::getSymbolAttrName());
   return attributes.getDictionary(function.getContext());
 }
 
-/// Whether `function` is a kernel: nothing but calls in functions refers to it.
+/// Returns true if `function` is a kernel: private, defined, and only referenced by calls.
 static bool isKernel(func::FuncOp function, const SymbolUserMap &users) {
   return function.isPrivate() && !function.isExternal() &&
          llvm::all_of(users.getUsers(function), llvm::IsaPred<func::CallOp>);
 }
 
-/// The kernels of `module` with one time loop whose direction nothing else decides, by signature.
+/// Returns the kernels of `module` with one time loop of fixed direction, grouped by signature.
 static SmallVector<SmallVector<DirectedKernel>> findKernels(ModuleOp module,
                                                             const SymbolUserMap &users) {
   llvm::MapVector<Attribute, SmallVector<DirectedKernel>> kernels;
@@ -61,20 +61,18 @@ static SmallVector<SmallVector<DirectedKernel>> findKernels(ModuleOp module,
   return llvm::map_to_vector(kernels, [](auto &entry) { return std::move(entry.second); });
 }
 
-/// Gives `function` an argument that turns the direction of `loop` round.
 static void addDirection(func::FuncOp function, Operation *loop) {
   Location loc = function.getLoc();
   OpBuilder builder(function.getContext());
   unsigned number = function.getNumArguments();
   (void)function.insertArgument(number, builder.getI1Type(), /*argAttrs=*/{}, loc);
-  // Other operations of the loop's scope, such as sums of what it emits, stand beside it.
+  // Other operations in the loop's scope, such as sums of emitted values, remain next to it.
   Operation *outermost = function.front().findAncestorOpInBlock(*loop);
   builder.setInsertionPoint(outermost);
   auto either = ReverseIfOp::create(builder, outermost->getLoc(), function.getArgument(number));
   outermost->moveBefore(builder.createBlock(&either.getBody()), either.getBody().front().begin());
 }
 
-/// Lets the calls of `kernel` call `merged`, in the direction that `turned` says.
 static void redirectCalls(func::FuncOp kernel, func::FuncOp merged, bool turned,
                           const SymbolUserMap &users) {
   for (Operation *user : users.getUsers(kernel)) {
@@ -87,14 +85,13 @@ static void redirectCalls(func::FuncOp kernel, func::FuncOp merged, bool turned,
   }
 }
 
-/// Whether `a` and `b` are kernels of opposite directions that nothing else distinguishes.
 static bool areOpposite(DirectedKernel &a, DirectedKernel &b) {
   return a.reverse != b.reverse &&
          OperationEquivalence::isRegionEquivalentTo(&a.function.getBody(), &b.function.getBody(),
                                                     OperationEquivalence::IgnoreLocations);
 }
 
-/// Merges `kernels`, which have one signature; returns those that nothing calls any more.
+/// Merges `kernels`, which have the same signature. Returns the kernels without remaining calls.
 static SmallVector<func::FuncOp> mergeKernels(MutableArrayRef<DirectedKernel> kernels,
                                               const SymbolUserMap &users) {
   SmallVector<func::FuncOp> merged;

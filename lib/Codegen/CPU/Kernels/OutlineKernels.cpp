@@ -1,14 +1,13 @@
-//===- OutlineKernels.cpp - one function for each kernel ------------------===//
+//===- OutlineKernels.cpp - outline kernels into functions ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of one program share most of their loops: the forward pass
-// alone stands in six of them. This pass moves every bufferized operation that
-// becomes a loop nest into a function of its own. Equal ones are then merged by upstream's
-// duplicate-function-elimination, and code generation sees each kernel once. What is left of a
-// function allocates and calls, which is the same for every instruction set.
+// The functions of a program share most of their loops; the forward pass, for example, occurs in
+// six of them. This pass outlines every bufferized operation that becomes a loop nest. Upstream's
+// duplicate-function-elimination then merges equal functions, so each kernel is compiled once. The
+// remaining code allocates and calls, and is the same for every instruction set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +31,20 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` is a bufferized loop, sum, change of layout or graph operation.
+/// Returns true if `op` is a bufferized loop, sum, change of layout or graph operation.
 static bool isBufferized(Operation &op) {
   return isBufferizedKernel(&op) ||
          (op.getNumResults() == 0 && isa<linalg::LinalgOp, memref::CopyOp>(op));
 }
 
-/// Whether `op` is a loop that writes its results to memory, such as a scatter.
+/// Returns true if `op` is a loop that writes its results to memory, such as a scatter.
 static bool isLoop(Operation &op) {
   return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
-/// Whether `op` is a loop around operations each of which is a kernel: a scan, or a loop over time
-/// of graph operations, which are many and often alike; or a choice between such operations.
+/// Returns true if `op` is a loop around operations that are kernels themselves, or a choice
+/// between such operations. Such loops are scans, and time loops over graph operations, which are
+/// many and often equal.
 static bool holdsLoopOps(Operation &op) {
   bool isChoice = isa<scf::IfOp>(op) && op.getNumResults() == 0;
   if (!isa<LoopLikeOpInterface>(op) && !isChoice)
@@ -60,10 +60,10 @@ static bool holdsLoopOps(Operation &op) {
       .wasInterrupted();
 }
 
-/// Whether `op` is a parallel loop of chains, transitions and their products, or a loop that
-/// applies transitions in order.
+/// Returns true if `op` is a parallel loop over chains, transitions and their products, or a loop
+/// that applies transitions in order.
 static bool isWholeLevel(Operation &op) {
-  // A loop that hands arrays on is no kernel before bppsa-bufferize is cleaned up.
+  // A loop that carries arrays is not a kernel until bppsa-bufferize is cleaned up.
   if (op.getNumResults() != 0)
     return false;
   auto isTransition = [](Operation &nested) {
@@ -82,8 +82,8 @@ static bool isWholeLevel(Operation &op) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// `type` with what a window of an array may have: any offset and, `anyRows`, any number of rows
-/// that lie any distance apart. Null where it does not say how elements lie.
+/// Returns `type` with the layout of a window: any offset and, with `anyRows`, any number and
+/// stride of rows. Returns null if the layout is not strided.
 static MemRefType getWindowType(MemRefType type, bool anyRows) {
   int64_t offset;
   SmallVector<int64_t> strides, shape(type.getShape());
@@ -95,8 +95,8 @@ static MemRefType getWindowType(MemRefType type, bool anyRows) {
   return MemRefType::get(shape, type.getElementType(), layout, type.getMemorySpace());
 }
 
-/// `value` as the kernel of `op` takes it. Chains of all samples and of the chunks of some have one
-/// kernel: their arrays, which have lanes, begin with rows.
+/// Casts `value` to the argument type of the kernel of `op`. Chains over all samples and over
+/// chunks of some samples share a kernel; their arrays have lanes and begin with a row dimension.
 static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   if (!type)
@@ -111,7 +111,6 @@ static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
   return memref::CastOp::create(builder, op->getLoc(), window, value);
 }
 
-/// Values that `ops` and their regions use: constants and others.
 static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants,
                           SetVector<Value> &others) {
   for (Operation *op : ops)
@@ -119,8 +118,8 @@ static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants
       (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
 
-/// A private function at the end of `module` that is never inlined: inlining would
-/// undo what this pass is for.
+/// Creates a private function at the end of `module`. It is never inlined, because that would undo
+/// this pass.
 static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location loc,
                                  const Twine &name, FunctionType type) {
   builder.setInsertionPointToEnd(module.getBody());
@@ -130,7 +129,7 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
   return kernel;
 }
 
-/// The operation that a kernel of `op` is named after: in a scope its first kernel.
+/// Returns the operation after which a kernel of `op` is named: in a scope, its first kernel.
 static Operation *getNamesake(Operation *op) {
   if (auto scope = dyn_cast<memref::AllocaScopeOp>(op))
     for (Operation &nested : scope.getBodyRegion().front())
@@ -139,8 +138,6 @@ static Operation *getNamesake(Operation *op) {
   return op;
 }
 
-/// Replaces `ops`, which follow each other, by a call of a new kernel that holds them and is named
-/// after the last of them.
 static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number, bool anyWindow) {
   SetVector<Value> constants, others;
   collectInputs(ops, constants, others);
@@ -169,14 +166,13 @@ static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number,
     op->erase();
 }
 
-/// Whether `function` is loops of its own rather than a program of kernels.
+/// Returns true if `function` consists of loops rather than of kernels.
 static bool isLoops(func::FuncOp function) {
   auto ops = function.getOps();
   return function.getNumResults() == 0 && llvm::none_of(ops, isBufferized) &&
          llvm::any_of(ops, [](Operation &op) { return isa<LoopLikeOpInterface>(op); });
 }
 
-/// Moves the body of `function` into a new kernel that `function` calls.
 static void outlineBody(func::FuncOp function, ModuleOp module) {
   OpBuilder builder(function);
   Location loc = function.getLoc();
@@ -202,7 +198,7 @@ struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> 
       else
         collectKernels(function.front());
     }
-    // Others have the same names with groups and without.
+    // Grouping must not change the names of other kernels.
     unsigned number = 0;
     for (ArrayRef<Operation *> ops : kernels) {
       outline(ops, getOperation(), number, anyWindow);

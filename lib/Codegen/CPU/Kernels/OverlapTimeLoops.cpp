@@ -1,4 +1,4 @@
-//===- OverlapTimeLoops.cpp - independent time loops side by side ---------===//
+//===- OverlapTimeLoops.cpp - run independent time loops in parallel ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,7 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The entry point of the run time, ObjectInterface.h.
+/// Entry point of the run time (ObjectInterface.h).
 static constexpr StringLiteral kSideBySide = "bppsa_rt_side_by_side";
 
 //===----------------------------------------------------------------------===//
@@ -32,21 +32,20 @@ static constexpr StringLiteral kSideBySide = "bppsa_rt_side_by_side";
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What is known of a function that is called.
 struct Kernel {
   /// The arguments whose memory it may write.
   llvm::BitVector writes;
-  /// The argument whose first dimension counts the parallel iterations of the time loop that the
-  /// function is.
+  /// If the function is a time loop, the argument whose first dimension counts its parallel
+  /// iterations.
   std::optional<unsigned> rows;
-  /// Multiply-adds of the time loop for each number that it reads or writes.
+  /// Multiply-adds of the time loop per element read or written.
   int64_t work = 0;
-  /// What the sum over all steps that the function is takes for a step; 0 where it is none.
+  /// If the function is a sum over all steps, its cost per step; otherwise 0.
   int64_t sumWork = 0;
 };
 } // namespace
 
-/// The argument of `kernel` that has a row for each row of the time loop `op`; none for other
+/// Returns the argument of `kernel` with one row per row of the time loop `op`; nothing for other
 /// operations.
 static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
   ValueRange states;
@@ -57,7 +56,8 @@ static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
   return states.empty() ? std::nullopt : getViewedArgument(kernel, states.front());
 }
 
-/// Multiply-adds of the body of the time loop `op` for each number that a step reads or writes.
+/// Returns the multiply-adds of the body of the time loop `op` per element that a step reads or
+/// writes.
 static int64_t countWork(Operation &op) {
   Block &body = op.getRegion(0).front();
   int64_t numbers = 0;
@@ -70,9 +70,9 @@ static int64_t countWork(Operation &op) {
   return countMultiplyAdds(body) / std::max<int64_t>(numbers, 1);
 }
 
-/// What the sum `op` takes for a step, in multiply-adds; 0 for other operations.
+/// Returns the cost of the sum `op` per step, in multiply-adds; 0 for other operations.
 static int64_t countSumWork(Operation &op) {
-  // A number that is read takes as long as some multiply-adds.
+  // Reading an element costs as much as several multiply-adds.
   constexpr int64_t kRead = 8;
   auto count = [](Value destination) {
     return destination ? cast<MemRefType>(destination.getType()).getNumElements() : 0;
@@ -91,7 +91,7 @@ static Kernel analyze(func::FuncOp function) {
     return kernel;
   if (Operation &only = function.front().front(); only.getNextNode() == &function.front().back())
     kernel.sumWork = countSumWork(only);
-  // A chain may stand in a scope with its sums.
+  // A chain may be in a scope with its sums.
   auto scopes = function.getOps<memref::AllocaScopeOp>();
   Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
   for (Operation &op : body)
@@ -107,7 +107,7 @@ static Kernel analyze(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The memory and the values that some operations use and make.
+/// The memory and values that a set of operations uses and defines.
 class Footprint {
 public:
   void add(Operation *op, ArrayRef<MemoryAccess> accesses) {
@@ -115,7 +115,7 @@ public:
     for (const MemoryAccess &access : accesses)
       (access.isWrite ? written : read).insert(access.array);
   }
-  /// Whether `op` must stay behind these operations.
+  /// Returns true if `op` must remain after these operations.
   bool isNeededBy(Operation *op, ArrayRef<MemoryAccess> accesses) const {
     return llvm::any_of(op->getOperands(), [&](Value value) { return values.contains(value); }) ||
            llvm::any_of(accesses, [&](const MemoryAccess &access) {
@@ -128,8 +128,8 @@ private:
   DenseSet<Value> values, read, written;
 };
 
-/// Time loops, or sums, that need nothing of each other, and what stands between the first and the
-/// last and needs something of them.
+/// Independent time loops or sums, and the operations between the first and the last that depend on
+/// them.
 struct Group {
   SmallVector<func::CallOp> loops;
   SmallVector<Operation *> users;
@@ -139,7 +139,6 @@ class Overlapper {
 public:
   Overlapper(ModuleOp module, int64_t minWork, bool takesSums)
       : symbols(module), minWork(minWork), takesSums(takesSums) {}
-  /// Returns the number of groups of `block`.
   unsigned run(Block &block);
 
 private:
@@ -159,8 +158,8 @@ private:
 };
 } // namespace
 
-/// What is known of the function that `op` calls; null where it calls none, or one that is defined
-/// elsewhere.
+/// Returns the properties of the function that `op` calls; null if it is not a call of a function
+/// defined here.
 const Kernel *Overlapper::lookUp(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
@@ -177,14 +176,15 @@ bool Overlapper::isTimeLoop(Operation *op) {
   return kernel && kernel->rows && kernel->work >= minWork;
 }
 
-/// What the sum that `op` calls for takes; 0 where it calls for none, or sums stay as they are.
+/// Returns the cost of the sum that `op` calls; 0 if it does not call one or sums are not
+/// overlapped.
 int64_t Overlapper::getSumWork(Operation *op) {
   const Kernel *kernel = takesSums ? lookUp(op) : nullptr;
   return kernel ? kernel->sumWork : 0;
 }
 
-/// The memory that `op` uses, each array by an allocation or an argument of its function, which do
-/// not overlap; nothing where that is unknown.
+/// Returns the memory accesses of `op`, each array identified by an allocation or a function
+/// argument; these do not overlap. Returns nothing if they are unknown.
 std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
     return SmallVector<MemoryAccess>();
@@ -195,8 +195,8 @@ std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) 
                           [&](unsigned i) { return !kernel || kernel->writes.test(i); });
 }
 
-/// The time loops, or the sums, that may run beside `first`. Sums do not wait for time loops behind
-/// them: what they read would take memory meanwhile.
+/// Returns the time loops, or the sums, that may run in parallel with `first`. Sums are not delayed
+/// across later time loops, because that would extend the lifetime of their operands.
 Group Overlapper::findGroup(Operation *first) {
   bool areSums = !isTimeLoop(first);
   Group group;
@@ -224,7 +224,7 @@ Group Overlapper::findGroup(Operation *first) {
   return group;
 }
 
-/// Orders `sums` so that threads, of which each takes neighbouring ones, have about as much to do.
+/// Orders `sums` to balance the work of threads, each of which takes neighbouring sums.
 void Overlapper::balance(SmallVectorImpl<func::CallOp> &sums) {
   int64_t all = 0, done = 0;
   for (func::CallOp sum : sums)
@@ -248,7 +248,7 @@ static Value createConstant(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-/// The answer of the run time for `loops` loops of `iterations` iterations.
+/// Emits a query of the run time for `loops` loops of `iterations` iterations.
 static Value askRuntime(OpBuilder &builder, ModuleOp module, SymbolTable &symbols, Location loc,
                         int64_t loops, Value iterations) {
   Type index = builder.getIndexType();
@@ -264,7 +264,6 @@ static Value askRuntime(OpBuilder &builder, ModuleOp module, SymbolTable &symbol
                                createConstant(builder, loc, 0));
 }
 
-/// A parallel loop each of whose iterations is one of `loops`.
 static void createParallel(OpBuilder &builder, Location loc, ArrayRef<func::CallOp> loops) {
   auto size = static_cast<int64_t>(loops.size());
   auto parallel = scf::ParallelOp::create(builder, loc, ValueRange{createConstant(builder, loc, 0)},
@@ -284,16 +283,15 @@ static void createParallel(OpBuilder &builder, Location loc, ArrayRef<func::Call
   fill(choice.getDefaultRegion(), loops.back());
 }
 
-/// The parallel iterations of the loop that `first` is.
 Value Overlapper::countIterations(OpBuilder &builder, func::CallOp first) {
-  // Those of sums, at the least.
+  // Minimum parallelism of a sum.
   constexpr int64_t kSumTasks = 4;
   if (std::optional<unsigned> rows = lookUp(first)->rows)
     return memref::DimOp::create(builder, first.getLoc(), first.getOperand(*rows), 0);
   return createConstant(builder, first.getLoc(), kSumTasks);
 }
 
-/// Returns what runs the loops of `group` in the place of the last.
+/// Emits code that runs the loops of `group` at the position of the last one, and returns it.
 scf::IfOp Overlapper::overlap(const Group &group) {
   func::CallOp last = *llvm::max_element(
       group.loops, [](func::CallOp a, func::CallOp b) { return a->isBeforeInBlock(b); });

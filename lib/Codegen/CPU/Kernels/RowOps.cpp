@@ -1,4 +1,4 @@
-//===- RowOps.cpp - graph operations on the rows of arrays ----------------===//
+//===- RowOps.cpp - graph operations on rows of arrays --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many results of `map` from the first on are the loops from the outermost on.
+/// Returns the number of leading results of `map` that are the outermost loops in order.
 static unsigned countLeadingLoops(AffineMap map) {
   unsigned count = 0;
   while (count < map.getNumResults() &&
@@ -33,7 +33,7 @@ unsigned bppsa::countRowLoops(linalg::LinalgOp op) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     if (!map.isProjectedPermutation() || (type && !type.getElementType().isIntOrFloat()))
       return 0;
-    // Only of an array without gaps are several dimensions one.
+    // Only contiguous arrays can have their dimensions collapsed.
     if (type && !type.getLayout().isIdentity())
       count = std::min(count, 1u);
     unsigned leading = countLeadingLoops(map);

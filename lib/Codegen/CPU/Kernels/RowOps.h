@@ -1,4 +1,4 @@
-//===- RowOps.h - graph operations on the rows of arrays --------*- C++ -*-===//
+//===- RowOps.h - graph operations on rows of arrays ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,18 +12,21 @@
 
 namespace bppsa {
 
-/// The loops of `op`, on memory, that count the rows of its arrays, from the outermost on: 0 where
-/// it is more than something on numbers of each row by itself. Matrix products count as more.
+/// Returns the number of outermost loops of `op`, on memory, that iterate over the rows of its
+/// arrays. Returns 0 unless `op` only combines elements of the same row. Matrix products have rows
+/// too.
 unsigned countRowLoops(mlir::linalg::LinalgOp op);
 
-/// Whether `operand` of an operation with such loops has rows; others are the same for all of them.
+/// Returns true if `operand` of an operation with row loops has rows; other operands are shared by
+/// all rows.
 bool hasRows(mlir::OpOperand &operand);
 
-/// All of `array`, with one dimension in the place of the first `rowDims`, which count rows.
+/// Collapses the first `rowDims` dimensions of `array`, which count rows, to one.
 mlir::Value collapseRows(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                          unsigned rowDims);
 
-/// Emits `op` on rows that one loop counts in the place of `rowDims`. `mapping` has such arrays.
+/// Emits `op` with a single loop over rows instead of `rowDims` loops. `mapping` maps operands to
+/// arrays with collapsed rows.
 void emitOnRows(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, unsigned rowDims,
                 const mlir::IRMapping &mapping);
 

@@ -1,4 +1,4 @@
-//===- Slices.cpp - parts of arrays ---------------------------------------===//
+//===- Slices.cpp - slices of arrays --------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

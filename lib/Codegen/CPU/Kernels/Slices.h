@@ -1,4 +1,4 @@
-//===- Slices.h - parts of arrays -------------------------------*- C++ -*-===//
+//===- Slices.h - slices of arrays ------------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,18 +11,17 @@
 
 namespace bppsa {
 
-/// The size of `array` along `dim`; of memory that is allocated here, what it is allocated with.
+/// Returns the size of `array` along `dim`; for an allocation, its size operand.
 mlir::Value getSize(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array, int64_t dim);
 
-/// What `array` takes of one step, in bytes, where `dim` counts steps.
 mlir::Value emitStepBytes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                           int64_t dim);
 
-/// Memory without gaps like that of `array`, of `count` along `dim`.
+/// Allocates contiguous memory like `array`, with size `count` along `dim`.
 mlir::Value allocateLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                          int64_t dim, mlir::Value count);
 
-/// Elements [first, first + count) of `array`, a memref, along `dim`.
+/// Returns elements [first, first + count) of `array`, a memref, along `dim`.
 mlir::memref::SubViewOp emitSlice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                                   int64_t dim, mlir::OpFoldResult first, mlir::OpFoldResult count);
 

@@ -1,4 +1,4 @@
-//===- StepDims.cpp - where the steps of arrays are -----------------------===//
+//===- StepDims.cpp - time dimensions of arrays ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -32,7 +32,6 @@ StepDims::StepDims(Block &block) {
   }
 }
 
-/// Whether `size` is one more than `other`.
 static bool isOneMore(OpFoldResult size, OpFoldResult other) {
   std::optional<int64_t> fixed = getConstantIntValue(size), fixedOther = getConstantIntValue(other);
   if (fixed || fixedOther)
@@ -41,7 +40,7 @@ static bool isOneMore(OpFoldResult size, OpFoldResult other) {
   return sum && sum.getLhs() == cast<Value>(other) && matchPattern(sum.getRhs(), m_One());
 }
 
-/// Notes which views of the trajectories of `loop` are the states behind its steps.
+/// Records the views of the trajectories of `loop` that hold the states after its steps.
 void StepDims::joinTrajectories(RecurrenceOp loop) {
   for (Value trajectory : getTrajectories(loop)) {
     auto memory = trajectory.getDefiningOp<memref::AllocOp>();

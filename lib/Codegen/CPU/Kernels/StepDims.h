@@ -1,4 +1,4 @@
-//===- StepDims.h - where the steps of arrays are ---------------*- C++ -*-===//
+//===- StepDims.h - time dimensions of arrays -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,31 +12,28 @@
 
 namespace bppsa {
 
-/// The trajectories that a loop on memory writes, one for each of its states.
+/// Returns the trajectories that a loop on memory writes, one per state.
 inline mlir::ValueRange getTrajectories(RecurrenceOp loop) {
   return loop.getDestinations().take_front(loop.getInitial().size());
 }
 
-/// The dimensions that count the rows of what graph operations treat step by step: time and
-/// samples.
+/// Number of row dimensions, time and samples, of graph operations that process single steps.
 inline constexpr unsigned kRowDims = 2;
 
-/// Which dimension of the arrays of a block of operations has the steps.
+/// Finds the dimension of each array of a block that counts time steps.
 class StepDims {
 public:
   explicit StepDims(mlir::Block &block);
 
-  /// For each operand of an operation that treats one step after the other, the dimension that has
-  /// the steps, or nothing for what is the same at all of them and for trajectories, which have a
-  /// slot more.
+  /// For each operand of an operation that processes steps one by one, the time dimension. Empty
+  /// for operands shared by all steps, and for trajectories, which have one more slot.
   using OfOperands = llvm::SmallVector<std::optional<int64_t>>;
   std::optional<OfOperands> find(mlir::Operation *op) const;
 
-  /// Whether dimensions of arrays have the same steps.
   bool haveSameSteps(mlir::Value a, int64_t dim, mlir::Value b, int64_t dimOfB) const {
     return steps.isEquivalent({a.getAsOpaquePointer(), dim}, {b.getAsOpaquePointer(), dimOfB});
   }
-  /// Whether `array` is a trajectory without the initial state: the states behind each step.
+  /// Returns true if `array` is a trajectory without the initial state: the state after each step.
   bool isStatesBehind(mlir::Value array) const { return statesBehind.contains(array); }
 
 private:
@@ -46,10 +43,10 @@ private:
   }
   void joinTrajectories(RecurrenceOp loop);
 
-  /// Arrays with a dimension.
+  /// Equivalent pairs of array and dimension.
   llvm::EquivalenceClasses<std::pair<void *, int64_t>> steps;
   llvm::DenseSet<mlir::Value> statesBehind;
-  /// Whether another loop goes the other way: both run side by side.
+  /// True if a loop runs in reverse. Loops of both directions run in parallel.
   bool hasDirections = false;
 };
 

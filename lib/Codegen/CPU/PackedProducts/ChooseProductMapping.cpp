@@ -1,4 +1,4 @@
-//===- ChooseProductMapping.cpp - direct or packed products ---------------===//
+//===- ChooseProductMapping.cpp - choose direct or packed products --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,10 +24,11 @@ using namespace bppsa;
 // Costs
 //===----------------------------------------------------------------------===//
 //
-// In cycles of a core with AVX-512, measured on the layers of VGG-11 and LeNet-5 (Zen 4): a product
-// of vectors is one.
+// In cycles of a core with AVX-512, measured on the layers of VGG-11 and LeNet-5 (Zen 4). A product
+// of two vectors takes one cycle.
 
-/// What copying an element takes, `chunk` at a time, or alone.
+/// Returns the cost of copying an element in chunks of `chunk` elements; `alone` is the cost for
+/// single elements.
 static double getCopyCost(int64_t chunk, double alone) {
   return chunk == 1 ? alone : 0.1 + 2.0 / chunk;
 }
@@ -49,7 +50,7 @@ static double getPackedCost(const Product &product, int64_t dynamic) {
 
   double vectors = tile.rows * tile.lanes / TileShape::vectorLanes;
   double multiply = 1.1 * rowPanels * lanePanels * terms * vectors;
-  // Panels of lanes are as large as the first-level cache.
+  // Panels of lanes fill the first-level cache.
   double pack = rows * terms * laneBlocks * getCopyCost(blocking.rowChunk, /*alone=*/1.5) +
                 lanes * terms * rowBlocks * getCopyCost(blocking.laneChunk, /*alone=*/3);
   double add = rows * lanes * termBlocks * getCopyCost(blocking.resultChunk, /*alone=*/2.5);
@@ -71,7 +72,7 @@ static double getDirectCost(linalg::GenericOp op, bool hasWindows, int64_t dynam
   double lanes = sizes[contraction->lanes];
   double steps = products / lanes * std::ceil(lanes / TileShape::vectorLanes);
   double rows = contraction->rows ? std::min<double>(sizes[*contraction->rows], 8) : 1;
-  // Few accumulators wait for each other.
+  // With few accumulators, latency is exposed.
   double step = std::max(contraction->isSummedOverLanes() ? 2.2 : hasWindows ? 1.7 : 1.1, 4 / rows);
   for (unsigned operand = 0; operand < 3; ++operand)
     if (!contraction->hasWholeVectors(operand))
@@ -79,7 +80,7 @@ static double getDirectCost(linalg::GenericOp op, bool hasWindows, int64_t dynam
   return steps * step;
 }
 
-/// For a sample alone and one of 16.
+/// Returns the mean cost per sample of batches of 1 and 16.
 static double getCostOfSample(function_ref<double(int64_t batch)> getCost) {
   return (getCost(1) + getCost(16) / 16) / 2;
 }

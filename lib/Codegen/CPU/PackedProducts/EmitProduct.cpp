@@ -1,12 +1,12 @@
-//===- EmitProduct.cpp - the blocks of a packed product -------------------===//
+//===- EmitProduct.cpp - emit the loops of packed products ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A task has a block of rows and lanes of the result. For each block of terms it packs all of its
-// rows, unless it reads them where they are, and then panel by panel of lanes: that panel stays in
-// the first-level cache while the rows, from the second-level cache, are multiplied with it.
+// A task computes a block of rows and lanes of the result. For each block of terms, it packs all
+// its rows, unless they are read in place, and then iterates over panels of lanes. The lane panel
+// stays in the first-level cache while it is multiplied with the rows from the second-level cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,9 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An operand as one row of elements, and where they are.
 struct FlatOperand {
   Value memory;
-  /// How far apart the steps of each loop are, and where the first one is.
+  /// The stride of each loop, and the offset of the first element.
   SmallVector<Value> strides;
   Value begin;
 };
@@ -41,7 +40,6 @@ public:
 
 private:
   using Steps = PanelFunctions::Steps;
-  /// A table of offsets, of the operand `operand`.
   struct Table {
     Value offsets;
     unsigned operand;
@@ -62,7 +60,7 @@ private:
   Value allocate(Type element, int64_t size);
   void allocateBuffers();
   void forEach(Value begin, Value end, Value step, function_ref<void(Value)> body);
-  /// Shares the tasks out to threads where they are worth it.
+  /// Distributes the tasks over threads if there is enough work.
   void forEachTask(ValueRange begins, ValueRange ends, ValueRange steps,
                    function_ref<void(ValueRange)> body);
   void emitOffsets(const LoopGroup &group, Value first, Value count, ArrayRef<Table> tables);
@@ -80,9 +78,9 @@ private:
   std::array<FlatOperand, 3> operands;
   SmallVector<Value> sizes;
   Value numRows, numLanes, numTerms, lanesOfTask, rowsOfTask;
-  /// The steps of loops in `batch`, inside of a task.
+  /// The current iterations of the `batch` loops in a task.
   SmallVector<std::pair<unsigned, Value>> batch;
-  /// Of one thread.
+  /// Buffers of one thread.
   Value rowPanels, lanePanel, sums;
   Value rowOffsets, rowTermOffsets, rowResultOffsets, laneOffsets, laneTermOffsets,
       laneResultOffsets;
@@ -95,7 +93,7 @@ FlatOperand ProductEmitter::flatten(unsigned operand) {
   SmallVector<Value> steps;
   for (OpFoldResult stride : metadata.getConstifiedMixedStrides())
     steps.push_back(getValueOrCreateConstantIndexOp(b, loc, stride));
-  // As long as from the first to the last element.
+  // The size spans the first to the last element.
   Value size = index(1);
   for (auto [i, step] : llvm::enumerate(steps))
     size = add(size, mul(step, addIndex(b, loc, getDim(b, loc, array, i), -1)));
@@ -130,13 +128,13 @@ Value ProductEmitter::getLanesOfTask() {
     return index(blocking.lanes);
   LoopGroup shared = product.lanes;
   shared.loops.erase(shared.loops.begin(), shared.loops.end() - shared.numShared);
-  // An empty loop has no lanes at all.
+  // Avoids a division by zero for empty loops.
   Value size = b.createOrFold<arith::MaxSIOp>(loc, getSize(shared), index(1));
   Value times = b.createOrFold<arith::CeilDivUIOp>(loc, index(TileShape::minLanes), size);
   return mul(times, size);
 }
 
-/// As many as one can pack, or fewer where threads would have nothing to do.
+/// Returns the maximum rows that a task can pack, or fewer if threads would be idle.
 Value ProductEmitter::getRowsOfTask() {
   int64_t most = blocking.rows / blocking.minRows;
   if (!blocking.isParallel || !blocking.areRowsApart || most < 2)
@@ -152,7 +150,7 @@ Value ProductEmitter::getRowsOfTask() {
 Value ProductEmitter::allocate(Type element, int64_t size) {
   Value buffer =
       memref::AllocaOp::create(b, loc, MemRefType::get({size}, element), b.getI64IntegerAttr(64));
-  // Functions do not depend on sizes, so that products share them.
+  // The panel functions do not depend on sizes, so products can share them.
   return memref::CastOp::create(b, loc, MemRefType::get({ShapedType::kDynamic}, element), buffer);
 }
 
@@ -193,7 +191,7 @@ void ProductEmitter::forEachTask(ValueRange begins, ValueRange ends, ValueRange 
     return body(SmallVector<Value>(tasks.getInductionVars()));
   }
   {
-    // Once for each call of the function, whatever loop the product is in.
+    // Allocate once per call of the function, outside of all loops.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&product.generic->getParentOfType<func::FuncOp>().front());
     allocateBuffers();
@@ -206,8 +204,8 @@ void ProductEmitter::forEachTask(ValueRange begins, ValueRange ends, ValueRange 
   body(variables);
 }
 
-/// Writes where the steps of `group` from `first` on are. What the batch and the beginning of an
-/// operand add stands in the offsets of rows, and of lanes for their factor.
+/// Writes the offsets of the iterations of `group` from `first` on. Batch offsets and the start of
+/// an operand are included in the offsets of rows, or of lanes for the lane factor.
 void ProductEmitter::emitOffsets(const LoopGroup &group, Value first, Value count,
                                  ArrayRef<Table> tables) {
   bool isTerms = &group == &product.terms;

@@ -1,4 +1,4 @@
-//===- PackProducts.cpp - mapped products to packed ones ------------------===//
+//===- PackProducts.cpp - emit products mapped as packed ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

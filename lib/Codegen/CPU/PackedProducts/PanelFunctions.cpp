@@ -1,4 +1,4 @@
-//===- PanelFunctions.cpp - what all packed products call -----------------===//
+//===- PanelFunctions.cpp - functions shared by packed products -----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,7 +18,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Builds the body of one function.
 struct Code {
   OpBuilder &b;
   Location loc;
@@ -34,7 +33,7 @@ struct Code {
     body(loop.getInductionVar());
   }
   Value offset(Value table, Value i) { return memref::LoadOp::create(b, loc, table, i); }
-  /// `chunk` elements; one is no vector, which scalar code is better for.
+  /// Loads `chunk` elements. A single element is a scalar, for which LLVM generates better code.
   Value load(Value memory, Value offset, int64_t chunk) {
     if (chunk == 1)
       return memref::LoadOp::create(b, loc, memory, offset);
@@ -57,7 +56,6 @@ struct Code {
 } // namespace
 
 namespace {
-/// Copies steps and terms of an array to a panel.
 struct PackCode : Code {
   Value source, stepOffsets, firstStep, termOffsets, panel, begin;
   int64_t width;
@@ -74,7 +72,7 @@ struct PackCode : Code {
     store(value, panel, add(add(begin, step), mul(term, width)));
   }
 
-  /// All terms of a step first: where terms are neighbours, they are read in order.
+  /// Copies all terms of a step before the next step, so that adjacent terms are read in order.
   void copy(Value firstStep, Value endStep, Value firstTerm, Value endTerm, int64_t chunk) {
     loop(firstStep, endStep, chunk, [&](Value step) {
       Value stepOffset = getStepOffset(step);
@@ -87,7 +85,7 @@ struct PackCode : Code {
       loop(index(0), endTerm, 1, [&](Value term) { write(zero(chunk), step, term); });
     });
   }
-  /// Tiles of `tileSteps` steps and `tileTerms` terms, which are transposed in registers.
+  /// Copies tiles of `tileSteps` steps and `tileTerms` terms, transposed in registers.
   void copyTiles(Value endStep, int64_t tileSteps, Value endTerm, int64_t tileTerms) {
     loop(index(0), endStep, tileSteps, [&](Value step) {
       SmallVector<Value> stepOffsets;
@@ -133,7 +131,6 @@ void PanelFunctions::pack(OpBuilder &builder, Value source, Steps steps, Steps t
 }
 
 namespace {
-/// Multiplies terms of the rows of a tile with those of a panel of lanes.
 struct MultiplyCode : Code {
   static constexpr int64_t width = TileShape::vectorLanes;
   TileShape tile;
@@ -144,7 +141,7 @@ struct MultiplyCode : Code {
     return SmallVector<Value>(tile.rows * getVectors(), zero(width));
   }
 
-  /// `sums` with the products of term `term`; `loadElement` is called with the number of each row.
+  /// Returns `sums` plus the products of term `term`; `loadElement` loads the element of a row.
   SmallVector<Value> addTerm(Value term, ValueRange sums,
                              function_ref<Value(int64_t)> loadElement) {
     Value firstLane = mul(term, tile.lanes);
@@ -161,7 +158,6 @@ struct MultiplyCode : Code {
     return next;
   }
 
-  /// Carries `sums` through a loop over [0, end).
   SmallVector<Value> accumulate(Value end, int64_t step, ValueRange sums,
                                 function_ref<SmallVector<Value>(Value, ValueRange)> body) {
     auto loop = scf::ForOp::create(b, loc, index(0), end, index(step), sums);

@@ -1,4 +1,4 @@
-//===- PanelFunctions.h - what all packed products call ---------*- C++ -*-===//
+//===- PanelFunctions.h - functions shared by packed products ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,32 +11,30 @@
 
 namespace bppsa {
 
-/// Calls of functions of `module`, which all products share.
+/// Emits calls of functions that all products of `module` share.
 class PanelFunctions {
 public:
   PanelFunctions(mlir::ModuleOp module, mlir::Location loc, TileShape tile)
       : module(module), loc(loc), tile(tile) {}
 
-  /// Steps of rows or lanes: entries `first` to `first + size` of a table of offsets.
+  /// A range of rows or lanes: entries `first` to `first + size` of a table of offsets.
   struct Steps {
     mlir::Value offsets, first, size;
   };
 
-  /// Copies `source` at the sums of the offsets of steps and of terms to `panel`, from element
-  /// `begin` on: `width` steps of each term side by side, with zeros for those that are missing.
+  /// Copies elements of `source`, at the sums of the offsets of steps and terms, to `panel` from
+  /// element `begin` on. Each term has `width` consecutive steps; missing steps are zero.
   void pack(mlir::OpBuilder &builder, mlir::Value source, Steps steps, Steps terms,
             mlir::Value panel, mlir::Value begin, int64_t width, CopyChunk chunk) const;
-  /// Sets `sums` to the product of the panel that begins at `begin` of `rowPanels` and of
-  /// `lanePanel`.
+  /// Sets `sums` to the product of the panel at `begin` of `rowPanels` and `lanePanel`.
   void multiply(mlir::OpBuilder &builder, mlir::Value rowPanels, mlir::Value begin,
                 mlir::Value lanePanel, mlir::Value numTerms, mlir::Value sums) const;
-  /// The same of rows that are read where they are (`Blocking::readsRowsInPlace`): `source` at the
-  /// sums of the offsets of rows, of which those beyond the last one are the last one again, and of
-  /// terms.
+  /// Same, for rows that are read in place (`Blocking::readsRowsInPlace`) from `source`, at the
+  /// sums of the offsets of rows and terms. Rows beyond the last repeat the last one.
   void multiplyInPlace(mlir::OpBuilder &builder, mlir::Value source, Steps rows, Steps terms,
                        mlir::Value lanePanel, mlir::Value sums) const;
-  /// Adds `sums` to `result` at the sums of the offsets of rows and lanes, of which `chunk` are
-  /// neighbours.
+  /// Adds `sums` to `result`, at the sums of the offsets of rows and lanes. Groups of `chunk` lanes
+  /// are contiguous.
   void add(mlir::OpBuilder &builder, mlir::Value sums, mlir::Value result, Steps rows, Steps lanes,
            int64_t chunk) const;
 

@@ -60,10 +60,10 @@ std::optional<int64_t> Product::getSharedSize(const LoopGroup &group) const {
   return size;
 }
 
-/// By how many elements each loop moves along the dimension that `expr` is of, and where it begins.
+/// Returns the coefficients of the loops in `expr`, followed by its constant.
 static std::optional<SmallVector<int64_t>> getMoves(AffineExpr expr, unsigned numLoops) {
   SmallVector<int64_t> flattened;
-  // Divisions and remainders add columns.
+  // Divisions and remainders would add columns.
   if (failed(getFlattenedAffineExpr(expr, numLoops, /*numSymbols=*/0, &flattened)) ||
       flattened.size() != numLoops + 1)
     return std::nullopt;
@@ -89,7 +89,8 @@ static bool findMoves(Product &product) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// Whether steps of `loop` differ in a dimension of the result, whatever other loops do.
+/// Returns true if `loop` is the only loop in some dimension of the result, so that its iterations
+/// write different elements.
 static bool isAlone(const Product &product, unsigned loop) {
   const auto &moves = product.moves[Product::result];
   unsigned numLoops = product.sizes.size();
@@ -101,7 +102,6 @@ static bool isAlone(const Product &product, unsigned loop) {
   });
 }
 
-/// Puts loops that share dimensions of the result last.
 static void orderLoops(const Product &product, LoopGroup &group) {
   SmallVector<unsigned> alone, shared;
   for (unsigned loop : group.loops)
@@ -148,26 +148,26 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Terms that are transposed in registers at a time.
+/// Terms transposed in registers at once.
 static constexpr int64_t kTileTerms = kTransposedColumns;
 
 static constexpr int64_t kMinTaskRows = 32;
 
-/// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
+/// Returns the largest vector size that divides run, block and panel; 1 if it is below 4.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
   int64_t chunk = std::gcd(std::gcd(std::gcd(run, block), panel), TileShape::vectorLanes);
   return chunk >= 4 ? chunk : 1;
 }
 
-/// Blocks of about `size`: whole multiples of `base`, and of `panel` as well where that is not
-/// many.
+/// Returns a block size near `size`: a multiple of `base`, and also of `panel` if that is not too
+/// large.
 static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
   int64_t both = std::lcm(base, panel);
   return both <= size ? both : base;
 }
 
-/// Whether lines of the cache have terms of one row, one line behind the other, and so few panels
-/// of lanes read them that copies would not pay.
+/// Returns true if each cache line holds terms of one row, rows have consecutive lines, and too few
+/// lane panels read them to amortise packing.
 static bool canReadRowsInPlace(const Product &product, TileShape tile) {
   constexpr int64_t run = TileShape::termRun, maxPanels = 4;
   return product.rows.loops.size() == 1 &&
@@ -205,14 +205,15 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
     blocking.terms =
         llvm::alignTo(blocking.terms, blocking.readsRowsInPlace ? TileShape::termRun : kTileTerms);
 
-  // Dynamic sizes of the result, such as a batch, may be one; of terms, such as steps, few are.
+  // Dynamic sizes of the result, such as a batch, may be one. Dynamic numbers of terms, such as
+  // steps, are usually larger.
   constexpr double enoughProducts = 1 << 17;
   double products = product.getSize(product.terms, /*dynamic=*/4);
   for (const LoopGroup *group : {&product.batch, &product.rows, &product.lanes})
     products *= product.getSize(*group, /*dynamic=*/1);
   blocking.isParallel = products >= enoughProducts;
 
-  // Of blocks whose size is not known, only loops that are whole in each of them have runs.
+  // In blocks of unknown size, only loops that are complete in each block are contiguous.
   auto getLaneRun = [&](unsigned operand) {
     if (blocking.lanes != 0)
       return std::gcd(product.getRun(operand, product.lanes), blocking.lanes);

@@ -1,4 +1,4 @@
-//===- Contraction.h - sums of products on memory ---------------*- C++ -*-===//
+//===- Contraction.h - contractions on memory -------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,43 +11,39 @@
 
 namespace bppsa {
 
-/// How the loops of `result[...] += lhs[...] * rhs[...]` on memory run.
-/// Operands are numbered lhs, rhs, result.
+/// Loop structure of `result[...] += lhs[...] * rhs[...]` on memory. Operands are numbered lhs,
+/// rhs, result.
 struct Contraction {
   static constexpr unsigned result = 2;
 
   mlir::linalg::GenericOp generic;
   llvm::SmallVector<mlir::AffineMap, 3> maps;
-  /// Loops over entries of the result, outermost first, and loops over the
-  /// terms of one entry.
+  /// Loops over elements of the result, outermost first, and loops over the terms of one element.
   llvm::SmallVector<unsigned> outer, inner;
-  /// The loop whose steps are the lanes of a vector.
+  /// The loop that is vectorized.
   unsigned lanes = 0;
-  /// How many elements lie from lane to lane of each operand; 0 for an element that all lanes
-  /// share.
+  /// Stride between lanes of each operand, in elements; 0 if all lanes share an element.
   std::array<int64_t, 3> laneStrides = {0, 0, 0};
-  /// The loop several of whose steps share the vectors of an operand.
+  /// A loop several of whose iterations share vectors of an operand.
   std::optional<unsigned> rows;
-  /// Whether the first outer loop is worth more than one thread.
+  /// True if the first outer loop has enough work for several threads.
   bool isParallel = false;
 
   mlir::linalg::LinalgOp getOp() const { return generic; }
 
-  /// Whether the place in `operand` depends on `loop`.
   bool depends(unsigned operand, unsigned loop) const {
     return maps[operand].isFunctionOfDim(loop);
   }
-  /// Whether the lanes of `operand` are neighbours in memory, or one element.
+  /// Returns true if the lanes of `operand` are contiguous in memory, or a single element.
   bool hasWholeVectors(unsigned operand) const { return laneStrides[operand] <= 1; }
   bool isSummedOverLanes() const { return !depends(result, lanes); }
 };
 
-/// The plan for `op`, or nothing if it is no sum of products on memory or has no loop whose steps
-/// are equally far apart in it.
+/// Chooses the loop structure of `op`. Returns nothing if `op` is not a sum of products on memory,
+/// or if no loop has constant strides.
 std::optional<Contraction> planContraction(mlir::linalg::GenericOp op);
 
-/// Replaces the generic by vectors of `numLanes` lanes; `numRows` accumulators
-/// live at a time.
+/// Replaces the generic with loops over vectors of `numLanes` lanes, with `numRows` accumulators.
 void emitContraction(const Contraction &contraction, int64_t numLanes, int64_t numRows,
                      mlir::OpBuilder &builder);
 

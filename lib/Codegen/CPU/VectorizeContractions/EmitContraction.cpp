@@ -1,12 +1,11 @@
-//===- EmitContraction.cpp - the loops of a contraction -------------------===//
+//===- EmitContraction.cpp - emit the loops of a contraction --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Outer loops are over tiles of the result, `rows` by lanes; the accumulators
-// of a tile stay in registers while the inner loops add its terms. A last tile
-// that is not full has fewer rows, or a mask.
+// Outer loops iterate over tiles of the result, `rows` by lanes. The accumulators of a tile stay in
+// registers while the inner loops add its terms. A partial last tile has fewer rows, or a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +32,12 @@ public:
     places.assign(sizes.size(), builder.getIndexAttr(0));
   }
 
-  /// Emits the outer loops from position `depth` on, and what is in them.
+  /// Emits the outer loops from position `depth` on, and their contents.
   void emitOuter(size_t depth);
 
 private:
   using Sums = SmallVector<Value>;
-  /// Makes the body of a loop from the sums that enter it.
+  /// Emits the body of a loop; takes the sums at its entry and returns the updated sums.
   using Body = function_ref<Sums(Sums)>;
 
   Value getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
@@ -59,9 +58,8 @@ private:
   Sums emitInner(size_t depth, Sums sums);
   Sums emitTerm(Sums sums);
   SmallVector<Value> getPlace(unsigned operand, int64_t row);
-  /// The places of the lanes of `operand`, from that of the first one on.
+  /// Returns the indices of the lanes of `operand`, relative to the first lane.
   Value getLanePlaces(unsigned operand);
-  /// The lanes that are on.
   Value getMask();
   Value load(unsigned operand, int64_t row);
   void store(Value sum, int64_t row);
@@ -73,9 +71,9 @@ private:
   Location loc;
   VectorType vectorType;
   SmallVector<OpFoldResult> sizes;
-  /// The current step of every loop, of tiles the first one.
+  /// The current iteration of every loop; for tiles, the first one.
   SmallVector<OpFoldResult> places;
-  /// Rows of the current tile; lanes that are on, null if all are.
+  /// Rows of the current tile, and mask of active lanes; null if all are active.
   int64_t rowsOfTile = 1;
   Value mask;
 };
@@ -109,7 +107,7 @@ Emitter::Sums Emitter::emitSteps(unsigned loop, Sums sums, Body body) {
   return emitFor(loop, getIndex(0), size, 1, std::move(sums), body);
 }
 
-/// Whole vectors, then a part of one under a mask.
+/// Emits full vectors, then a masked partial vector.
 Emitter::Sums Emitter::emitLaneSteps(Sums sums, Body body) {
   unsigned loop = contraction.lanes;
   int64_t lanes = getNumLanes();
@@ -128,7 +126,7 @@ Emitter::Sums Emitter::emitLaneSteps(Sums sums, Body body) {
   return sums;
 }
 
-/// Tiles of rows, then the rows that are left one by one.
+/// Emits tiles of rows, then the remaining rows one by one.
 void Emitter::emitRowSteps(size_t depth) {
   unsigned loop = *contraction.rows;
   std::optional<int64_t> size = getConstantIntValue(sizes[loop]);
@@ -152,7 +150,6 @@ void Emitter::emitRowSteps(size_t depth) {
     emitTiles(whole, end, 1);
 }
 
-/// The steps of the first outer loop, shared out to threads.
 void Emitter::emitThreads(size_t depth) {
   unsigned loop = contraction.outer[depth];
   bool isTiled = loop == contraction.rows;
@@ -236,8 +233,7 @@ Value Emitter::load(unsigned operand, int64_t row) {
   return vector::MaskedLoadOp::create(builder, loc, vectorType, memory, place, mask, zeros);
 }
 
-/// The sum of all lanes, of halves first: shorter than one after the other, and
-/// always in the same order.
+/// Adds all lanes by halving: faster than sequentially, and in a fixed order.
 Value Emitter::addLanes(Value vector) {
   for (int64_t width = getNumLanes() / 2; width >= 1; width /= 2) {
     Value low = vector::ExtractStridedSliceOp::create(
@@ -288,7 +284,6 @@ Emitter::Sums Emitter::emitInner(size_t depth, Sums sums) {
                                    : emitSteps(loop, std::move(sums), body);
 }
 
-/// Adds one product to every row.
 Emitter::Sums Emitter::emitTerm(Sums sums) {
   Value shared[2];
   auto get = [&](unsigned operand, int64_t row) {

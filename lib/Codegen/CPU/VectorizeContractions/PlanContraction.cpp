@@ -1,4 +1,4 @@
-//===- PlanContraction.cpp - the order of the loops of a contraction ------===//
+//===- PlanContraction.cpp - plan the loops of a contraction --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// How many elements of the operand lie from step to step of `loop`; 0 where all steps touch the
-/// same one, nothing where the distance is not known or negative.
+/// Returns the stride of the operand along `loop` in elements; 0 if all iterations use the same
+/// element. Returns nothing if the stride is unknown or negative.
 static std::optional<int64_t> getStride(const Contraction &contraction, unsigned operand,
                                         unsigned loop) {
   if (!contraction.depends(operand, loop))
@@ -29,14 +29,14 @@ static std::optional<int64_t> getStride(const Contraction &contraction, unsigned
   AffineExpr dim = getAffineDimExpr(loop, map.getContext());
   auto stride = dyn_cast<AffineConstantExpr>(
       simplifyAffineExpr(last.replace(dim, dim + 1) - last, map.getNumDims(), 0));
-  // Lanes of a result must be different elements, and their distances fit in 32 bits.
+  // Lanes of a result must be distinct elements, and their offsets must fit 32 bits.
   constexpr int64_t longest = 1 << 16;
   if (!stride || stride.getValue() < 1 || stride.getValue() > longest)
     return std::nullopt;
   return stride.getValue();
 }
 
-/// How much of its vectors a loop of `size` steps fills.
+/// Returns the fraction of its vectors that a loop of `size` iterations fills.
 static double getUse(int64_t size) {
   constexpr int64_t width = 16;
   if (ShapedType::isDynamic(size))
@@ -44,7 +44,7 @@ static double getUse(int64_t size) {
   return static_cast<double>(size) / llvm::alignTo(size, width);
 }
 
-/// The strides of all operands along `loop`, or nothing where its steps are no lanes.
+/// Returns the strides of all operands along `loop`, or nothing if it cannot be vectorized.
 static std::optional<std::array<int64_t, 3>> getLaneStrides(const Contraction &contraction,
                                                             unsigned loop) {
   std::array<int64_t, 3> strides;
@@ -54,7 +54,7 @@ static std::optional<std::array<int64_t, 3>> getLaneStrides(const Contraction &c
       return std::nullopt;
     strides[operand] = *stride;
   }
-  // A lane that is switched off adds zero to a sum: both factors must be zero.
+  // An inactive lane must add zero to a sum, so both factors must be zero.
   bool isSum = strides[Contraction::result] == 0, lhs = strides[0] != 0, rhs = strides[1] != 0;
   return (isSum ? lhs && rhs : lhs || rhs) ? std::optional(strides) : std::nullopt;
 }
@@ -67,8 +67,8 @@ static bool chooseLanes(Contraction &contraction, ArrayRef<int64_t> sizes) {
       continue;
     bool isSum = (*strides)[Contraction::result] == 0;
     double use = getUse(sizes[loop]) - (isSum ? 0.01 : 0);
-    // Elements that lie apart are collected one by one: for each term, where lanes are summed up,
-    // which pays only beside vectors that are nearly empty.
+    // Strided elements are gathered one by one. If lanes are summed, that happens for every term,
+    // and only pays off against nearly empty vectors.
     for (int64_t stride : *strides)
       use *= stride <= 1 ? 1 : isSum ? 0.15 : 0.5;
     if (use > best) {
@@ -80,7 +80,7 @@ static bool chooseLanes(Contraction &contraction, ArrayRef<int64_t> sizes) {
   return best > 0;
 }
 
-/// A loop over the result without which one of the vectors does not change.
+/// Chooses a loop over the result along which one of the vectors does not change.
 static void chooseRows(Contraction &contraction) {
   for (unsigned loop : contraction.outer) {
     bool isPlain =
@@ -95,8 +95,8 @@ static void chooseRows(Contraction &contraction) {
   }
 }
 
-/// Puts a loop whose steps write different entries first, and says whether it
-/// has enough to do for threads. Rows come last: there are few tiles of them.
+/// Puts a loop whose iterations write different elements first, and decides whether it has enough
+/// work for threads. Rows come last: there are few tiles of them.
 static void chooseThreads(Contraction &contraction, ArrayRef<int64_t> sizes) {
   SmallVector<utils::IteratorType> iterators = contraction.getOp().getIteratorTypesArray();
   auto isParallel = [&](unsigned loop) {
@@ -110,7 +110,7 @@ static void chooseThreads(Contraction &contraction, ArrayRef<int64_t> sizes) {
   if (first == contraction.outer.end())
     return;
   std::rotate(contraction.outer.begin(), first, first + 1);
-  // The products of one step; dynamic sizes count as one.
+  // The products per iteration; dynamic sizes count as one.
   constexpr double enough = 16384;
   double products = 1;
   for (auto [loop, size] : llvm::enumerate(sizes))
@@ -132,7 +132,7 @@ std::optional<Contraction> bppsa::planContraction(linalg::GenericOp op) {
     bool isOuter = contraction.depends(Contraction::result, loop);
     (isOuter ? contraction.outer : contraction.inner).push_back(loop);
   }
-  // Lanes move fastest.
+  // Lanes vary fastest.
   auto moveBack = [&](SmallVector<unsigned> &loops) {
     if (auto *it = llvm::find(loops, contraction.lanes); it != loops.end())
       std::rotate(it, it + 1, loops.end());

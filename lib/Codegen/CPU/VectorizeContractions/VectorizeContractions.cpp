@@ -1,4 +1,4 @@
-//===- VectorizeContractions.cpp - convolutions and products on vectors ---===//
+//===- VectorizeContractions.cpp - vectorize convolutions and products ----===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ struct VectorizeContractions : bppsa::impl::VectorizeContractionsBase<VectorizeC
   using VectorizeContractionsBase::VectorizeContractionsBase;
 
   void runOnOperation() override {
-    // Half of the registers hold accumulators; more than 8 of them hide no more latency.
+    // Half of the registers hold accumulators; more than 8 do not hide more latency.
     int64_t numRows = std::clamp<int64_t>(registers / 2, 1, 8);
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });

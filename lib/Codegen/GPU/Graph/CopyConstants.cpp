@@ -17,8 +17,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Copies constant arrays, which the host has, to device memory, by a kernel that
-/// has them too.
+/// Copies constant arrays to device memory with a kernel that contains them, because the originals
+/// are in host memory.
 static void copyConstants(func::FuncOp function) {
   SmallVector<memref::GetGlobalOp> globals(function.getOps<memref::GetGlobalOp>());
   for (memref::GetGlobalOp global : globals) {
@@ -43,8 +43,7 @@ static void copyConstants(func::FuncOp function) {
   }
 }
 
-/// Numbers that the host has computed and an array holds, such as a size: a thread
-/// writes them.
+/// Launches a thread for each store of a scalar that the host computed, such as a size.
 static void launchStores(func::FuncOp function) {
   SmallVector<memref::StoreOp> stores(function.getOps<memref::StoreOp>());
   for (memref::StoreOp store : stores) {
@@ -65,7 +64,7 @@ struct CopyConstants : public bppsa::impl::CopyConstantsBase<CopyConstants> {
     if (function.isExternal())
       return;
     copyConstants(function);
-    // Kernels store what they compute.
+    // Kernels store their own results.
     if (!function.isPrivate())
       launchStores(function);
   }

@@ -1,4 +1,4 @@
-//===- GraphToGPU.cpp - bufferized graph operations to launches -----------===//
+//===- GraphToGPU.cpp - lower graph operations to launches ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,12 +24,12 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether the host runs `op` around launches that are there already.
+/// Returns true if `op` runs on the host around existing launches.
 static bool holdsLaunches(Operation &op) {
   return op.walk([](gpu::LaunchOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Emits the launches of `op`, if it writes arrays; loops with results only compute numbers.
+/// Emits the launches of `op` if it writes arrays; loops with results only compute scalars.
 static bool launchOp(Operation &op) {
   if (op.getNumResults() != 0 || holdsLaunches(op))
     return false;
@@ -45,13 +45,13 @@ static bool launchOp(Operation &op) {
       .Default(false);
 }
 
-/// Whether `op` touches elements of arrays, which are in device memory.
+/// Returns true if `op` accesses elements of arrays, which are in device memory.
 static bool accessesElements(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp,
              vector::TransferReadOp, vector::TransferWriteOp>(op);
 }
 
-/// Copies what `function` reads of arrays before a launch into the launch.
+/// Copies array reads of `function` before a launch into the launch.
 static void sinkReads(func::FuncOp function) {
   SmallVector<Operation *> reads;
   for (Operation &op : function.getOps())
@@ -79,8 +79,8 @@ static void sinkReads(func::FuncOp function) {
       op.erase();
 }
 
-/// Launches the copies of `function` together, if it holds some: `bppsa-outline-kernels` makes
-/// kernels of those alone that can be made at the same time.
+/// Launches the copies of `function` together, if there are several: `bppsa-outline-kernels` only
+/// puts independent copies into one kernel.
 static void lowerCopies(func::FuncOp function) {
   SmallVector<memref::CopyOp> copies(function.getOps<memref::CopyOp>());
   if (copies.size() < 2)
@@ -90,7 +90,6 @@ static void lowerCopies(func::FuncOp function) {
     copy.erase();
 }
 
-/// Gives `function` launches for what it holds.
 static void lowerKernel(func::FuncOp function) {
   lowerCopies(function);
   bool reads = llvm::any_of(function.getOps(), [](Operation &op) { return accessesElements(&op); });
@@ -101,7 +100,7 @@ static void lowerKernel(func::FuncOp function) {
     sinkReads(function);
 }
 
-/// The host may not touch elements of arrays.
+/// Rejects accesses of the host to array elements.
 static LogicalResult verifyHost(func::FuncOp function) {
   WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa<gpu::LaunchOp>(op))

@@ -1,10 +1,10 @@
-//===- GraphToGPU.h - launches of what is no loop over time -----*- C++ -*-===//
+//===- GraphToGPU.h - launches of graph operations --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Each of these emits, in front of a bufferized operation, the launches that do what it does.
+// Each of these functions emits, before a bufferized operation, launches with the same effect.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@
 
 namespace bppsa {
 
-/// The launch of `op`, of which each thread begins with what a fill in front of it would have
-/// written: takes these fills out.
+/// Emits the launch of `op`. Fills before `op` are erased; its threads start with their values
+/// instead.
 void launchLinalg(mlir::linalg::LinalgOp op);
-/// Whether `launchLinalg` of what follows takes `fill` out.
+/// Returns true if `launchLinalg` of a later operation erases `fill`.
 bool isFolded(mlir::linalg::FillOp fill);
 void launchCopy(mlir::memref::CopyOp op);
-/// Copies of static shapes that can be made at the same time, in one launch in front of the last.
+/// Emits independent copies of static shape as one launch before the last copy.
 void launchCopies(llvm::ArrayRef<mlir::memref::CopyOp> copies);
-/// One thread an iteration.
+/// Uses one thread per iteration.
 void launchParallel(mlir::scf::ParallelOp op);
-/// Iterations in their order: one thread.
+/// Runs the iterations in order in one thread.
 void launchSequential(mlir::scf::ForOp op);
 
-// The numeric phase of products of explicit sparse Jacobians: a warp for each row or weight.
+// Numeric phase of products of explicit sparse Jacobians: one warp per row or weight.
 
 void launchSparseApply(jacobian::SparseApplyOp op);
 void launchSparseCompose(jacobian::SparseComposeOp op);

@@ -1,13 +1,12 @@
-//===- LaunchLinalg.cpp - graph operations on a GPU -----------------------===//
+//===- LaunchLinalg.cpp - launches of linalg operations -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread for each element of the result, which runs the reductions. Where a
-// reduction is long or of unknown length and its combination is a sum, maximum or
-// the like, a block has an element: each thread folds a part, and a tree of fixed
-// shape folds the parts.
+// One thread per element of the result runs the reductions. If a reduction is long or of unknown
+// length and its combiner is a sum, maximum or the like, a block computes each element: each thread
+// folds a part, and a tree of fixed shape folds the parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +20,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Terms of a reduction from which a block shares it, and the threads of that block: more where one
-/// block has all there is, such as the squares of all gradients.
+/// Minimum terms of a reduction that a block shares, and threads of that block. A single block,
+/// such as for the squares of all gradients, has more threads.
 static constexpr int64_t kLongReduction = 1024, kReductionThreads = 128, kOnlyBlockThreads = 512;
 
-/// Whether each iteration of the parallel loops has elements of its own in every output.
+/// Returns true if iterations of the parallel loops write disjoint elements in every output.
 static bool isPointwise(linalg::LinalgOp op) {
   SmallVector<unsigned> reduction;
   op.getReductionDims(reduction);
@@ -36,8 +35,8 @@ static bool isPointwise(linalg::LinalgOp op) {
   });
 }
 
-/// The fills in front of `op` whose values its threads can begin with: of whole outputs, each
-/// element of which one thread has.
+/// Returns the fills before `op` with whose values its threads can start: fills of whole outputs
+/// whose elements belong to one thread each.
 static SmallVector<linalg::FillOp> findFills(linalg::LinalgOp op) {
   SmallVector<linalg::FillOp> fills;
   if (isa<linalg::FillOp>(op) || !isPointwise(op))
@@ -88,8 +87,8 @@ public:
   }
 
 private:
-  /// Loops whose iterations have elements of their own in every output: each is the
-  /// index of a dimension by itself.
+  /// Returns the loops whose iterations write disjoint elements in every output: each is the index
+  /// of a dimension.
   SmallVector<unsigned> findDisjointLoops() {
     SmallVector<unsigned> dims;
     for (unsigned dim = 0; dim < sizes.size(); ++dim)
@@ -101,8 +100,8 @@ private:
     return dims;
   }
 
-  /// Outputs that are written through windows, as the cotangent of the input of a
-  /// convolution is: a thread does what may meet in one element, in order.
+  /// Emits outputs that are written through windows, such as the cotangent of a convolution's
+  /// input. A thread runs all iterations that may write the same element, in order.
   void launchWindows(OpBuilder &builder) {
     SmallVector<unsigned> disjoint = findDisjointLoops(), rest;
     for (unsigned dim = 0; dim < sizes.size(); ++dim)
@@ -133,7 +132,7 @@ private:
     return count;
   }
 
-  /// The indices of loops `dims` of iteration `number` of all of them.
+  /// Sets the indices of the loops `dims` for iteration `number` of all of them.
   void setIndices(OpBuilder &builder, Value number, ArrayRef<unsigned> dims,
                   MutableArrayRef<Value> ivs) {
     SmallVector<Value> bases;
@@ -154,8 +153,8 @@ private:
     return terms >= kLongReduction;
   }
 
-  /// The operation that combines the only result of a reduction with its terms, if
-  /// its parts can be folded apart; null otherwise.
+  /// Returns the operation that combines the only result of a reduction with its terms, if parts of
+  /// the reduction can be folded separately; otherwise null.
   Operation *findCombiner() {
     if (reduction.empty() || op.getNumDpsInits() != 1)
       return nullptr;
@@ -163,7 +162,7 @@ private:
     BlockArgument output = body->getArguments().back();
     if (!matchReduction({output}, 0, combiners) || combiners.size() != 1)
       return nullptr;
-    // Nothing but the combination may read the running result.
+    // Only the combiner may read the running result.
     if (!output.hasOneUse() || !arith::getNeutralElement(combiners[0]))
       return nullptr;
     return combiners[0];
@@ -201,7 +200,7 @@ private:
     return values;
   }
 
-  /// `ivs` with zero for the loops that are not open: outputs do not depend on them.
+  /// Returns `ivs` with zero for loops that are not open; outputs do not depend on them.
   SmallVector<Value> getAll(OpBuilder &builder, ArrayRef<Value> ivs) {
     SmallVector<Value> all(ivs);
     for (Value &iv : all)
@@ -216,7 +215,6 @@ private:
                               getOperandIndices(builder, operand, getAll(builder, ivs)));
   }
 
-  /// Folds the body over loops `dims`, in their order.
   SmallVector<Value> fold(OpBuilder &builder, SmallVector<Value> ivs, SmallVector<Value> values,
                           ArrayRef<unsigned> dims) {
     if (dims.empty())
@@ -255,7 +253,6 @@ private:
     return results;
   }
 
-  /// A block for each element.
   void launchBlocks(OpBuilder &builder, Value count, Operation *combiner) {
     Value terms = getProduct(builder, reduction);
     Type type = combiner->getResult(0).getType();
@@ -277,7 +274,7 @@ private:
                });
   }
 
-  /// Terms thread, thread + threads of a block, ... of the reduction.
+  /// Folds terms thread, thread + threads per block, ... of the reduction.
   Value foldPart(OpBuilder &builder, const LaunchedThread &thread, Value terms,
                  SmallVector<Value> ivs, Operation *combiner) {
     Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
@@ -316,7 +313,7 @@ private:
   Block *body;
   SmallVector<Value> sizes;
   SmallVector<unsigned> parallel, reduction;
-  /// What outputs begin with, where it is not what is in memory.
+  /// Initial values of outputs that replace their values in memory.
   DenseMap<Value, Value> filled;
 };
 } // namespace

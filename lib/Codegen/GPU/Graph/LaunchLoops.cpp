@@ -1,4 +1,4 @@
-//===- LaunchLoops.cpp - copies and loops on a GPU ------------------------===//
+//===- LaunchLoops.cpp - launches of copies and loops ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Launches a thread for each position of `array`.
 static void launchElements(OpBuilder &builder, Location loc, Value array,
                            function_ref<void(OpBuilder &, ValueRange)> body) {
   SmallVector<Value> sizes;

@@ -1,10 +1,10 @@
-//===- LaunchSparse.cpp - products of explicit sparse Jacobians on a GPU --===//
+//===- LaunchSparse.cpp - launches of sparse products ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The numeric phase alone: patterns are constants (PlanSparseProducts.cpp).
+// Only the numeric phase; patterns are constants (PlanSparseProducts.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,11 @@ static Value getZero(OpBuilder &builder, Location loc, Value array) {
 }
 
 namespace {
-/// Entries `[first, last)` of a matrix.
 struct EntryRange {
   Value first, last;
 };
 } // namespace
 
-/// The entries of `row` of a matrix.
 static EntryRange getEntries(OpBuilder &builder, Location loc, const MatrixReader &matrix,
                              Value row) {
   Value next = addIndex(builder, loc, row, 1);
@@ -69,9 +67,9 @@ void bppsa::launchSparseApply(jacobian::SparseApplyOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Rows of a product by Gustavson's algorithm, summed where the result stands: an entry of the
-/// second factor adds a row of the first, whose columns are all in the row of the result. One such
-/// row has a column once, so no two lanes add to one element at a time.
+/// A row of a product by Gustavson's algorithm, accumulated in the result. Each entry of the second
+/// factor adds a multiple of a row of the first factor, whose columns all occur in the row of the
+/// result. A row has each column once, so no two lanes add to the same element at once.
 struct ProductRow {
   Location loc;
   MatrixReader first, second, result;
@@ -109,16 +107,17 @@ private:
     });
   }
 
-  /// The entries of this lane where the sample is its own. A condition inside of the loop would be
-  /// a point more at which lanes meet again, and of these GPUs have few without spilling.
+  /// Iterates over the entries of this lane, or none if the sample is not its own. A condition
+  /// inside the loop would need another convergence barrier; GPUs have few of these before they
+  /// spill.
   void forEachOwnEntry(OpBuilder &builder, EntryRange range, Value isOwn,
                        function_ref<void(OpBuilder &, Value)> body) const {
     Value last = arith::SelectOp::create(builder, loc, isOwn, range.last, range.first);
     warp.forEachEntry(builder, range.first, last, body);
   }
 
-  /// The entry with `column` among `own`, the columns of which ascend: halves as often as the
-  /// longest row takes, so that the lanes of a warp stay together.
+  /// Finds the entry with `column` among `own`, whose columns are sorted. The binary search always
+  /// takes the steps of the longest row, so that the lanes of a warp do not diverge.
   Value findEntry(OpBuilder &builder, Value column, EntryRange own) const {
     if (!result.columns)
       return addIndex(builder, loc, own.first, column);
@@ -169,7 +168,7 @@ void bppsa::launchSparseOuterSum(jacobian::SparseOuterSumOp op) {
                       Value zero = getZero(nested, loc, destination);
                       memref::StoreOp::create(nested, loc, zero, destination, i);
                     });
-  // A warp has a weight: its lanes share samples and, as far as there are more lanes, rows.
+  // A warp per weight: its lanes share samples and, if lanes remain, rows.
   auto emitWeight = [&](OpBuilder &inRow, const WarpRow &warp) {
     Value first = loadIndex(inRow, loc, op.getStarts(), warp.row);
     Value last = loadIndex(inRow, loc, op.getStarts(), addIndex(inRow, loc, warp.row, 1));

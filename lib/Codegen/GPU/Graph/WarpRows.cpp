@@ -1,4 +1,4 @@
-//===- WarpRows.cpp - a warp for each row of a sparse product -------------===//
+//===- WarpRows.cpp - one warp per row of a sparse product ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Warps of a block: none waits for another.
+/// Warps per block; they are independent.
 static constexpr int64_t kWarps = 4;
 
 Value WarpRow::foldEntries(OpBuilder &builder, Value first, Value last, Value value,
@@ -60,7 +60,7 @@ Value WarpRow::addParts(OpBuilder &builder, Value value) const {
   for (int64_t offset = kWarpThreads / 2; offset > 0; offset /= 2) {
     Value other = emitButterfly(builder, loc, value, offset);
     Value sum = arith::AddFOp::create(builder, loc, value, other);
-    // Lanes that are less far apart have other samples.
+    // Lanes at a smaller distance have other samples.
     Value isPart = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, numSampleLanes,
                                          getIndex(builder, loc, offset));
     value = arith::SelectOp::create(builder, loc, isPart, sum, value);
@@ -83,8 +83,8 @@ Value WarpRow::isFirstLane(OpBuilder &builder) const {
   return arith::AndIOp::create(builder, loc, isFirstPart(builder), isFirstSample);
 }
 
-/// The logarithm of the number of lanes of different samples: the least power of two from
-/// `numSamples` on, 32 at most.
+/// Returns the logarithm of the number of sample lanes: the smallest power of two that is at least
+/// `numSamples`, but at most 32.
 static Value countLaneBits(OpBuilder &builder, Location loc, Value numSamples) {
   Value bits = getIndex(builder, loc, 0);
   for (int64_t bit = 0; int64_t(1) << bit < kWarpThreads; ++bit) {
@@ -100,7 +100,8 @@ void bppsa::emitWarpRows(OpBuilder &builder, Location loc, int64_t numRows, Valu
     return;
   if (!numSamples)
     numSamples = getIndex(builder, loc, 1);
-  // Shifts: a division by a number that is not known is a call, around which registers are spilled.
+  // Use shifts, because a division by an unknown divisor is a call, around which registers are
+  // spilled.
   Value bits = countLaneBits(builder, loc, numSamples);
   Value numBlocks = getIndex(builder, loc, (numRows + kWarps - 1) / kWarps);
   emitLaunch(builder, loc, numBlocks, kWarps * kWarpThreads, {},

@@ -1,12 +1,12 @@
-//===- WarpRows.h - a warp for each row of a sparse product -----*- C++ -*-===//
+//===- WarpRows.h - one warp per row of a sparse product --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Samples stand side by side in memory, so up to 32 of them are lanes of a warp. With fewer, lanes
-// that are left share the entries of the row: what they have added up meets by shuffles. The number
-// of samples alone decides who adds what, so sums have one order.
+// Samples are contiguous in memory, so up to 32 of them are lanes of a warp. With fewer samples,
+// the remaining lanes share the entries of the row, and their partial sums are combined by
+// shuffles. The order of additions depends only on the number of samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,44 +18,43 @@
 
 namespace bppsa {
 
-/// What one lane has of a row.
+/// The part of a row that one lane processes.
 struct WarpRow {
   mlir::Location loc;
   mlir::Value row;
-  /// The samples of all lanes, the lanes of different samples (a power of two), and which of them
-  /// this one is.
+  /// The number of samples, the number of lanes with different samples (a power of two), and the
+  /// index of this lane among them.
   mlir::Value numSamples, numSampleLanes, sampleLane;
-  /// The lanes that share the entries of a row for the same sample, and which of them this one is.
+  /// The number of lanes that share the entries of a row for the same sample, and the index of this
+  /// lane among them.
   mlir::Value numParts, part;
 
-  /// Folds this lane's part of entries [first, last): `body(entry, value)` gives the next value.
+  /// Folds this lane's part of entries [first, last); `body(entry, value)` returns the next value.
   mlir::Value foldEntries(
       mlir::OpBuilder &builder, mlir::Value first, mlir::Value last, mlir::Value value,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value, mlir::Value)> body) const;
-  /// Runs `body(entry)` for this lane's part of entries [first, last).
   void forEachEntry(mlir::OpBuilder &builder, mlir::Value first, mlir::Value last,
                     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body) const;
-  /// Runs `body(sample, isOwn)` for every sample of this lane. All lanes run it equally often: one
-  /// beyond the last sample takes that, which is not its own.
+  /// Runs `body(sample, isOwn)` for every sample of this lane. All lanes run the same number of
+  /// iterations: a lane beyond the last sample uses the last sample, with `isOwn` false.
   void forEachSample(
       mlir::OpBuilder &builder,
       llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &, mlir::Value)> body) const;
-  /// Folds over the samples of this lane, of which there may be none: `body(sample, value)` gives
-  /// the next value.
+  /// Folds the samples of this lane, possibly none; `body(sample, value)` returns the next value.
   mlir::Value
   foldSamples(mlir::OpBuilder &builder, mlir::Value value,
               llvm::function_ref<mlir::Value(mlir::OpBuilder &, const SampleBlock &, mlir::Value)>
                   body) const;
-  /// The sum of the parts of a sample, in all its lanes.
+  /// Adds the parts of a sample; all its lanes receive the sum.
   mlir::Value addParts(mlir::OpBuilder &builder, mlir::Value value) const;
-  /// The sum of what the lanes of the warp have, in all of them.
+  /// Adds the values of all lanes of the warp; all lanes receive the sum.
   mlir::Value addLanes(mlir::OpBuilder &builder, mlir::Value value) const;
-  /// Whether this lane is the first of those that share a sample, and of all.
+  /// Check if this lane is the first of the lanes that share a sample, or the first of all lanes.
   mlir::Value isFirstPart(mlir::OpBuilder &builder) const;
   mlir::Value isFirstLane(mlir::OpBuilder &builder) const;
 };
 
-/// Launches a warp for each of `numRows` rows. `numSamples` is null where no value depends on
+/// Launches one warp for each of `numRows` rows. `numSamples` is null if no value depends on
 /// samples.
 void emitWarpRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numRows,
                   mlir::Value numSamples,

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: kernels ----------------------------- -*- C++ -*-===//
+//===- Passes.h - CPU kernel passes -----------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
