@@ -1,4 +1,4 @@
-//===- CompileOptionsTest.cpp - which options are accepted ----------------===//
+//===- CompileOptionsTest.cpp - validate options of the compiler ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

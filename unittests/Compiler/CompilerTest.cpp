@@ -23,7 +23,6 @@ using testing::IsEmpty;
 using testing::Not;
 
 namespace {
-/// What a compilation made and what it said.
 struct Result {
   std::optional<std::string> output;
   std::vector<std::string> errors, warnings;
@@ -37,7 +36,6 @@ static std::string readFile(const std::string &path) {
   return buffer ? (*buffer)->getBuffer().str() : "cannot be read";
 }
 
-/// Adds diagnostics to those of `result`.
 static DiagnosticHandler collectIn(Result &result) {
   return [&result](const CompileDiagnostic &diagnostic) {
     bool isError = diagnostic.severity == CompileDiagnostic::Severity::Error;
@@ -51,7 +49,7 @@ static Result compile(const ModelSource &model, const CompileOptions &options) {
   return result;
 }
 
-/// The quickest way to objects.
+/// Options for the fastest compilation to objects.
 static CompileOptions getObjectOptions() {
   CompileOptions options;
   options.emit = EmitKind::Object;
@@ -84,7 +82,7 @@ TEST(CompilerTest, CompilationsAtTheSameTimeGiveTheSameBytes) {
   for (int i : {0, 1, 2}) {
     EXPECT_THAT(alone[i].errors, IsEmpty());
     ASSERT_TRUE(alone[i].output && together[i].output);
-    // Not EXPECT_EQ, which would print megabytes.
+    // EXPECT_EQ would print megabytes.
     EXPECT_TRUE(*alone[i].output == *together[i].output);
   }
   EXPECT_TRUE(llvm::StringRef(*alone[0].output)
@@ -105,7 +103,7 @@ TEST(CompilerTest, ABadModelIsADiagnostic) {
   EXPECT_THAT(bad.errors, ElementsAre(HasSubstr("not an ONNX model")));
   EXPECT_FALSE(missing.output);
   EXPECT_THAT(missing.errors, ElementsAre("cannot be read: No such file or directory"));
-  // The process goes on.
+  // The process continues.
   EXPECT_TRUE(compile({getExample("bitstream_rnn.onnx")}, getImportOptions()).output);
 }
 
@@ -164,7 +162,7 @@ TEST(CompilerTest, AMissingRunTimeLibraryIsADiagnostic) {
 }
 
 namespace {
-/// Asks for a register that there is not, in every module that has been lowered.
+/// Adds inline assembly with an unknown register to every lowered module.
 struct AskForRegister : mlir::PassInstrumentation {
   void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
     if (pass->getArgument() != "reconcile-unrealized-casts")
@@ -181,7 +179,7 @@ struct AskForRegister : mlir::PassInstrumentation {
 };
 } // namespace
 
-// By default LLVM prints and ends the process where it cannot generate code.
+// By default, LLVM prints an error and exits if it cannot generate code.
 TEST(CompilerTest, ErrorsOfLLVMAreDiagnostics) {
   CompileOptions options = getObjectOptions();
   options.preparePassManager = [](mlir::PassManager &pm) {

@@ -1,15 +1,13 @@
-//===- PaperTest.cpp - the study of pruned VGG-11 of the BPPSA paper ------===//
+//===- PaperTest.cpp - pruned VGG-11 of the BPPSA paper -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The FLOPs of back-propagation through VGG-11 with 97 % of its weights pruned, on
-// a 32 x 32 image (Figure 10 of the paper). Its weights are not public here, so
-// which ones are left, which ReLUs are active and which element of a window is the
-// largest is drawn from a seed. Expected values are those of the published code
-// on an untrained network with random input: they agree to the factor that other
-// zeros make.
+// FLOPs of back-propagation through VGG-11 with 97 % of its weights pruned, on a 32 x 32 image
+// (Figure 10 of the paper). The weights are not public, so the remaining weights, the active ReLUs
+// and the maxima of windows are drawn from a seed. Expected values come from the published code on
+// an untrained network with random input; they agree up to the effect of different zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +21,9 @@ using namespace bppsa;
 using namespace bppsa::test;
 
 namespace {
-/// What a chain says of elements that are zero for one sample only.
 enum class Zeros {
-  Guaranteed, ///< a zero is one for every input
-  OfASample,  ///< of inactive ReLUs and of elements that are not the largest, too
+  Guaranteed, ///< only zeros that hold for every input
+  OfASample,  ///< also zeros of inactive ReLUs and of non-maximal elements
 };
 
 class VGG11 : public ::testing::Test {
@@ -68,7 +65,7 @@ SparsityPattern VGG11::getMask(int64_t size) {
   return SparsityPattern::getSelection(columns, size);
 }
 
-/// One element of each window of 2 x 2.
+/// One element of each 2 x 2 window.
 SparsityPattern VGG11::getLargest(int64_t channels, int64_t size) {
   std::vector<int32_t> columns(channels * size * size, -1);
   for (int64_t c = 0, half = size / 2; c < channels; ++c)
@@ -111,9 +108,8 @@ PlanEvaluation VGG11::evaluate(const LinkChain &chain, int64_t levels, int64_t s
   return *evaluatePlan(chain, PlanAttr::get(&context, ScanAlgorithm::Hybrid, levels), options);
 }
 
-/// What the published code counts for hybrid scans of L levels on an untrained,
-/// magnitude-pruned network. It also forms the products with the last element that
-/// nobody reads, so it counts up to a fifth more.
+/// Counts of the published code for hybrid scans of L levels on an untrained, magnitude-pruned
+/// network. It also forms unused products with the last element, so it counts up to a fifth more.
 TEST_F(VGG11, FlopsOfEveryLevel) {
   struct {
     int64_t steps;
@@ -133,10 +129,10 @@ TEST_F(VGG11, FlopsOfEveryLevel) {
   }
 }
 
-/// Two levels, the paper's choice, are the most whose critical path is shorter
-/// than that of dense back-propagation, 2.29e8 (unittests/Dialect/Jacobian/Sparsity). They are also
-/// the fastest where a step costs a kernel launch: 5 us at 6 TFLOP/s. Counting
-/// FLOPs alone, every level is slower than the sequential sparse plan.
+/// Two levels, the paper's choice, are the maximum whose critical path is shorter than that of
+/// dense back-propagation, 2.29e8 (unittests/Dialect/Jacobian/Sparsity). They are also the fastest
+/// if a step costs a kernel launch: 5 us at 6 TFLOP/s. By FLOPs only, every level is slower than
+/// the sequential sparse plan.
 TEST_F(VGG11, TwoLevelsAreThePapersChoice) {
   constexpr double dense = 2.29e8;
   constexpr int64_t launch = 30'000'000;
@@ -153,7 +149,7 @@ TEST_F(VGG11, TwoLevelsAreThePapersChoice) {
   EXPECT_TRUE(llvm::is_sorted(criticalPaths));
 }
 
-/// With guaranteed zeros only, as a compiler has them: the same order.
+/// With guaranteed zeros only, as in a compiler, the order is the same.
 TEST_F(VGG11, GuaranteedZerosGiveTheSameChoice) {
   LinkChain chain = makeChain(Zeros::Guaranteed);
   // 2 nnz of a chain with 3 % of the 1.14e8 dense entries, and of ReLUs and pools.

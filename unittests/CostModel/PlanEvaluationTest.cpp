@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The expected costs come from Algorithm 1 of the BPPSA paper, run on arrays of
-// 0/1 matrices, and from formulas.
+// Expected costs come from Algorithm 1 of the BPPSA paper, run on arrays of 0/1 matrices, and from
+// formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,6 @@ static MatrixStructure makeSquare(jacobian::StructureKind kind, int64_t size) {
   return MatrixStructure(jacobian::StructureAttr::get(&getContext(), kind), size, size);
 }
 
-/// A chain of random links whose sizes compose, and the array of Algorithm 1.
 static Example makeExample(int64_t numLinks, uint64_t seed) {
   std::mt19937_64 random(seed);
   int64_t size = random() % 5 + 2;
@@ -119,8 +118,8 @@ TEST(PlanEvaluationTest, BlellochHasLogarithmicDepth) {
     EXPECT_EQ(plan.applies, height - 1 + n - height);
     EXPECT_EQ(plan.flops, plan.composes * 2 * H * H * H + plan.applies * 2 * H * H);
     EXPECT_LE(plan.depth, 2 * height);
-    // Each level up but the last has a product of matrices, each down but the
-    // first one with a vector.
+    // Each up-sweep level but the last has a matrix product, each down-sweep level but the first a
+    // product with a vector.
     EXPECT_EQ(plan.criticalPathFlops,
               (height - 2) * 2 * H * H * H + 2 * H * H + (height - 1) * 2 * H * H);
   }
@@ -139,10 +138,9 @@ TEST(PlanEvaluationTest, LinearAppliesEveryLinkOnce) {
   EXPECT_LE(plan.levels.size(), 3u);
 }
 
-/// Reference section 1.4: of the paper's code an RNN with H = 20 needs about
-/// 2 * 2 H^3 FLOPs on the way up and 2 * 2 H^2 on the way down for each time step,
-/// because W_hh and the derivative of tanh are two elements of the array; with
-/// one element, half as much. A GRU has one.
+/// Reference section 1.4: with the paper's code, an RNN with H = 20 needs about 2 * 2 H^3 FLOPs per
+/// time step in the up-sweep and 2 * 2 H^2 in the down-sweep, because W_hh and the derivative of
+/// tanh are two elements of the array. With one element, as for a GRU, it needs half.
 TEST(PlanEvaluationTest, RecurrentCellsCostWhatThePapersCodeCounts) {
   int64_t H = 20, T = 1 << 12;
   for (int64_t slots : {1, 2}) {
@@ -153,12 +151,12 @@ TEST(PlanEvaluationTest, RecurrentCellsCostWhatThePapersCodeCounts) {
     EXPECT_NEAR(double(up) / T, slots * 2 * H * H * H, 0.01 * slots * 2 * H * H * H);
     EXPECT_NEAR(double(down) / T, slots * 2 * H * H, 0.01 * slots * 2 * H * H);
   }
-  // Sequential: 2 H^2 + H where the factor of tanh counts H.
+  // Sequential: 2 H^2 + H if the factor of tanh counts H.
   EXPECT_EQ(evaluate(makeDenseChain(T, H), "linear").flops, (T - 1) * 2 * H * H);
 }
 
-/// The same array with what is known of its elements: W is shared by all steps
-/// and samples, and the derivative of tanh is a diagonal.
+/// The same array with known structure: all steps and samples share W, and the derivative of tanh
+/// is diagonal.
 TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
   int64_t H = 20, T = 1 << 10;
   LinkChain chain;
@@ -176,8 +174,8 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
   EXPECT_NEAR(double(scaled) / T, H * H, 0.02 * H * H);
 }
 
-/// A product of diagonals is one of their elements, and applying one is another. A
-/// cotangent that is injected is an addition more; of an affine pair it is scaled, too.
+/// Multiplying or applying a diagonal takes one multiplication per element. An injected cotangent
+/// adds an addition, and for affine pairs also a multiplication.
 TEST(PlanEvaluationTest, DiagonalsOnlyMultiply) {
   int64_t n = 1023, H = 20;
   LinkChain chain;
@@ -192,7 +190,7 @@ TEST(PlanEvaluationTest, DiagonalsOnlyMultiply) {
   }
 }
 
-/// Identities are neither multiplied nor, where cotangents are injected, applied.
+/// Identities are not multiplied. If cotangents are injected, they are not applied either.
 TEST(PlanEvaluationTest, IdentitiesOnlyPassOn) {
   LinkChain chain;
   chain.links.assign(63, makeSquare(jacobian::StructureKind::Identity, 20));
@@ -203,7 +201,7 @@ TEST(PlanEvaluationTest, IdentitiesOnlyPassOn) {
 }
 
 //===----------------------------------------------------------------------===//
-// Links that are code
+// Links as regions of code
 //===----------------------------------------------------------------------===//
 
 static LinkChain makeRecurrence(int64_t numLinks, int64_t size) {
@@ -220,9 +218,8 @@ TEST(PlanEvaluationTest, ChunksOfCodeWalkColumns) {
     PlanEvaluation plan = evaluate(chain, "chunked:32");
     EXPECT_EQ(plan.composes, (K - 2) * (C - 1));
     EXPECT_EQ(plan.applies, C + (K - 2) + (K - 1) * (C - 1));
-    // The first chunk runs once; the others as H columns, and the last
-    // only as a vector. Every aggregate is applied once, and the last step of
-    // each run only emits.
+    // The first chunk runs once, the others as H columns, the last only as a vector. Every
+    // aggregate is applied once, and the last step of each run only emits.
     int64_t adds = injected * H;
     int64_t aggregates = (K - 2) * C * ((H + injected) * 1000 + adds);
     int64_t runs = (C + (K - 1) * (C - 1)) * (1040 + adds) + (K - 1) * 60;
@@ -242,8 +239,8 @@ TEST(PlanEvaluationTest, TreesOfCodeFormMatricesThatTheyRead) {
   EXPECT_EQ(plan.levels.back().flops, n * 60);
 }
 
-/// Of links that only scale, a tree makes vectors: as much work again as the chain,
-/// and as much for their products.
+/// For links that only scale, a tree computes vectors: once the work of the chain, and as much
+/// again for their products.
 TEST(PlanEvaluationTest, TreesOfCodeThatScales) {
   int64_t H = 20, n = 1023;
   LinkChain chain = makeRecurrence(n, H);
@@ -262,7 +259,7 @@ TEST(PlanEvaluationTest, TreesOfCodeThatScales) {
 //===----------------------------------------------------------------------===//
 
 TEST(PlanEvaluationTest, BytesOfAShortChain) {
-  // g1 = J1 g0 with J1 shared by 3 samples, g2 = J2 g1 with one J2 a sample.
+  // g1 = J1 g0 with J1 shared by 3 samples; g2 = J2 g1 with one J2 per sample.
   LinkChain chain;
   chain.links = {makeDense(4, 5).withShared(true), makeDense(2, 4), makeDense(7, 2)};
   chain.batch = 3;
@@ -282,7 +279,7 @@ TEST(PlanEvaluationTest, SharedProductsAreFormedOnceForABatch) {
   EXPECT_EQ(plan.flops, plan.composes * 2 * 216 + plan.applies * 10 * 2 * 36);
 }
 
-/// Greedy, longest first, one task at a time.
+/// Greedy longest-first schedule, task by task.
 static int64_t scheduleNaively(std::vector<std::pair<int64_t, int64_t>> tasks, int64_t workers) {
   std::vector<int64_t> all, loads(workers, 0);
   for (auto [flops, count] : tasks)

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithm 1 of the BPPSA paper, run on arrays of matrices of zeros and ones with
-// the three nested loops of a matrix product.
+// Algorithm 1 of the BPPSA paper, run on arrays of 0/1 matrices with the three nested loops of a
+// matrix product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace bppsa::test {
 
-/// A matrix of zeros and ones; the identity is never multiplied with.
+/// A matrix of zeros and ones; the identity is never multiplied.
 struct Mask {
   int64_t rows = 0, cols = 0;
   std::vector<char> entries;
@@ -38,8 +38,7 @@ struct Totals {
   int64_t composes = 0, applies = 0, flops = 0, criticalPath = 0, steps = 0, span = 0;
 };
 
-/// Runs the scan and remembers who read what, so that products that nothing
-/// needs can be left out of the counts.
+/// Runs the scan and records the operands of each value, so that unused products are not counted.
 class Simulation {
 public:
   explicit Simulation(std::vector<Mask> elements) {
@@ -47,7 +46,7 @@ public:
       nodes.push_back({std::move(element), -1, -1, -1, 0, false});
   }
 
-  /// `numLevels` levels of the up-sweep.
+  /// Runs with `numLevels` levels of the up-sweep.
   Totals run(int64_t numLevels) {
     int64_t n = int64_t(nodes.size()) - 1, height = 0;
     while ((int64_t(1) << height) < n + 1)
@@ -62,7 +61,7 @@ public:
         int64_t l = i + (1 << d) - 1, r = std::min(i + (int64_t(2) << d) - 1, n);
         a[r] = combine(a[l], a[r], level);
       }
-    // The exclusive scan of the block roots; the total goes to the end.
+    // The exclusive scan of the block roots; the total is stored at the end.
     int64_t prefix = -1;
     for (int64_t root = (1 << numLevels) - 1; root < n; root += 1 << numLevels, ++level) {
       int64_t total = combine(prefix, a[root], level);
@@ -82,7 +81,7 @@ public:
     return count();
   }
 
-  /// Runs of `size` links; the first has the seed.
+  /// Runs a chunked scan with `size` links per chunk; the first chunk has the seed.
   Totals runChunked(int64_t size) {
     int64_t n = int64_t(nodes.size()) - 1, level = 1000000;
     int64_t carry = 0;
@@ -110,7 +109,7 @@ private:
     int64_t finish = 0;
   };
 
-  /// left <> right = right * left; -1 is the identity that nobody multiplies with.
+  /// Computes left <> right = right * left; -1 is an identity that is never multiplied.
   int64_t combine(int64_t left, int64_t right, int64_t level) {
     if (left < 0)
       return right;
@@ -127,10 +126,10 @@ private:
     if (a.isIdentity || b.isIdentity)
       pairs = 0;
     out.isIdentity = a.isIdentity && b.isIdentity;
-    // Cotangents are dense whatever made them.
+    // Cotangents are always dense.
     if (a.cols == 1)
       std::fill(out.entries.begin(), out.entries.end(), 1);
-    // Nothing is added to what a diagonal scales.
+    // Scaling by a diagonal needs no additions.
     int64_t flops = a.isDiagonal() || b.isDiagonal() ? pairs : 2 * pairs;
     int64_t finish = std::max(nodes[left].finish, nodes[right].finish) + flops;
     nodes.push_back({std::move(out), left, right, level, flops, false, finish});

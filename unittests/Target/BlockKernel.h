@@ -1,11 +1,11 @@
-//===- BlockKernel.h - block-level kernels by hand, emulated ----*- C++ -*-===//
+//===- BlockKernel.h - hand-written block kernels, emulated -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels of the bgpu dialect on their way to the emulator, which ends the program where a barrier
-// is missing.
+// Lowers kernels of the bgpu dialect for the emulator, which ends the program if a barrier is
+// missing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,6 @@ namespace bppsa {
 
 inline constexpr int64_t numRows = 16, numColumns = 32;
 
-/// The kernel of a function `@kernel` of one array, `memref<16x32xf32>`.
 class BlockKernel {
 public:
   BlockKernel(llvm::StringRef text, bool insertBarriers, uint32_t threads) : threads(threads) {
@@ -68,8 +67,8 @@ public:
     library.emplace(*translated, /*optLevel=*/1);
   }
 
-  /// What the kernel makes of `values`, with threads in an order drawn from `seed`. Several blocks
-  /// have a second array, `memref<1x32xi32>` of zeros.
+  /// Runs the kernel on `values`, with threads in an order drawn from `seed`. With several blocks,
+  /// the kernel has a second array, `memref<1x32xi32>` of zeros.
   std::vector<float> run(const std::vector<float> &values, uint64_t seed, uint32_t grid = 1) {
     runtime::Emulator emulator;
     emulator.setSeed(seed);
@@ -87,7 +86,7 @@ public:
     return result;
   }
 
-  /// The same, which must not depend on the order of threads.
+  /// Same, and checks that the result does not depend on the order of threads.
   std::vector<float> runInOrders(const std::vector<float> &values) {
     std::vector<float> first = run(values, 0);
     for (uint64_t seed : {1, 2, 3})

@@ -1,4 +1,4 @@
-//===- BlockKernelTest.cpp - block-level kernels by hand, emulated --------===//
+//===- BlockKernelTest.cpp - hand-written block kernels, emulated ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -38,7 +38,7 @@ TEST(BlockKernelTest, SumsOfColumns) {
   }
 }
 
-/// Twenty times, the tile goes down by a row, and the last row comes first.
+/// Twenty times, moves each row of the tile down by one, and the last row to the top.
 static const char *const rotation = R"(
   #shared = #gpu.address_space<workgroup>
   func.func @kernel(%x: memref<16x32xf32>) {
@@ -76,9 +76,9 @@ TEST(BlockKernelTest, LoopsOverSharedMemory) {
     EXPECT_EQ(kernel.run(values, seed), expected);
 }
 
-/// A state of 31 values goes through 15 rows, as in a loop over time: each value meets its right
-/// neighbour, which another thread has, and a row that is copied ahead. The thread without a value
-/// repeats the last one.
+/// Carries a state of 31 values through 15 rows, as in a time loop. Each value is combined with its
+/// right neighbour, which belongs to another thread, and with a prefetched row. The thread without
+/// a value repeats the last one.
 static const char *const recurrence = R"(
   func.func @kernel(%x: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
@@ -127,9 +127,9 @@ TEST(BlockKernelTest, SharesStatesAndReadsAhead) {
   EXPECT_EQ(first[15 * numColumns + 31], values[15 * numColumns + 31]);
 }
 
-/// A state of 13 values goes through 15 rows: four threads share a value, and each multiplies as
-/// many as four of the state by those of a row, which is a column of the matrix too. Threads beyond
-/// the last value take part in shuffles with their place in it.
+/// Carries a state of 13 values through 15 rows. Four threads share a value; each multiplies up to
+/// four values of the state by a row, which is also a column of the matrix. Threads beyond the last
+/// value participate in shuffles.
 static const char *const sharedRows = R"(
   func.func @kernel(%x: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
@@ -186,9 +186,8 @@ TEST(BlockKernelTest, SharesRows) {
   EXPECT_EQ(first[15 * numColumns + 13], values[15 * numColumns + 13]);
 }
 
-/// Two threads share each of 13 rows, and have three or two columns of five of the sums of the
-/// products of a row of the matrix with its first elements, which they add to memory after each
-/// four steps.
+/// Two threads share each of 13 rows. They accumulate three or two columns of five sums of products
+/// of a matrix row with its first elements, and add them to memory every four steps.
 static const char *const registerSums = R"(
   func.func @kernel(%x: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
@@ -275,7 +274,7 @@ TEST(BlockKernelTest, AddsUpInRegisters) {
   EXPECT_EQ(first[320 + 65], values[320 + 65]);
 }
 
-/// A thread that comes first reads what others have not written yet.
+/// A thread that runs first reads values that others have not written yet.
 TEST(BlockKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::pair<const char *, uint32_t> kernels[] = {

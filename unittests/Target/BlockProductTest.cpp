@@ -1,4 +1,4 @@
-//===- BlockProductTest.cpp - products of tiles by hand, emulated ---------===//
+//===- BlockProductTest.cpp - hand-written tile products, emulated --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -8,8 +8,8 @@
 
 using namespace bppsa;
 
-/// Two warps multiply 16 x 16 elements by as many, which are in shared memory, 8 of the depth at a
-/// time: each has 8 columns of the result, which takes the place of the second factor.
+/// Two warps multiply two 16 x 16 matrices in shared memory, in depth slices of 8. Each warp
+/// computes 8 columns of the result, which replaces the second factor.
 static const char *const tileProduct = R"(
   #shared = #gpu.address_space<workgroup>
   !fragments = tensor<2x32xvector<4xf32>>
@@ -79,7 +79,7 @@ static const char *const tileProduct = R"(
     return
   })";
 
-/// Checks the product by loops: errors are at most `error` for each of the 16 terms.
+/// Checks the product against loops, with an error of at most `error` for each of the 16 terms.
 static void checkProduct(const std::string &text, double error) {
   std::vector<float> values = drawValues();
   BlockKernel kernel(text, /*insertBarriers=*/true, /*threads=*/64);

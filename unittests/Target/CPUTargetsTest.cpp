@@ -1,4 +1,4 @@
-//===- CPUTargetsTest.cpp - tests of the instruction sets of programs -----===//
+//===- CPUTargetsTest.cpp - CPU instruction sets of programs --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,7 +9,7 @@
 
 using namespace bppsa;
 
-/// What a hypervisor shows of a Zen 4 but for `hidden`.
+/// Selects the target for a Zen 4 whose hypervisor hides the features `hidden`.
 static CPUTarget select(std::initializer_list<llvm::StringRef> hidden) {
   llvm::StringMap<bool> features;
   for (llvm::StringRef name : {"sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512bw",

@@ -22,8 +22,8 @@
 
 namespace bppsa {
 
-/// Compiles `module` for a common CPU to a shared library that this program loads; it finds what
-/// the module only declares in the program. Never closed: the emulator knows its variables.
+/// Compiles `module` for a common CPU to a shared library and loads it. The library finds undefined
+/// symbols in this program. It is never closed, because the emulator knows its variables.
 inline void *loadLibrary(llvm::Module &module, unsigned optLevel) {
   std::string error;
   llvm::SmallString<64> object, library;
@@ -43,7 +43,6 @@ inline void *loadLibrary(llvm::Module &module, unsigned optLevel) {
   return handle;
 }
 
-/// The kernels of a device module, as a shared library that this program has loaded.
 class EmulatedLibrary {
 public:
   EmulatedLibrary(llvm::Module &module, unsigned optLevel) {

@@ -14,7 +14,6 @@
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-/// The kernels of a device module in LLVM IR.
 static EmulatedLibrary compile(llvm::StringRef source, unsigned optLevel) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
@@ -24,7 +23,7 @@ static EmulatedLibrary compile(llvm::StringRef source, unsigned optLevel) {
   return EmulatedLibrary(*module, optLevel);
 }
 
-// What convert-gpu-to-nvvm makes of a sum of each block, by shuffles and a workgroup array.
+// Output of convert-gpu-to-nvvm for a per-block sum with shuffles and a workgroup array.
 static const char *const reduction = R"(
   @sums = internal addrspace(3) global [4 x float] undef, align 16
   define ptx_kernel void @reduce(ptr %in, ptr %out, i64 %n, float %scale) {
@@ -91,7 +90,7 @@ static std::string reductionWith(const char *barrier) {
 }
 static const char *const barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 
-/// Sums up 1, 2, ..., count with an array that holds `capacity` numbers.
+/// Sums 1, 2, ..., count in an array of `capacity` elements.
 static float reduceNumbers(EmulatedLibrary &library, int64_t count, int64_t capacity,
                            uint64_t seed) {
   Emulator emulator;
@@ -126,7 +125,8 @@ TEST(EmulatedProgramTest, FaultsNameTheirPlace) {
               "nothing has written in this block; load 2 of reduce\n$");
 }
 
-// Four numbers a lane go to shared memory by cp.async, and through mma; a table holds factors.
+// Copies four elements per lane to shared memory by cp.async and multiplies them by mma; a table
+// holds factors.
 static const char *const product = R"(
   @tile = internal addrspace(3) global [128 x float] undef, align 16
   @factors = internal addrspace(4) constant [2 x float] [float 2.0, float 4.0], align 4
@@ -195,7 +195,7 @@ static const char *const product = R"(
       i32, i32, i32, i32, i32, i32, float, float, float, float)
 )";
 
-/// 16 x 8 times 8 x 8, times factor number `factor` of the table.
+/// Multiplies 16 x 8 by 8 x 8, and by factor number `factor` of the table.
 static void multiply(EmulatedLibrary &library, int32_t factor) {
   Emulator emulator;
   auto *a = static_cast<float *>(emulator.allocate(128 * sizeof(float)));

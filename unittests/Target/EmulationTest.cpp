@@ -16,7 +16,6 @@
 using namespace bppsa;
 
 namespace {
-/// A retargeted module, or why there is none.
 struct Result {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -115,7 +114,7 @@ TEST(EmulationTest, AccessesAreAnnouncedWithWhatTheyNeed) {
     calls.insert(calls.begin(), number(1) + " " + number(2));
   }
   llvm::sort(calls);
-  // Bytes; flags 1 write, 2 shared, 4 atomic, and from bit 8 the logarithm of the alignment.
+  // Bytes; flags: 1 write, 2 shared, 4 atomic, and from bit 8 the logarithm of the alignment.
   EXPECT_EQ(calls, (std::vector<std::string>{"16 1024", "4 517", "8 515", "? 0"}));
   EXPECT_FALSE(result.has("syncscope"));
 }

@@ -1,11 +1,11 @@
-//===- GPUMappingTest.cpp - loops mapped by hand, emulated ----------------===//
+//===- GPUMappingTest.cpp - hand-mapped loops, emulated -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kernel that a mapping can name runs the same loops, whether it would be chosen for them or
-// not, and gives what the float64 interpreter does.
+// Every kernel that a mapping can select runs the same loops, even if it would not be chosen for
+// them, and must match the float64 interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 
 namespace {
-/// What the code of the host calls.
+/// State of the functions that host code calls.
 struct Machine {
   Emulator emulator;
   EmulatedLibrary *kernels = nullptr;
@@ -40,7 +40,6 @@ struct Machine {
 };
 Machine *machine = nullptr;
 
-/// An array in device memory, as a descriptor.
 struct Descriptor {
   Descriptor(int64_t bytes, ArrayRef<int64_t> shape) {
     void *memory = machine->emulator.allocate(bytes);
@@ -96,7 +95,7 @@ static void runPipeline(ModuleOp module, llvm::function_ref<void(OpPassManager &
     llvm::report_fatal_error("a pipeline failed");
 }
 
-/// Gives loops on memory, and the transitions among them, the mapping `text`.
+/// Assigns the mapping `text` to loops on memory, and to the transitions among them.
 static void mapByHand(ModuleOp module, llvm::StringRef text) {
   auto mapping = cast<GPUMappingAttr>(
       parseAttribute(("#bppsa.gpu_mapping<" + text + ">").str(), module.getContext()));
@@ -113,14 +112,13 @@ static void mapByHand(ModuleOp module, llvm::StringRef text) {
   EXPECT_TRUE(succeeded(verify(module)));
 }
 
-/// Calls `entry` of the host part of `program`.
 static void callEntry(ModuleOp program, llvm::ArrayRef<Descriptor *> arguments) {
   runPipeline(program, [](OpPassManager &pm) { buildCPUCodePipeline(pm, {}); });
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> host = translateModuleToLLVMIR(program, context);
   ASSERT_TRUE(host);
   defineLaunchFunctions(*host, machine->names);
-  // The run time of this program has no device.
+  // The run time in this program has no device.
   const std::pair<llvm::StringRef, llvm::StringRef> prefixes[] = {
       {"bppsa_rt_", "bppsa_test_"},
       {"_mlir_ciface_bppsa_rt_", "_mlir_ciface_bppsa_test_"},
@@ -133,15 +131,15 @@ static void callEntry(ModuleOp program, llvm::ArrayRef<Descriptor *> arguments) 
   auto *entry = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, void *)>(
       dlsym(library, "_mlir_ciface_entry"));
   ASSERT_TRUE(entry);
-  // What it does not take is not looked at.
+  // Surplus arguments are ignored.
   void *pointers[6] = {};
   for (auto [pointer, argument] : llvm::zip(pointers, arguments))
     pointer = argument->fields.data();
   entry(pointers[0], pointers[1], pointers[2], pointers[3], pointers[4], pointers[5]);
 }
 
-/// What `entry` of `source` gives with its loops mapped to `mapping`, the first result of which has
-/// so many elements.
+/// Runs `entry` of `source` with its loops mapped to `mapping`. Returns its first result, which has
+/// the shape `resultShape`.
 static std::vector<float> emulate(ModuleOp source, llvm::StringRef mapping,
                                   llvm::ArrayRef<Array> inputs, ArrayRef<int64_t> resultShape) {
   OwningOpRef<ModuleOp> program = source.clone();
@@ -176,7 +174,7 @@ static std::vector<float> emulate(ModuleOp source, llvm::StringRef mapping,
   return std::vector<float>(result, result + size);
 }
 
-/// Compares what every one of `mappings` gives with the interpreter.
+/// Compares the results for each of `mappings` with the interpreter.
 static void compare(llvm::StringRef text, llvm::ArrayRef<const char *> mappings) {
   DialectRegistry registry = makeRegistry();
   MLIRContext context(registry);
@@ -188,7 +186,7 @@ static void compare(llvm::StringRef text, llvm::ArrayRef<const char *> mappings)
   std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);
   std::vector<Array> inputs;
   for (Type type : function.getArgumentTypes()) {
-    // Seven steps of three samples, where the types leave them open.
+    // Dynamic sizes: seven steps of three samples.
     SmallVector<int64_t> shape(cast<ShapedType>(type).getShape());
     for (auto [i, size] : llvm::enumerate(shape))
       if (ShapedType::isDynamic(size))

@@ -1,4 +1,4 @@
-//===- ProgramPartsTest.cpp - programs cut for code generation ------------===//
+//===- ProgramPartsTest.cpp - split programs for code generation ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -44,7 +44,6 @@ module {
 
 using Names = std::set<std::string>;
 
-/// The names in each group of the kernels of `kSource`.
 static std::set<Names> split(unsigned maxGroups) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, gpu::GPUDialect, memref::MemRefDialect>();

@@ -19,7 +19,7 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 
 namespace {
-/// A module of MLIR, on its way to LLVM IR for a GPU.
+/// An MLIR module to be lowered to LLVM IR for a GPU.
 class Source {
 public:
   Source(llvm::StringRef text, llvm::StringRef file) : context(makeRegistry()) {
@@ -75,11 +75,11 @@ TEST(SourcesTest, LocationsBecomeNames) {
        {"node 'one' (GRU), load 1 of k", "optimizer adam or node 'a\\\\0Ab' (RNN), store 1 of k",
         "k.mlir:3:5, store 2 of k", "k.mlir:4:5, barrier 1 of k"})
     EXPECT_NE(text.find("c\"" + std::string(site) + "\\00\""), std::string::npos) << site;
-  // A model is no text: it has no lines.
+  // A binary model file has no lines.
   EXPECT_NE(text.find("c\"store 3 of k\\00\""), std::string::npos);
 }
 
-// The last iteration reads behind the array.
+// The last iteration reads past the end of the array.
 static const char *const shift = R"(
 func.func @shift(%in: memref<99xf32>, %out: memref<99xf32>) {
   %c0 = arith.constant 0 : index

@@ -10,8 +10,8 @@
 
 using namespace bppsa;
 
-/// Three times, 4 warps add up the numbers of their lanes in 4 rows each, of which every lane has
-/// one number, and each number becomes larger by a part of its row's sum.
+/// Three times, each of 4 warps sums 4 rows, with one element per lane, and adds a fraction of the
+/// sum to each element of the row.
 static const char *const warpSums = R"(
   #shared = #gpu.address_space<workgroup>
   func.func @kernel(%x: memref<16x32xf32>) {
@@ -66,14 +66,14 @@ TEST(WarpKernelTest, AddsUpInWarps) {
   std::vector<float> first = kernel.runInOrders(values);
   for (int64_t row = 0; row < numRows; ++row) {
     auto begin = values.begin() + row * numColumns;
-    // The sum is twice as much each time.
+    // The sum doubles each time.
     double sum = std::accumulate(begin, begin + numColumns, 0.0);
     for (int64_t column = 0; column < numColumns; ++column)
       EXPECT_NEAR(first[row * numColumns + column], begin[column] + 7 * sum / 32, 1e-5);
   }
 }
 
-/// Three times, four blocks hand on a row each to the block before, by way of one of two places.
+/// Three times, each of four blocks passes a row to the previous block, through one of two buffers.
 static const char *const exchange = R"(
   func.func @kernel(%x: memref<16x32xf32>, %counters: memref<1x32xi32>) {
     %c0 = arith.constant 0 : index
@@ -125,7 +125,7 @@ TEST(WarpKernelTest, WaitsForOtherBlocks) {
   }
 }
 
-/// A lane that comes first reads what others of its warp have not written yet.
+/// A lane that runs first reads values that others of its warp have not written yet.
 TEST(WarpKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   BlockKernel kernel(warpSums, /*insertBarriers=*/false, /*threads=*/128);

@@ -1,4 +1,4 @@
-//===- KernelStagesTest.cpp -----------------------------------------------===//
+//===- KernelStagesTest.cpp - shared pipeline stages ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- CalibrationFitTest.cpp - constants of a GPU from measurements ------===//
+//===- CalibrationFitTest.cpp - fit GPU constants to measurements ---------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 
 using namespace bppsa::cost;
 
-/// The counts of an RNN with 20 units.
+/// Counts of an RNN with 20 units.
 static std::vector<ChainCost> makeChains() {
   ChainCost chain;
   chain.rows = chain.columns = 20;
@@ -24,7 +24,7 @@ static std::vector<ChainCost> makeChains() {
   return {chain};
 }
 
-/// A GPU whose constants differ from the shipped ones.
+/// Draws a GPU whose constants differ from the shipped ones.
 static DeviceConstants drawDevice(std::mt19937_64 &random) {
   auto draw = [&](double least, double most) {
     return least * std::pow(most / least, std::uniform_real_distribution<>()(random));
@@ -42,7 +42,7 @@ static DeviceConstants drawDevice(std::mt19937_64 &random) {
 
 static const std::vector<int64_t> lengths = {16, 64, 256, 1024, 4096, 16384};
 
-/// Times of `plans` that follow the model up to a relative error.
+/// Returns times of `plans` that follow the model up to a relative error.
 static std::vector<Measurement> measure(const DeviceConstants &device, double noise,
                                         std::mt19937_64 &random,
                                         const std::vector<const char *> &plans = {"", "chunked"}) {
@@ -58,7 +58,7 @@ static std::vector<Measurement> measure(const DeviceConstants &device, double no
   return measurements;
 }
 
-/// Whether one of the measured passes has a phase of `work` that is bounded by `bound`.
+/// Returns true if some measured pass has a phase of `work` with the bottleneck `bound`.
 static bool isMeasured(Work work, Bound bound, const DeviceConstants &device,
                        const std::vector<Measurement> &measurements) {
   for (const Measurement &pass : measurements)
@@ -76,7 +76,7 @@ TEST(CalibrationFitTest, FindsTheConstantsOfExactTimes) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     std::mt19937_64 random(seed);
     DeviceConstants device = drawDevice(random);
-    // Lengths chosen by T and B follow what a step takes; a fixed one tells more of the constants.
+    // Chunk lengths chosen from T and B depend on step costs, so a fixed length adds information.
     std::vector<Measurement> measurements =
         measure(device, 0, random, {"", "chunked", "chunked:16"});
     DeviceConstants found = fitConstants(makeChains(), measurements, shippedH200());
@@ -96,7 +96,7 @@ TEST(CalibrationFitTest, FindsTheConstantsOfExactTimes) {
 TEST(CalibrationFitTest, KeepsWhatNoMeasurementTells) {
   std::mt19937_64 random(0);
   DeviceConstants device = drawDevice(random);
-  // No plan here has products of maps.
+  // None of these plans multiplies transitions.
   auto products = static_cast<size_t>(Work::Product);
   DeviceConstants found = fitConstants(makeChains(), measure(device, 0, random), shippedH200());
   EXPECT_NEAR(found.cycle[products], shippedH200().cycle[products], 1e-6);
@@ -124,7 +124,7 @@ TEST(CalibrationFitTest, ChoosesWithinFivePercentFromNoisyTimes) {
 }
 
 TEST(CalibrationFitTest, ConstantsAreNotNegative) {
-  // Times that fall with the length, as a disturbed machine may show.
+  // Times that decrease with the length, as on a disturbed machine.
   std::vector<Measurement> measurements;
   for (int64_t steps : lengths)
     measurements.push_back({{}, steps, 1, 1e5 / static_cast<double>(steps)});

@@ -1,4 +1,4 @@
-//===- DeviceCostTest.cpp - the cost model of GPUs ------------------------===//
+//===- DeviceCostTest.cpp - the GPU cost model ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@
 
 using namespace bppsa::cost;
 
-/// A state of two rows: a step of a block takes 100 cycles, of a warp of columns 300.
+/// A chain with two rows: a block step takes 100 cycles, a column step of a warp 300.
 static ChainCost makeChain() {
   ChainCost chain;
   chain.rows = chain.columns = 2;
@@ -27,7 +27,8 @@ static ChainCost makeChain() {
   return chain;
 }
 
-/// 1 GHz, so that a cycle is a nanosecond, ten multiprocessors, a launch in 2 us, 1 GB/s.
+/// A device with 1 GHz (one cycle per nanosecond), ten multiprocessors, launches of 2 us, and 1
+/// GB/s.
 static DeviceConstants makeDevice() {
   DeviceConstants device;
   device.multiprocessors = 10;
@@ -49,28 +50,29 @@ TEST(DeviceCostTest, OneSampleWaitsForItsSteps) {
 }
 
 TEST(DeviceCostTest, ChunksAreThreePhases) {
-  // 10 chunks: 9 maps of 100 steps, 9 carries, and 100 steps again.
+  // 10 chunks: 9 transitions of 100 steps, 9 carries, and 100 steps again.
   EXPECT_DOUBLE_EQ(predictFor("chunked:100", 1000, 1), 3 * 2 + 30 + 9 * 0.4 + 10);
-  // The whole length is one chunk: the seeds are handed over, no map is made.
+  // The whole length is one chunk: the seeds are copied, and no transition is computed.
   EXPECT_DOUBLE_EQ(predictFor("chunked:1000", 1000, 1), 2 * 2 + 100);
 }
 
 TEST(DeviceCostTest, ManySamplesWaitForInstructionsOrForPlaces) {
-  // 40 schedulers: 320 samples have 8 warps on each, 8 * 50 instructions in a step.
+  // 40 schedulers: with 320 samples, each has 8 warps and issues 8 * 50 instructions per step.
   EXPECT_DOUBLE_EQ(predictFor("", 1000, 320), 2 + 400);
-  // With places for one block in each multiprocessor there are 32 rounds.
+  // With one resident block per multiprocessor, there are 32 rounds.
   ChainCost chain = makeChain();
   chain.of(Work::Walk).resident = 1;
   EXPECT_DOUBLE_EQ(predict({chain}, {}, 1000, 320, makeDevice()), 2 + 3200);
-  // 16 bytes a step and sample, at 1 byte in a microsecond.
+  // 16 bytes per step and sample at 1 byte per microsecond.
   DeviceConstants slow = makeDevice();
   slow.bandwidth = 1;
   EXPECT_DOUBLE_EQ(predict({makeChain()}, {}, 1000, 1, slow), 2 + 16000);
 }
 
 TEST(DeviceCostTest, ChunksAreAsLongAsWorkOrWaitingIs) {
-  // One sample waits: sqrt(T * 400 / (300 + 100)). Two columns keep a multiprocessor busy for
-  // 2 / 32 * 200 / 4 = 3.125 cycles of a step, and 132 of them take 400 cycles for a step of many.
+  // One sample is bound by latency: sqrt(T * 400 / (300 + 100)). Two columns occupy a
+  // multiprocessor for 2 / 32 * 200 / 4 = 3.125 cycles per step; with many samples, 132 of them
+  // take 400 cycles per step.
   ChunkRule rule = getChunkRule(makeChain());
   EXPECT_EQ(rule.apply(1000, 1), 31);
   EXPECT_EQ(rule.apply(100, 1000), 10);
@@ -81,8 +83,9 @@ TEST(DeviceCostTest, ChunksAreAsLongAsWorkOrWaitingIs) {
 }
 
 TEST(DeviceCostTest, ATreeHasTwoLaunchesForEachLevel) {
-  // Of 8 links: leaves, 3 levels up, seeds and the only root, which has no product, 2 levels down
-  // (the third has no pair but the first), what is emitted by a block of 8 steps.
+  // For 8 links: leaves, 3 up-sweep levels, seeds and the only root, which has no product, 2
+  // down-sweep levels (the third only has the first pair), and emitted values by a block of 8
+  // steps.
   double launches = 1 + 3 + 2 + 2 + 1;
   EXPECT_DOUBLE_EQ(predictFor("blelloch", 8, 1), launches * 2 + 0.3 + 3 * 0.5 + 2 * 0.4 + 8 * 0.1);
   // One level leaves four roots, of which the first has no product.
@@ -115,7 +118,7 @@ TEST(DeviceShapesTest, ChunksGrowWithTheRoot) {
 }
 
 TEST(DeviceShapesTest, RowsAreSharedUntilTheyFit) {
-  // Of an RNN of 64 and an LSTM of 64 units, and a GRU of 128, whose rows never fit.
+  // An RNN and an LSTM of 64 units, and a GRU of 128 units, whose rows never fit.
   EXPECT_EQ(shareRows(64, {64})->threads, 64);
   EXPECT_EQ(shareRows(64, {64, 64, 64, 64})->parts, 2);
   EXPECT_EQ(shareRows(20, {80}, {80})->parts, 1);
@@ -124,7 +127,7 @@ TEST(DeviceShapesTest, RowsAreSharedUntilTheyFit) {
 }
 
 TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
-  // Of an RNN, a GRU and an LSTM; with slices of vectors, one thread has all rows.
+  // An RNN, a GRU and an LSTM; without sharing, one thread has all rows.
   EXPECT_EQ(shareColumn({{10, 10}}, true).parts, 1);
   EXPECT_EQ(shareColumn({{20, 20}}, true).entries, 100);
   EXPECT_EQ(shareColumn({{20, 20}, {20, 20}, {20, 20}}, true).parts, 8);
@@ -134,12 +137,12 @@ TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
 }
 
 TEST(DeviceShapesTest, InputsAreTakenOutWhereRowsAreSharedByFewer) {
-  // GRUs: of 20 units with 12 inputs and 40, and of 64 units with 12 and 64.
+  // GRUs: 20 units with 12 and 40 inputs, and 64 units with 12 and 64 inputs.
   EXPECT_FALSE(takesOutInputs(20, {12, 12, 12}, {20, 20, 20}));
   EXPECT_TRUE(takesOutInputs(20, {40, 40, 40}, {20, 20, 20}));
   EXPECT_FALSE(takesOutInputs(64, {12, 12, 12}, {64, 64, 64}));
   EXPECT_TRUE(takesOutInputs(64, {64, 64, 64}, {64, 64, 64}));
-  // Rows that do not fit, of an RNN with 600 inputs, and a GRU of 128 units with one.
+  // Rows that do not fit: an RNN with 600 inputs, and a GRU of 128 units with one input.
   EXPECT_TRUE(takesOutInputs(130, {600}, {130}));
   EXPECT_TRUE(takesOutInputs(128, {1, 1, 1}, {128, 128, 128}));
   EXPECT_FALSE(takesOutInputs(128, {}, {128, 128, 128}));

@@ -9,7 +9,7 @@
 
 using namespace bppsa::cost;
 
-/// A recurrent layer of `hidden` units and `gates` gates, as the compiler counts it.
+/// Operation counts of a recurrent layer with `hidden` units and `gates` gates.
 static HostChain makeLayer(int64_t hidden, int64_t gates, int64_t states) {
   HostChain chain;
   chain.rows = chain.columns = states * hidden;
@@ -26,8 +26,8 @@ static bool mayWin(const std::vector<HostChain> &chains, const char *plan, int64
          getMaxSequentialCycles(chains, steps, samples, machine);
 }
 
-/// By hand: 10 operations that a core starts two of in a cycle with one register for a row of 16
-/// samples, 3 that wait 5 cycles each, and 8 bytes for each of 16 samples, four in a cycle.
+/// Computed by hand: 10 operations at two per cycle with one register per row of 16 samples, 3
+/// dependent operations of 5 cycles, and 8 bytes for each of 16 samples at four per cycle.
 TEST(HostCostTest, CountsCycles) {
   HostChain chain;
   chain.rows = chain.columns = 2;
@@ -39,10 +39,10 @@ TEST(HostCostTest, CountsCycles) {
   EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 16, {1, 16}), 100 * link);
   EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 33, {2, 16}), 2 * 100 * link);
   EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain, chain}, 100, 16, {1, 16}), 2 * 100 * link);
-  // Four registers for a row.
+  // Four registers per row.
   EXPECT_DOUBLE_EQ(getMaxSequentialCycles({chain}, 100, 16, {1, 4}), 100 * (link + 15));
-  // Ten chunks of ten steps: one that begins, eight maps of two columns and as many products with
-  // two rows and columns, and nine chunks from what they carry.
+  // Ten chunks of ten steps: the first chunk, eight transitions with two columns and as many
+  // products with two rows and columns, and nine chunks from their carries.
   EXPECT_DOUBLE_EQ(getMinCycles({chain}, *parsePlan("chunked:10"), 100, 16, {1, 16}),
                    8 * 10 * 2 * 2 + 8 * 2 + 100 * link);
   EXPECT_DOUBLE_EQ(getMinCycles({chain}, *parsePlan("chunked:10"), 100, 16, {5, 16}),
@@ -51,7 +51,7 @@ TEST(HostCostTest, CountsCycles) {
 }
 
 /// Vectors of units: 10 operations fill 10/16 of a register, and each of 6 vector operations may
-/// leave one with room.
+/// leave a register partly empty.
 TEST(HostCostTest, CountsCyclesOfSmallBatches) {
   HostChain chain;
   chain.rows = chain.columns = 2;
@@ -63,8 +63,8 @@ TEST(HostCostTest, CountsCyclesOfSmallBatches) {
   double link = (10 / 16.0 + 6) / 2 + 15 + 2;
   EXPECT_DOUBLE_EQ(getMaxUnitCycles({chain}, 100, 1, {1, 16}), 100 * link);
   EXPECT_DOUBLE_EQ(getMaxUnitCycles({chain}, 100, 3, {2, 16}), 2 * 100 * link);
-  // Nine chunks of ten steps in one group of lanes: maps of two columns and a link for each step.
-  // A last chunk, over units, and what is carried across the others.
+  // Nine chunks of ten steps in one group of lanes: transitions with two columns and one link per
+  // step. Then the last chunk, over units, and the carries of the others.
   double perStep = (2 * 4 + 10) / 2.0, last = 10 * 10 / 32.0, carries = 9 * 4 / 32.0;
   EXPECT_DOUBLE_EQ(getMinChunkCycles({chain}, *parsePlan("chunked:10"), 100, 1, {1, 16}),
                    10 * perStep + last + carries);
@@ -85,7 +85,7 @@ TEST(HostCostTest, ChunksMayWinWhereStatesAreSmall) {
 TEST(HostCostTest, ScansNeedThreadsThatSamplesLeave) {
   std::vector<HostChain> lstms = {makeLayer(128, 4, 2), makeLayer(128, 4, 2)};
   for (const char *plan : {"auto", "chunked:32", "blelloch", "hybrid:2", "linear"}) {
-    // One group of samples for each thread, and what two cores can gain with one group.
+    // One group of samples per thread, and the possible gain of two cores with one group.
     for (int64_t samples : {1, 16, 32, 1000})
       for (int64_t lanes : {4, 8, 16})
         EXPECT_FALSE(mayWin(lstms, plan, 128, samples, {2, lanes})) << plan << samples;
@@ -104,7 +104,7 @@ TEST(HostCostTest, ScansMayWinWithManyThreads) {
   EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, "chunked:32", 32, 16, {256, 16}));
 }
 
-/// A scan of diagonals does twice the work, which is why it may win with two threads.
+/// A scan of diagonals does only twice the work, so it may win with two threads.
 TEST(HostCostTest, ScansOfDiagonalsMayWin) {
   HostChain chain = makeLayer(64, 1, 1);
   chain.columns = 1;
