@@ -196,7 +196,7 @@ static std::optional<std::string> findMisplacedOption(const CompileOptions &opti
     return "a program in this process needs --target=cpu; compile one for GPUs with --emit=shared "
            "and load it";
   if (options.emit != EmitKind::Executable || options.stopAfter != Phase::End)
-    return "--emit and --compile-to are for files; leave them out for a program in this process";
+    return "--emit and --compile-to write files; remove them to compile a program in this process";
   if (!options.distributed.empty())
     return "--distributed is for files: a program in this process is one process";
   if (!options.mcpu.empty())

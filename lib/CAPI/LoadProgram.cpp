@@ -25,7 +25,7 @@ BppsaStatus bppsaProgramLoad(const char *path, BppsaProgram *program) {
   auto *version = reinterpret_cast<decltype(&bppsaGetVersion)>(dlsym(library, "bppsaGetVersion"));
   auto *error = reinterpret_cast<decltype(&bppsaGetLastError)>(dlsym(library, "bppsaGetLastError"));
   if (!open || !version || !error)
-    return setError(BppsaWrongInput, where + "is no program of --emit=shared");
+    return setError(BppsaWrongInput, where + "is not a program compiled with --emit=shared");
   if (strcmp(version(), bppsaGetVersion()) != 0)
     return setError(BppsaWrongInput, where + "was compiled by version " + version() +
                                          ", this library has version " + bppsaGetVersion() +

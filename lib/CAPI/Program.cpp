@@ -117,7 +117,7 @@ intptr_t bppsaProgramGetNumArrays(BppsaProgram program, BppsaArrayKind kind) {
 
 const ArrayText &capi::findArray(BppsaProgram program, BppsaArrayKind kind, intptr_t index) {
   if (index < 0 || index >= bppsaProgramGetNumArrays(program, kind))
-    throw UsageError(text("there is no array ", index, " of this kind; the program has ",
+    throw UsageError(text("there is no array ", index, " of this type; the program has ",
                           bppsaProgramGetNumArrays(program, kind)));
   return program->arrays[kind][index];
 }

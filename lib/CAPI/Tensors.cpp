@@ -51,7 +51,7 @@ static DType toDType(DLDataType type, const std::string &name) {
   }
   fail("array ", quote(name), ": found a DLPack type with code ", int(type.code), ", ",
        int(type.bits), " bits and ", type.lanes,
-       " lanes; accepted are single numbers of 8 to 64 bits, and booleans");
+       " lanes; expected scalars of 8 to 64 bits, or booleans");
 }
 
 //===----------------------------------------------------------------------===//

@@ -231,11 +231,12 @@ LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
   // The limit may be for tensors kept by a backward order.
   bool boundsLoops = training.backwardOrder.empty();
   if (training.target == TargetKind::CUDA && (hasGraphs || (hasVectors && boundsLoops)))
-    return fail("--memory-limit does not go with loops over time on GPUs, which keep all steps; "
-                "leave it out, or use --target=cpu");
+    return fail("--memory-limit is not supported for time loops on GPUs, which keep all steps; "
+                "remove it or use --target=cpu");
   if (hasVectors && boundsLoops && training.hasPullbacks())
-    return fail("--memory-limit does not go with recurrent layers and --loss=vjp, whose forward "
-                "part leaves what all steps keep to the backward part; leave one of them out");
+    return fail(
+        "--memory-limit cannot be combined with recurrent layers and --loss=vjp, whose forward "
+        "call keeps the states of all steps for the backward call; remove one of them");
   return success();
 }
 
@@ -277,7 +278,7 @@ LogicalResult Compilation::checkLossOutputs() {
   for (const LossTerm &term : options.training.getLossTerms()) {
     const auto *found = term.output.empty() ? names.begin() : llvm::find(names, term.output);
     if (found == names.end())
-      return fail("--loss-on='" + term.output + "' is no graph output; the outputs are " +
+      return fail("--loss-on='" + term.output + "' is not a graph output; the outputs are " +
                   llvm::join(names, ", "));
     auto type = cast<RankedTensorType>(forward.getResultTypes()[found - names.begin()]);
     if (term.hasClasses() && given != 0 && type.getRank() != 0 &&

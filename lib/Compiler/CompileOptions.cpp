@@ -80,7 +80,7 @@ void Validator::checkLosses() {
   size_t outputs = std::max<size_t>(training.lossOn.size(), 1);
   require(!training.hasLoss(LossKind::VJP) ||
               (training.losses.size() == 1 && training.lossWeights.empty()),
-          "--loss=vjp goes with no other loss and no --loss-weights");
+          "--loss=vjp cannot be combined with another loss or with --loss-weights");
   auto count = [](size_t number) { return Twine(number); };
   require(training.losses.size() == 1 || training.losses.size() == outputs,
           "--loss must be one word or one for each of the " + count(outputs) +
@@ -130,24 +130,22 @@ void Validator::checkStreams() {
   require(training.target == TargetKind::CUDA,
           option + training.backwardStreams + " needs --target=cuda; CPUs have no streams");
   require(training.backwardOrder.empty() || training.backwardOrder == "in-order",
-          option + training.backwardStreams + " goes not with --backward-order=" +
+          option + training.backwardStreams + " cannot be combined with --backward-order=" +
               training.backwardOrder + ", as it says when gradients of parameters are formed, too");
   require(!training.hasPullbacks(),
           option + training.backwardStreams +
-              " goes not with --loss=vjp, whose backward pass is a call of its own");
+              " cannot be combined with --loss=vjp, whose backward pass is a separate call");
 }
 
 /// Checks that steps that defer gradients to the next step run in one process on a CPU.
 void Validator::checkCarriedOrder() {
   require(options.training.target == TargetKind::CPU,
           "--backward-order=defer:L:next needs --target=cpu");
-  require(
-      options.distributed.empty(),
-      "--backward-order=defer:L:next goes not with --distributed, whose ranks wait for gradients "
-      "that are formed late; use reverse-first:K");
-  require(
-      !options.training.hasPullbacks(),
-      "--backward-order=defer:L:next goes not with --loss=vjp, whose caller updates parameters");
+  require(options.distributed.empty(),
+          "--backward-order=defer:L:next cannot be combined with --distributed: ranks would wait "
+          "for late gradients; use reverse-first:K");
+  require(!options.training.hasPullbacks(), "--backward-order=defer:L:next cannot be combined with "
+                                            "--loss=vjp, whose caller updates parameters");
 }
 
 void Validator::checkClassOptions() {
@@ -194,8 +192,8 @@ void Validator::checkTraining() {
     require(BatchAxisRequest::parse(text).has_value(),
             "--dynamic must be NAME:AXIS, found '" + text + "'");
   require(options.dynamicAxes.empty() || options.carries.empty(),
-          "--dynamic does not go with --carry; --batch-axis and --step-axis say what the axes of a "
-          "step are");
+          "--dynamic cannot be combined with --carry; use --batch-axis and --step-axis to describe "
+          "the axes of a step");
   for (const std::string &text : options.freezeRows)
     require(FrozenRow::parse(text).has_value(),
             "--freeze-rows must be NAME:ROW, found '" + text + "'");
@@ -266,9 +264,8 @@ void Validator::checkStageLosses() {
   require(losses == *training.pipelineRanks,
           "--pipeline of interlocked modules has a stage for each of them: --loss-on names " +
               Twine(losses) + ", found --pipeline=" + Twine(*training.pipelineRanks));
-  require(!training.splitBackward,
-          "--split-backward goes not with --interlock, whose modules send cotangents before they "
-          "form gradients of parameters");
+  require(!training.splitBackward, "--split-backward cannot be combined with --interlock, whose "
+                                   "modules already send cotangents first");
 }
 
 void Validator::checkPipeline() {
@@ -281,34 +278,33 @@ void Validator::checkPipeline() {
   require(training.target == TargetKind::CPU,
           "--pipeline needs --target=cpu: stages exchange arrays in the host's memory");
   require(training.backward != BackwardKind::Scan && training.scan == "auto",
-          "--pipeline needs sequential backward passes; leave --backward=scan and --scan out");
+          "--pipeline needs sequential backward passes; remove --backward=scan and --scan");
   checkStageLosses();
-  require(options.carries.empty(),
-          "--pipeline goes not with --carry, whose layers go through time together");
-  require(training.backwardOrder.empty(), "--pipeline goes not with --backward-order");
-  require(!training.syncBatchNorm, "--pipeline goes not with --sync-bn: a stage has all samples");
+  require(
+      options.carries.empty(),
+      "--pipeline cannot be combined with --carry, which runs all layers of a time step together");
+  require(training.backwardOrder.empty(), "--pipeline cannot be combined with --backward-order");
+  require(!training.syncBatchNorm,
+          "--pipeline cannot be combined with --sync-bn: a stage already sees all samples");
 }
 
 void Validator::checkTimeShards() {
   require(!options.distributed.empty(), "--shard-time needs --distributed=mpi");
   require(options.training.target == TargetKind::CPU,
           "--shard-time needs --target=cpu: the run time exchanges states in the host's memory");
-  require(!options.training.interlock,
-          "--shard-time goes not with --interlock, whose modules follow losses that are added up "
-          "module by module");
-  require(
-      !options.training.syncBatchNorm,
-      "--shard-time goes not with --sync-bn: ranks have shares of the steps, not of the samples");
+  require(!options.training.interlock, "--shard-time cannot be combined with --interlock, which "
+                                       "needs the loss of each module separately");
+  require(!options.training.syncBatchNorm, "--shard-time cannot be combined with --sync-bn: ranks "
+                                           "divide the time steps, not the samples");
 }
 
 void Validator::checkShardScans() {
   const TrainingOptions &training = options.training;
   require(training.shardTime, "--scan-shards needs --shard-time");
-  require(options.carries.empty(),
-          "--scan-shards goes not with --carry, whose states go from rank to rank between steps");
-  require(training.getLoopLimit() == 0,
-          "--scan-shards goes not with --memory-limit: a scan over ranks reads what all steps of a "
-          "share keep");
+  require(options.carries.empty(), "--scan-shards cannot be combined with --carry, whose states "
+                                   "move between ranks after each step");
+  require(training.getLoopLimit() == 0, "--scan-shards cannot be combined with --memory-limit: a "
+                                        "scan over ranks keeps the states of all steps");
 }
 
 void Validator::checkDistributed() {
@@ -317,9 +313,8 @@ void Validator::checkDistributed() {
     require(!options.distributed.empty(), "--sync-bn needs --distributed=mpi");
     require(options.training.target == TargetKind::CPU,
             "--sync-bn needs --target=cpu: the run time exchanges statistics in the host's memory");
-    require(!options.training.interlock,
-            "--sync-bn goes not with --interlock, whose modules follow "
-            "losses that are added up module by module");
+    require(!options.training.interlock, "--sync-bn cannot be combined with --interlock, which "
+                                         "needs the loss of each module separately");
   }
   if (options.training.shardTime)
     checkTimeShards();

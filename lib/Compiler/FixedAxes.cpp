@@ -101,7 +101,7 @@ void Compilation::noteFixedAxes(const llvm::MemoryBuffer &file,
     remarks.push_back(
         {CompileDiagnostic::Severity::Note, "the number of " + what.str() + " (" + names +
                                                 ") is fixed by the exporter, not by the graph;" +
-                                                words + " makes it any number"});
+                                                words + " turns it into a dynamic size"});
   };
   SmallVector<BatchAxisRequest> batch = findFixed<attrs::BatchAxis>(*module);
   note(batch, !batch.empty() && isReleasable<attrs::BatchAxis>(file, context, importOptions, batch),

@@ -42,11 +42,10 @@ void Compilation::noteSingleStreams(ModuleOp program) {
     EntryAttr entry = host ? attrs::Entry::of(host) : nullptr;
     if (entry && entry.getRole() == EntryRole::Step &&
         llvm::none_of(host.getOps<func::CallOp>(), selects))
-      remarks.push_back({CompileDiagnostic::Severity::Note,
-                         "--backward-streams=" + options.training.backwardStreams + ": '" +
-                             function.name +
-                             "' has no launch for gradients of parameters alone, and runs on one "
-                             "stream"});
+      remarks.push_back(
+          {CompileDiagnostic::Severity::Note,
+           "--backward-streams=" + options.training.backwardStreams + ": '" + function.name +
+               "' has no launch that computes only parameter gradients, and runs on one stream"});
   }
 }
 

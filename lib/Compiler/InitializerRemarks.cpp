@@ -60,9 +60,9 @@ std::string InitializerRemarks::describeMergedStatistics(ArrayRef<MergedInitiali
 }
 
 std::string InitializerRemarks::describeCalled(ArrayRef<std::string> names) const {
-  std::string text = "trained as one, because the names of their nodes are those of calls of one "
-                     "module: " +
-                     quoteSome(names);
+  std::string text =
+      "trained as one parameter, because their node names belong to calls of one module: " +
+      quoteSome(names);
   if (!options.untie)
     return text + "; --untie=REGEX gives each call its own";
   return text + (options.untie->empty() ? "; --untie without a REGEX does not separate calls"
@@ -74,8 +74,8 @@ InitializerRemarks::describeTransposed(ArrayRef<std::pair<std::string, std::stri
   std::vector<std::string> texts;
   for (const auto &[name, other] : pairs)
     texts.push_back(quoteName(name) + " and " + quoteName(other));
-  return "initializers that are one matrix and its transpose, which exporters make of one "
-         "parameter, are trained apart: " +
+  return "pairs of initializers that are a matrix and its transpose, which exporters create from "
+         "one parameter, are trained separately: " +
          listSome(texts) +
          "; to train them as one, export without constant folding (do_constant_folding=False, or "
          "optimize=False with dynamo=True)";
@@ -93,8 +93,8 @@ std::string InitializerRemarks::describeDerived(ArrayRef<std::string> derived,
 std::string InitializerRemarks::describeDoubtful(ArrayRef<std::string> names) const {
   auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
   std::string pattern = "'^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
-  return "initializers that may be buffers or constants are trained, as the file does not record "
-         "their kinds: " +
+  return "initializers that may be buffers or constants are trained, because the file does not "
+         "record their roles: " +
          quoteSome(names) +
          (options.training.freeze.empty()
               ? "; --freeze=" + pattern + " keeps them as they are"
@@ -104,13 +104,14 @@ std::string InitializerRemarks::describeDoubtful(ArrayRef<std::string> names) co
 }
 
 std::string InitializerRemarks::describeNamed(ArrayRef<std::string> names) const {
-  return "trained as parameters by their names only, as the file does not record their kinds: " +
+  return "trained as parameters because of their names only, since the file does not record their "
+         "roles: " +
          quoteSome(names) + "; `info` lists all initializers with the reasons";
 }
 
 std::string InitializerRemarks::describeRemoved(ArrayRef<std::string> nodes) const {
-  return "the exporter has removed biases because they are zero, which PyTorch trains and this "
-         "program does not: those of the nodes " +
+  return "the exporter removed zero biases that PyTorch trains and this program does not, at the "
+         "nodes " +
          listSome(nodes) + "; export with optimize=False to keep them";
 }
 

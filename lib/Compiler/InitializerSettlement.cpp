@@ -77,7 +77,7 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
     return {"frozen", "no differentiable path to the loss"};
   if (isChosen && (constant != constants.end() || trainedConstants.contains(name)))
     return {"trained", "--train"};
-  return {"trained", parameter == parameters.end() ? "the file does not record its kind"
+  return {"trained", parameter == parameters.end() ? "the file does not record its role"
                                                    : parameter->second.reason};
 }
 

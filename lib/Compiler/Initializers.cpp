@@ -107,7 +107,7 @@ LogicalResult Compilation::freezeRows() {
         found = i;
     if (!found)
       return fail("--freeze-rows=" + text + ": '" + request.name +
-                  "' is no initializer that is trained");
+                  "' is not a trained initializer");
     auto type = cast<RankedTensorType>(forward.getArgumentTypes()[*found]);
     int64_t rows = type.getRank() == 0 ? 0 : type.getDimSize(0);
     if (request.row >= rows)

@@ -221,7 +221,7 @@ std::optional<Objects> ObjectCache::get(
                                           sys::fs::OF_None);
   if (error) {
     handler({Severity::Warning, "BPPSA_CACHE: " + directory + " cannot be used: " +
-                                    error.message() + "; the program is not kept"});
+                                    error.message() + "; the program is not cached"});
     return compile(handler);
   }
   // Waits for another process that compiles the same program. The lock belongs to the process:
@@ -248,7 +248,7 @@ std::optional<Objects> ObjectCache::get(
   if (llvm::Error failed =
           writeFile(path, [&](raw_ostream &os) { os << entry.toBytes(); }, FileMode::Data))
     handler({Severity::Warning,
-             "BPPSA_CACHE: " + toString(std::move(failed)) + "; the program is not kept"});
+             "BPPSA_CACHE: " + toString(std::move(failed)) + "; the program is not cached"});
   trim();
   return std::move(entry.objects);
 }

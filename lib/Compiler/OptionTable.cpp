@@ -162,10 +162,10 @@ static const OptionInfo kOptions[] = {
     {"freeze", Form::Value, Group::Model, "REGEX", "Float initializers that are not trained",
      SETTER(setText, training.freeze)},
     {"freeze-rows", Form::Repeated, Group::Model, "NAME:ROW",
-     "Row of an initializer that is not trained", ADDER(freezeRows)},
+     "Row of an initializer to keep constant", ADDER(freezeRows)},
     {"prune-zeros", Form::Flag, Group::Model, "",
-     "Elements of the model's matrices and kernels that are zero stay zero, and explicit jacobians "
-     "leave them out",
+     "Keep zero elements of matrices and convolution kernels zero, and drop them from explicit "
+     "Jacobians",
      SETTER(setFlag, pruneZeros)},
     {"step-axis", Form::Repeated, Group::Model, "NAME:AXIS",
      "With --carry: axis of size 1 that carries steps", ADDER(stepAxes)},
@@ -187,11 +187,11 @@ static const OptionInfo kOptions[] = {
      "Positions of cross-entropy and nll with this target count nothing",
      SETTER(setInteger, training.ignoreIndex)},
     {"interlock", Form::Value, Group::Loss, "N",
-     "The outputs of --loss-on are heads of modules, and cotangents pass N - 1 modules down: 1 "
-     "trains each by its own loss, 2 by that of the next, as many as there are by the last",
+     "Cut the model into modules at the outputs of --loss-on; cotangents pass N - 1 modules down: "
+     "1 trains each module by its own loss, 2 by the loss of the next module",
      SETTER(setInteger, training.interlock)},
     {"interlock-combine", Form::Value, Group::Loss, "KIND",
-     "What a module follows of the N losses that reach it: last (default), sum or mean",
+     "How a module combines the N losses that reach it: last (default), sum or mean",
      SETTER(setText, training.interlockCombine)},
     {"label-smoothing", Form::Value, Group::Loss, "X",
      "Share of each target of cross-entropy that is spread over all classes (default 0)",
@@ -205,7 +205,7 @@ static const OptionInfo kOptions[] = {
      "Graph outputs that feed the losses (default: first; all of type float32 with --loss=vjp)",
      APPENDER(training.lossOn)},
     {"loss-weights", Form::Repeated, Group::Loss, "X",
-     "What each of several losses counts in their sum (default 1)", setLossWeights},
+     "Weight of each of several losses in their sum (default 1)", setLossWeights},
     {"optimizer", Form::Value, Group::Loss, "KIND",
      "sgd, momentum, adam (default), adamw or rmsprop", SETTER(setText, training.optimizer)},
 
@@ -223,21 +223,20 @@ static const OptionInfo kOptions[] = {
      "defer:L:J[,L:J...] (default: as differentiation has them)",
      SETTER(setText, training.backwardOrder)},
     {"backward-streams", Form::Value, Group::Backward, "S",
-     "Streams that backward passes run on (--target=cuda): 1 (default), 2, with gradients of "
-     "parameters on the second one, or 2:joint, which chooses what they run beside by the cost "
-     "model",
+     "Streams of backward passes (--target=cuda): 1 (default), 2 (parameter gradients on the "
+     "second stream) or 2:joint (the cost model decides which operations run concurrently)",
      SETTER(setText, training.backwardStreams)},
     {"jacobians", Form::Value, Group::Backward, "KIND",
-     "structured (default), or dense: those of scans with all their elements, column by column, to "
-     "check the others",
+     "structured (default), or dense: Jacobians of scans with all elements, computed column by "
+     "column, to check the structured ones",
      SETTER(setText, training.jacobians)},
     {"check-nan", Form::Flag, Group::Backward, "",
-     "Programs can name the node that makes the first NaN (grad --check-nan, train --check-nan; "
+     "Let programs name the node that produces the first NaN (grad --check-nan, train --check-nan; "
      "--target=cpu)",
      SETTER(setFlag, training.tracesNaNs)},
     {"memory-limit", Form::Value, Group::Backward, "BYTES",
-     "Most memory for the explicit jacobians of layers and one sample (default 1G), and for what "
-     "loops over graphs keep of their steps (default 0), as in 500M or 2G; 0 for no limit",
+     "Maximum memory for explicit Jacobians of layers per sample (default 1G) and for states kept "
+     "by loops over graphs (default 0), such as 500M or 2G; 0 for no limit",
      SETTER(setBytes, training.memoryLimit)},
     {"scan", Form::Value, Group::Backward, "PLAN",
      "auto (default), linear, blelloch, hybrid:L, chunked:C, or chunked: C is chosen at run time",
@@ -283,10 +282,10 @@ static const OptionInfo kOptions[] = {
      "Generate code for one CPU (native or an LLVM name) instead of every x86-64 level",
      SETTER(setText, mcpu)},
     {"precision", Form::Value, Group::Target, "KIND",
-     "What tensor cores multiply (--target=cuda): fp32 (default), tf32 or bf16",
+     "Precision of tensor-core products (--target=cuda): fp32 (default), tf32 or bf16",
      SETTER(setText, training.precision)},
     {"target", Form::Value, Group::Target, "KIND",
-     "What kernels run on: cpu (default; x86-64) or cuda (NVIDIA GPUs)",
+     "Processor of the kernels: cpu (default; x86-64) or cuda (NVIDIA GPUs)",
      [](Options &o, StringRef found) {
        return setWord<TargetKind>(o.training.target, found,
                                   {{"cpu", TargetKind::CPU}, {"cuda", TargetKind::CUDA}});
@@ -299,16 +298,16 @@ static const OptionInfo kOptions[] = {
     {"dump-phases-to", Form::Value, Group::Output, "DIR", "Write the IR after every phase",
      SETTER(setText, dumpDirectory)},
     {"emit", Form::Value, Group::Output, "KIND",
-     "What is made: exe (default; a trainable program), shared (a shared library), obj (an "
-     "object), mlir (IR before the target is looked at), llvm (LLVM IR), asm (assembly, "
-     "--target=cpu), ptx (--target=cuda), report (what scan plans cost, as a page) or "
-     "initializers (which are trained, and why, as JSON)",
+     "Output: exe (default; a trainable program), shared (a shared library), obj (an object file), "
+     "mlir (IR before target-specific passes), llvm (LLVM IR), asm (assembly, --target=cpu), ptx "
+     "(--target=cuda), report (costs of scan plans, as a page) or initializers (which are trained, "
+     "and why, as JSON)",
      setEmitKind},
     {"report-batch", Form::Value, Group::Output, "B",
-     "Samples that a report assumes where the model leaves them open (default 16)",
+     "Number of samples that a report assumes for a dynamic batch (default 16)",
      SETTER(setInteger, reportBatch)},
     {"report-length", Form::Value, Group::Output, "T",
-     "Time steps that a report assumes where the model leaves them open (default 1000)",
+     "Number of time steps that a report assumes for a dynamic sequence length (default 1000)",
      SETTER(setInteger, reportLength)},
 };
 

@@ -63,8 +63,8 @@ ReportHeader Compilation::getReportHeader() {
           {{"model", model},
            {"target", training.target == TargetKind::CUDA ? "cuda" : "cpu"},
            {"loss", llvm::join(training.losses, ", ")},
-           {"T, where the model leaves it open", std::to_string(options.reportLength)},
-           {"B, where the model leaves it open", std::to_string(options.reportBatch)}},
+           {"T, if the model leaves it dynamic", std::to_string(options.reportLength)},
+           {"B, if the model leaves it dynamic", std::to_string(options.reportBatch)}},
           getCompiledPlans(training, /*ofLayers=*/false),
           getCompiledPlans(training, /*ofLayers=*/true)};
 }

@@ -84,10 +84,10 @@ private:
   LogicalResult checkOptions() {
     auto fail = [&](const Twine &message) { return emitError(getOperation().getLoc(), message); };
     if (length < 0 || batch < 1 || stepOverhead < 0)
-      return fail("a length and a step overhead are at least 0 and a batch at least 1");
+      return fail("needs a length and a step overhead of at least 0 and a batch of at least 1");
     for (int64_t count : workers)
       if (count < 1)
-        return fail("a number of workers is at least 1, found " + Twine(count));
+        return fail("needs at least 1 worker, found " + Twine(count));
     if (!workers.empty())
       evaluationOptions.workers.assign(workers.begin(), workers.end());
     evaluationOptions.stepOverhead = stepOverhead;
@@ -95,7 +95,7 @@ private:
       PlanAttr plan = PlanAttr::fromString(&getContext(), text);
       if (!plan || !ScanSchedule::get(plan, 1, /*withInitial=*/false))
         return fail("'" + text +
-                    "' is no plan to evaluate; use linear, blelloch, hybrid:L or "
+                    "' is not a plan to evaluate; use linear, blelloch, hybrid:L or "
                     "chunked:C with whole L >= 0 and C >= 1");
       plans.push_back(plan);
     }

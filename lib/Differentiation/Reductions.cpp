@@ -29,9 +29,9 @@ FailureOr<Reduction> bppsa::matchReduction(linalg::LinalgOp op) {
     kind = ReductionKind::Product;
   if (kind && accumulator.hasOneUse() && llvm::is_contained(join->getOperands(), accumulator))
     return Reduction{*kind, join->getOperand(join->getOperand(0) == accumulator ? 1 : 0)};
-  return refuseOp(op, "has a differentiation rule where its reduction is one arith.addf, "
-                      "arith.maximumf, arith.minimumf or arith.mulf of what an iteration "
-                      "computes");
+  return refuseOp(op,
+                  "can be differentiated only if its reduction is one arith.addf, arith.maximumf, "
+                  "arith.minimumf or arith.mulf of a value that an iteration computes");
 }
 
 void bppsa::finishBody(Block &body, Value value, Combine combine, OpBuilder &builder,

@@ -25,9 +25,10 @@ void Block::access(Thread &thread, const void *address, uint64_t bytes, uint32_t
   uint64_t alignment = uint64_t(1) << (flags >> BPPSA_EMU_ALIGNMENT_SHIFT & 31);
   const char *verb = flags & BPPSA_EMU_WRITE ? "write" : "read";
   if (value % alignment != 0)
-    failThread(thread,
-               text(verb, " of ", bytes, " bytes at an address that is no multiple of ", alignment),
-               site);
+    failThread(
+        thread,
+        text(verb, " of ", bytes, " bytes at an address that is not a multiple of ", alignment),
+        site);
   uint64_t offset = sharedOffset(address);
   if ((flags & BPPSA_EMU_SHARED) || offset < shared.size()) {
     std::string problem =
@@ -64,7 +65,8 @@ void Block::issueCopy(Thread &thread, const AsyncCopy &copy) {
   auto value = reinterpret_cast<uintptr_t>(copy.shared);
   if (value % copy.bytes != 0)
     failThread(thread,
-               text("cp.async of ", copy.bytes, " bytes to an address that is no multiple of that"),
+               text("cp.async of ", copy.bytes,
+                    " bytes to an address that is not a multiple of that size"),
                copy.site);
   std::string problem = shared.beginCopy({sharedOffset(copy.shared), copy.bytes, Access::Write,
                                           thread.index, thread.clock, copy.site});

@@ -18,7 +18,7 @@ using namespace bppsa::runtime::emulator;
 static void meet(WarpOperation &operation, const char *site) {
   Thread &thread = currentThread();
   if ((operation.mask >> thread.lane() & 1) == 0)
-    failThread(thread, "the mask of an operation of the warp does not name the lane itself", site);
+    failThread(thread, "the mask of a warp operation does not include the lane itself", site);
   thread.operation = &operation;
   thread.block->wait(thread, Thread::AtWarp, site);
 }

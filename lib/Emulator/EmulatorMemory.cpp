@@ -65,7 +65,7 @@ void DeviceMemory::release(void *memory) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = std::lower_bound(live.begin(), live.end(), range, before);
   if (found == live.end() || found->begin != range.begin)
-    fail("device memory is released that was not allocated, or that was released before");
+    fail("freed device memory that was not allocated, or that was already freed");
   released.push_back(*found);
   releasedBytes += found->end - found->begin;
   live.erase(found);

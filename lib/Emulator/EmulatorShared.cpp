@@ -81,7 +81,7 @@ std::string SharedMemory::checkBounds(const SharedAccess &access) const {
     return "";
   std::string what = text(verb(access.kind), " of ", access.bytes, " bytes is out of bounds: at ");
   if (!array)
-    return text(what, "byte ", access.offset, " of shared memory, where no array is");
+    return text(what, "byte ", access.offset, " of shared memory, outside of all arrays");
   return text(what, "byte ", access.offset - array->begin, " of an array of ",
               array->end - array->begin, " bytes of shared memory");
 }

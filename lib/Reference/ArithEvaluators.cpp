@@ -19,7 +19,7 @@ using namespace bppsa;
 template <typename OpTy> static LogicalResult evaluateConstant(OpTy op, Interpreter &interpreter) {
   std::optional<Array> value = Array::fromAttribute(op.getValueAttr());
   if (!value)
-    return op.emitOpError("must hold numbers to be interpreted");
+    return op.emitOpError("must hold scalars to be interpreted");
   interpreter.set(op.getResult(), std::move(*value));
   return success();
 }

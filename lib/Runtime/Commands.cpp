@@ -145,7 +145,7 @@ static int64_t inferBatch(const Model &model, const Dataset &data, const Options
                     data.samples());
   if (options.batch && *options.batch < data.samples())
     fail("--batch: found ", *options.batch, ", but output ", quote(whole->name),
-         " is no list of the results for single samples; leave --batch out");
+         " is not a list with one result per sample; remove --batch");
   return data.samples();
 }
 

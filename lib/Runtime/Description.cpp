@@ -100,7 +100,7 @@ std::string bppsa::runtime::describeConstantWeights(const Program &program) {
   if (weights.size() > maxShown)
     names += " and " + std::to_string(weights.size() - maxShown) + " others";
   return "note: " + program.model.source + ": weights in Constant nodes are not trained: " + names +
-         "; bppsa-compile --train=REGEX makes initializers of them";
+         "; bppsa-compile --train=REGEX turns them into initializers";
 }
 
 ordered_json bppsa::runtime::describeProgram(const Program &program) {

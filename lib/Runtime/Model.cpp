@@ -96,7 +96,7 @@ void bppsa::runtime::requireSamples(const Model &model) {
       if (axis >= 0)
         accepted.insert(text("--batch-axis=", input.name, ":", axis, " (axis ", axis, " of input ",
                              quote(input.name), ", ", model.shapeText(input.shape), ")"));
-  fail("no axis of an input is known to carry samples, so there is nothing to slice into batches; ",
+  fail("no axis of an input is known to carry samples, so nothing can be sliced into batches; ",
        accepted.empty()
            ? "`infer` and `grad` take the arrays of a file as one call"
            : "accepted: " + list(std::vector<std::string>(accepted.begin(), accepted.end())));

@@ -59,5 +59,5 @@ std::string bppsa::runtime::describeFirstNaN(Session &session, const std::string
         (first == nodes.size() || key(i) < key(first)))
       first = i;
   return first < nodes.size() ? describe(nodes[first], found[first])
-                              : "no node makes a NaN: values are infinite";
+                              : "no node produces a NaN: values are infinite";
 }

@@ -15,7 +15,7 @@ int64_t bppsa::runtime::parseWhole(const char *flag, const std::string &word, Ra
   int64_t value = 0;
   const char *end = word.data() + word.size();
   auto [rest, error] = std::from_chars(word.data(), end, value);
-  std::string message = text(flag, ": found ", quote(word), ", accepted are whole numbers from ",
+  std::string message = text(flag, ": found ", quote(word), ", expected a whole number from ",
                              range.least, " to ", range.most);
   if (rest != end || error == std::errc::invalid_argument)
     throw UsageError(message);
@@ -31,6 +31,6 @@ int64_t bppsa::runtime::parseBytes(const char *flag, const std::string &word) {
   std::string digits = shift ? word.substr(0, word.size() - 1) : word;
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
     throw UsageError(text(flag, ": found ", quote(word),
-                          ", accepted are whole numbers of bytes, with K, M or G behind them"));
+                          ", expected a whole number of bytes, optionally followed by K, M or G"));
   return parseWhole(flag, digits, {1, std::numeric_limits<int64_t>::max() >> 20 >> shift}) << shift;
 }

@@ -37,11 +37,10 @@ static std::vector<program::HyperParameter> hyperFlags(const std::string &name) 
 }
 
 static const char *const dataHelp =
-    "An .npz file, or a directory of them whose samples follow one another, with one array per "
-    "graph input, named and laid out as in the ONNX graph, and the "
-    "loss's array `target`. Floating-point arrays are float32; where the model takes integers, "
-    "every "
-    "integer type will do whose values fit.";
+    "An .npz file, or a directory of .npz files whose samples are concatenated, with one array per "
+    "graph input, with the names and layouts of the ONNX graph, and the array `target` of the "
+    "loss. Floating-point arrays are float32; integer arrays may have any integer type that holds "
+    "their values.";
 
 //===----------------------------------------------------------------------===//
 // Flags
@@ -51,12 +50,12 @@ static void addCommon(CLI::App &command, Options &options) {
   addNumber(command, "--threads", options.threads, kThreadCounts,
             "Number of threads (default: all cores)");
   command.add_option("--affinity", options.affinity,
-                     "CPUs, as in 0,2-4, that threads beside the first are bound to, one after the "
-                     "other; as many threads unless --threads says else");
+                     "CPUs, as in 0,2-4, to which all threads but the first are bound in order; "
+                     "also sets the number of threads unless --threads is given");
   if (isEmulatedProgram())
     addNumber(command, "--emulate-seed", options.emulateSeed, kSeeds,
-              "Order of the emulated blocks, warps and threads: 0 (default) is the "
-              "natural one, other numbers draw one");
+              "Order of emulated blocks, warps and threads: 0 (default) for the natural order, any "
+              "other number as the seed of a random order");
   command
       .add_option("--batch-axis", options.batchAxes,
                   "NAME:AXIS, the axis of an input, an output or `target` that carries samples")
@@ -65,10 +64,9 @@ static void addCommon(CLI::App &command, Options &options) {
 
 static void addMapping(CLI::App &command, Options &options) {
   command
-      .add_option(
-          "--mapping", options.variant.mapping,
-          "What a vector holds: auto (the fastest for the batch), lanes (one sample in each "
-          "lane) or units (hidden units of one sample); blocks in programs for a GPU")
+      .add_option("--mapping", options.variant.mapping,
+                  "Contents of a vector: auto (the fastest for the batch), lanes (one sample per "
+                  "lane) or units (hidden units of one sample); blocks in programs for a GPU")
       ->check(CLI::IsMember(
           {"auto", mappings::kLanes, mappings::kUnits, mappings::kChunks, mappings::kBlocks}));
 }
@@ -79,7 +77,7 @@ static void addVariant(CLI::App &command, Options &options) {
                   "How gradients are computed: auto (the fastest here), sequential or scan")
       ->check(CLI::IsMember({"auto", "sequential", "scan"}));
   command.add_option("--scan", options.variant.scan,
-                     "The plan of the scan, where the program holds several (see info)");
+                     "The plan of the scan, if the program holds several (see info)");
   command.add_option("--calibration", options.variant.calibration,
                      "In programs for a GPU: a file of `bench --calibrate`, by which auto chooses");
   addMapping(command, options);
@@ -87,8 +85,8 @@ static void addVariant(CLI::App &command, Options &options) {
 
 static void addNaNCheck(CLI::App &command, Options &options) {
   command.add_flag("--check-nan", options.checkNaN,
-                   "Name the node that makes the first NaN where the loss or a gradient is not "
-                   "finite, in programs of bppsa-compile --check-nan");
+                   "If the loss or a gradient is not finite, name the node that produces the first "
+                   "NaN (programs compiled with --check-nan)");
 }
 
 static void addSelection(CLI::App &command, Options &options) {
@@ -99,7 +97,8 @@ static void addSelection(CLI::App &command, Options &options) {
                      "Write the model of the best epoch so far to this ONNX file");
   command
       .add_option("--best", options.best,
-                  "What is best: loss (the validation's lowest, the default) or accuracy")
+                  "Criterion of the best epoch: loss (lowest on the validation data, the default) "
+                  "or accuracy")
       ->check(CLI::IsMember({"loss", "accuracy"}));
   addNumber(command, "--patience", options.patience, kCounts,
             "Stop after so many epochs that were not better than the best one");
@@ -126,17 +125,16 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   command.add_flag("!--no-shuffle", options.shuffle, "Keep the samples in the order of the file");
   command.add_option("--lr-schedule", options.schedule,
                      "constant, step:N:GAMMA (times GAMMA every N epochs), cosine[:MIN] or "
-                     "plateau[:FACTOR[:N]] (times FACTOR after more than N epochs in which the "
-                     "validation's loss, or the training's without one, did not fall; default "
-                     "0.1, 10); with warmup:N, before it, the rate grows linearly in the first N "
-                     "batches");
+                     "plateau[:FACTOR[:N]] (times FACTOR after more than N epochs without a lower "
+                     "validation loss, or training loss if there is no validation; default 0.1, "
+                     "10); prefix warmup:N, for a linear increase in the first N batches");
   addNumber(command, "--accumulate", options.accumulate, kCounts,
             "Batches whose gradients one update takes together (default: 1)");
   addNumber(command, "--microbatches", options.microbatches, kCounts,
             "Equal parts of a batch, whose gradients one update takes together: M parts are "
             "--batch=B/M --accumulate=M");
   command.add_option("--clip-norm", options.clipNorm,
-                     "Scale the gradient down to this Euclidean norm where it is longer");
+                     "Scale the gradient down to this Euclidean norm if it is larger");
   for (const program::HyperParameter &flag : hyperFlags(model.optimizer))
     if (auto found = model.hyper.find(flag.key); found != model.hyper.end())
       command.add_option_function<double>(
@@ -152,12 +150,12 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
           "REGEX=X, a learning rate for the trained initializers with a match in their names, in "
           "place of --lr; the last one that matches counts")
       ->take_all();
-  command.add_option("--ema", options.ema,
-                     "Average the weights: this share of the average stays in each update. The "
-                     "average is what is validated and saved");
+  command.add_option(
+      "--ema", options.ema,
+      "Average the weights with this decay per update; the average is validated and saved");
   addNumber(command, "--tbptt", options.tbptt, kCounts,
-            "In programs of streams: cut sequences into segments of so many steps; the state goes "
-            "on, the gradient stops, and there is an update for each segment");
+            "In programs of streams: cut sequences into segments of this many steps; states "
+            "continue, gradients stop, and each segment has an update");
   command.add_option("--save", options.save, "Write the trained model to this ONNX file");
   addSelection(command, options);
   command.add_option("--checkpoint", options.checkpoint,
@@ -166,7 +164,7 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   addNumber(command, "--checkpoint-every", options.checkpointEvery, kCounts,
             "Write the checkpoint also after every N batches");
   command.add_option("--resume", options.resume,
-                     "Go on from this checkpoint, with its settings where none are given");
+                     "Continue from this checkpoint, with its settings unless others are given");
   command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
   addNaNCheck(command, options);
   addVariant(command, options);
@@ -183,10 +181,8 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   if (isDistributedProgram())
     addRankOptions(command, options);
   else if (!model.firstUses.empty())
-    addTraceOption(
-        command, options,
-        "Write when each step was computed, and what it has left to the next one, to this "
-        "file, in the Chrome trace format");
+    addTraceOption(command, options,
+                   "Write the timeline of all steps to this file, in the Chrome trace format");
   if (model.pipelineRanks > 0 && !model.areModules)
     addPipelineOptions(command, options);
   addCommon(command, options);
@@ -247,7 +243,7 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
       continue;
     double value = found->second;
     if (!std::isfinite(value) || value < 0 || (flag.isShare && value >= 1))
-      fail(flag.flag, ": found ", value, ", accepted are numbers from 0",
+      fail(flag.flag, ": found ", value, ", expected a number of at least 0",
            flag.isShare ? " to below 1" : "");
   }
 }
@@ -261,20 +257,19 @@ static void checkRateSearch(const Options &options) {
                                   &options.resume, &options.log, &options.val})
     others |= !path->empty();
   if (options.lrFind && others)
-    throw UsageError(
-        "--lr-find trains nothing that could be saved or validated; it goes with --data, "
-        "--batch and what decides a step only");
+    throw UsageError("--lr-find does not train a model that could be saved or validated; use it "
+                     "only with --data, --batch and options of single steps");
 }
 
 static void checkRanges(const Options &options, const Model &model) {
   if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))
-    fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
+    fail("--clip-norm: found ", *options.clipNorm, ", expected a number above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
     throw UsageError("--checkpoint-every needs --checkpoint");
   if (options.valSplit && (options.validates || !options.val.empty()))
     throw UsageError("--val-split and --val exclude each other");
   if (options.valSplit && !(*options.valSplit > 0 && *options.valSplit < 1))
-    fail("--val-split: found ", *options.valSplit, ", accepted are numbers above 0 and below 1");
+    fail("--val-split: found ", *options.valSplit, ", expected a number above 0 and below 1");
   bool selects = options.patience || options.best || !options.saveBest.empty();
   bool validates = options.validates || !options.val.empty() || options.valSplit;
   if (selects && !validates && options.resume.empty())
@@ -291,7 +286,7 @@ static void checkRanges(const Options &options, const Model &model) {
     throw UsageError("--check-nan computes a batch once more as a whole; leave out --accumulate, "
                      "--microbatches and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))
-    fail("--ema: found ", *options.ema, ", accepted are numbers above 0 and below 1");
+    fail("--ema: found ", *options.ema, ", expected a number above 0 and below 1");
   checkRateSearch(options);
   if (options.calibrate && !options.variant.isAuto())
     throw UsageError("--calibrate times every variant; leave out --backward, --scan and --mapping");

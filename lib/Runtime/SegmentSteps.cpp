@@ -29,7 +29,7 @@ static int64_t getShare(const KeptSteps &kept, int64_t totalStepBytes, int64_t l
                                        int64_t least) {
   int64_t megabytes = ceilDiv(least / kept.stepBytes * totalStepBytes, int64_t(1) << 20) + 1;
   fail("the backward pass through ", kept.steps, " steps of ", kept.samples,
-       " samples needs at least ", describeBytes(least), " for what it reads of the steps, ",
+       " samples needs at least ", describeBytes(least), " for the steps that it reads, ",
        describeBytes(getShare(kept, totalStepBytes, limit)),
        " of --memory-limit are left for it; use a smaller --batch or shorter ",
        "sequences, or compile the model with --memory-limit=", megabytes, "M");

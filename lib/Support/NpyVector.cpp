@@ -30,7 +30,7 @@ llvm::Expected<std::vector<float>> bppsa::readNpyVector(StringRef path) {
   StringRef bytes = (*file)->getBuffer();
   constexpr StringRef magic = "\x93NUMPY";
   if (!bytes.starts_with(magic) || bytes.size() < 12)
-    return refuse(path, "is no .npy file");
+    return refuse(path, "is not a .npy file");
   // The header size has two bytes in version 1 and four bytes in later versions.
   size_t wide = bytes[magic.size()] == 1 ? 2 : 4, start = magic.size() + 2 + wide;
   const char *at = bytes.data() + magic.size() + 2;

@@ -120,7 +120,7 @@ static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
   llvm::ErrorOr<llvm::sys::fs::space_info> space = llvm::sys::fs::disk_space(directory);
   if (!space || space->available >= needed)
     return success();
-  error = "cannot link in " + directory.str() + ": No space left on device, where up to " +
+  error = "cannot link in " + directory.str() + ": No space left on device; up to " +
           std::to_string(needed) + " bytes are needed; set TMPDIR to another directory";
   return failure();
 }

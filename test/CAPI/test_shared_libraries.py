@@ -107,5 +107,5 @@ def test_files_that_are_no_programs(tmp_path):
     source = tmp_path / "empty.c"
     source.write_text("int nothing;\n")
     subprocess.run(["clang-22", "-shared", "-o", tmp_path / "empty.so", source], check=True)
-    with pytest.raises(capi.Failure, match="is no program of --emit=shared"):
+    with pytest.raises(capi.Failure, match="is not a program compiled with --emit=shared"):
         capi.Program.load(tmp_path / "empty.so")

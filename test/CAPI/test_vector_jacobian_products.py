@@ -298,7 +298,7 @@ def test_wrong_residuals(case):
     size = program.residual_bytes(inputs)
     other = {**inputs, "x": np.concatenate([inputs["x"]] * 2, axis=0 if model is not KERAS else 1)}
     for given, words in [
-        (np.zeros(size, "u1"), "the residuals are those of another program, or of none"),
+        (np.zeros(size, "u1"), "the residuals belong to another program, or to none"),
         (residuals[:100], "bytes, found 100"),
         (residuals[:10], "bytes, found 10"),
         (residuals.view("i1"), "must be a compact array of uint8, found int8"),
@@ -306,7 +306,7 @@ def test_wrong_residuals(case):
     ]:
         with pytest.raises(capi.Failure, match=words):
             program.backward(inputs, given, cotangents, gradient)
-    with pytest.raises(capi.Failure, match="the residuals are those of arrays of other sizes"):
+    with pytest.raises(capi.Failure, match="the residuals belong to arrays of other sizes"):
         program.backward(other, residuals, {}, gradient)
     with pytest.raises(capi.Failure, match=f"take {size} bytes, found {size - 1}"):
         program.forward(inputs, outputs, residuals[: size - 1])
@@ -352,7 +352,7 @@ def test_residuals_of_another_program():
         programs.append(capi.Program.compile(model.SerializeToString(), loss="vjp", O=0))
     inputs = models.data(model, {"T": 6, "B": 5}, "none")
     residuals = programs[0].forward(inputs, {})
-    with pytest.raises(capi.Failure, match="the residuals are those of another program, or of none"):
+    with pytest.raises(capi.Failure, match="the residuals belong to another program, or to none"):
         programs[1].backward(inputs, residuals, {}, {})
 
 

@@ -72,7 +72,7 @@ class FullDisks(killed.Kills):
 
     @staticmethod
     def check_named(run, folder, trained):
-        """Each file that is not that of a complete run is named, and the status says so."""
+        """Each file that differs from a complete run is named, and the status says so."""
         found = {path.name: path.read_bytes() for path in folder.iterdir()}
         wanted = {"s.onnx": trained.saved, "b.onnx": trained.best}
         lost = {name for name, content in wanted.items() if found.get(name) != content}

@@ -71,7 +71,7 @@ func.func @sum(%x: memref<?xf32>, %n: index) -> f32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
-  // expected-error @+1 {{reduces, which the run time's parallel-for does not; use scf.for}}
+  // expected-error @+1 {{is a reduction, which the run time's parallel loop does not support; use scf.for}}
   %sum = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%zero) -> f32 {
     %v = memref.load %x[%i] : memref<?xf32>
     scf.reduce(%v : f32) {

@@ -25,7 +25,7 @@ func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
   %low = arith.constant 0xFF800000 : f32
   %empty = tensor.empty() : tensor<f32>
   %init = linalg.fill ins(%low : f32) outs(%empty : tensor<f32>) -> tensor<f32>
-  // expected-error @below {{'linalg.generic' op has a differentiation rule where its reduction is one arith.addf, arith.maximumf, arith.minimumf or arith.mulf of what an iteration computes}}
+  // expected-error @below {{'linalg.generic' op can be differentiated only if its reduction is one arith.addf, arith.maximumf, arith.minimumf or arith.mulf of a value that an iteration computes}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
       ins(%w : tensor<4xf32>) outs(%init : tensor<f32>) {
     ^bb0(%a: f32, %o: f32):
@@ -40,7 +40,7 @@ func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
 func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}, %k: tensor<2xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
   %zeros = tensor.from_elements %zero, %zero, %zero, %zero, %zero : tensor<5xf32>
-  // expected-error @below {{'linalg.generic' op has a differentiation rule where the indexing map of the result is a projected permutation, or the reduction a sum, only}}
+  // expected-error @below {{'linalg.generic' op can be differentiated only if the indexing map of the result is a projected permutation, or the reduction a sum}}
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0 + d1)>],
                        iterator_types = ["reduction", "reduction"]}
       ins(%w, %k : tensor<4xf32>, tensor<2xf32>) outs(%zeros : tensor<5xf32>) {
@@ -73,7 +73,7 @@ func.func @loss(%w: f32 {bppsa.parameter = "w"}) -> tensor<f32> {
 // -----
 
 func.func @loss(%x: tensor<1x1x4xf32>, %h0: tensor<1x4xf32>, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
-  // expected-error @below {{'bppsa.recurrence' op has a differentiation rule where the loss depends on its states only, found a cotangent of output 0; make that output a state}}
+  // expected-error @below {{'bppsa.recurrence' op can be differentiated only if the loss depends only on its states, found a cotangent of output 0; turn that output into a state}}
   %h, %o = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) initial(%h0 : tensor<1x4xf32>)
       captures(%w : tensor<4xf32>) -> (tensor<2x1x4xf32>) outputs(tensor<1x1x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4xf32>):

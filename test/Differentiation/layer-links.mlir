@@ -310,7 +310,7 @@ func.func @loss(%x: tensor<4x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1},
 // CHECK-NOT:     jacobian.assemble
 // CHECK:         return
 
-// REMARK-COUNT-2: [Missed] LayerLinks | Category:links | Function=step | Remark="linalg.generic is no link of a chain: its first dimension is not that of samples, or its only one"
+// REMARK-COUNT-2: [Missed] LayerLinks | Category:links | Function=step | Remark="linalg.generic is not a link of a chain: its first dimension does not hold the samples, or it has no other dimension"
 func.func @loss(%x: tensor<3x?xf32> {bppsa.input = "x", bppsa.batch_axis = 1}, %out: tensor<3x?xf32>, %zero: tensor<f32>)
     -> (tensor<f32> {bppsa.loss}) {
   %tanh = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}

@@ -6,7 +6,7 @@ module {
 
 // -----
 
-// expected-error @below {{needs a chain whose cotangents come from the rank behind, found none; run bppsa-shard-time and bppsa-differentiate}}
+// expected-error @below {{needs a chain whose cotangents come from the next rank, found none; run bppsa-shard-time and bppsa-differentiate}}
 func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
@@ -22,7 +22,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32>
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{needs cotangents of all 2 states that come from the rank behind and go to the rank before, found those of 1; leave --scan-shards out}}
+  // expected-error @below {{needs cotangents of all 2 states that come from the next rank and go to the previous rank, found cotangents of 1; remove --scan-shards}}
   %0:2 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g, %c : tensor<?x4xf32>, tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %ct: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -38,7 +38,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
+  // expected-error @below {{needs cotangents of all 1 states that come from the next rank and go to the previous rank, found cotangents of 0}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -61,7 +61,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{has a graph as its link, which has no map that ranks could scan; leave --scan-shards out}}
+  // expected-error @below {{has a graph as its link, which ranks cannot scan; remove --scan-shards}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: tensor<4xf32>, %gt: tensor<4xf32>):
     %e = tensor.empty() : tensor<4xf32>
@@ -85,7 +85,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
   }
   %y = dist.shard_enter transposed %0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   %f = dist.shard_leave reverse transposed %h channel 1 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{of channel 1 comes on other ranks before that of channel 0, which it needs here; leave --scan-shards out}}
+  // expected-error @below {{of channel 1 comes on other ranks before that of channel 0, which it needs here; remove --scan-shards}}
   %1 = bppsa.chain reverse saved(%a : tensor<?x?x4xf32>) seeds(%f : tensor<?x4xf32>) injected(%e : tensor<?x?x4xf32>) inject_into [0] -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %2 = arith.mulf %at, %gt : vector<4xf32>
@@ -100,7 +100,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{needs cotangents of all 1 states that come from the rank behind and go to the rank before, found those of 0}}
+  // expected-error @below {{needs cotangents of all 1 states that come from the next rank and go to the previous rank, found cotangents of 0}}
   %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

@@ -2,7 +2,7 @@
 
 // What an operation may not do with the axis of the steps, here the first one, of symbol s0.
 
-// expected-error @below {{the model fixes the number of steps of input 'x', which ranks cannot share; make it any number with --dynamic=NAME:AXIS}}
+// expected-error @below {{the model fixes the number of steps of input 'x', which ranks cannot divide; make it any number with --dynamic=NAME:AXIS}}
 func.func @training_loss(%x: tensor<6x?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0] -> (6, s0)>},
                          %l: tensor<f32>) -> tensor<f32> {
   return %l : tensor<f32>
@@ -28,7 +28,7 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
 
 // -----
 
-// expected-error @below {{has losses of every step and losses of whole sequences, which count in different ways on ranks, found 1 and 1; use losses of one kind}}
+// expected-error @below {{has losses of every step and losses of whole sequences, which count in different ways on ranks, found 1 and 1; use losses of one type}}
 func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0, s1] -> (s0)>},
                          %y: tensor<?xf32> {bppsa.target, bppsa.shape = affine_map<()[s0, s1] -> (s0)>},
                          %z: tensor<?xf32> {bppsa.target, bppsa.shape = affine_map<()[s0, s1] -> (s1)>},
@@ -38,7 +38,7 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
 
 // -----
 
-// expected-error @below {{input 'm' has as many elements along axis 0 as there are steps, but these do not meet there; give the axis a symbol of its own}}
+// expected-error @below {{input 'm' has as many elements along axis 0 as there are steps, but is not a time axis there; give the axis its own symbol}}
 func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0] -> (s0)>},
                          %m: tensor<?xf32> {bppsa.input = "m", bppsa.shape = affine_map<()[s0] -> (s0)>},
                          %l: tensor<f32>) -> tensor<f32> {
@@ -141,7 +141,7 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
   %c0 = arith.constant 0 : index
   %t = tensor.dim %x, %c0 : tensor<?xf32>
   %less = arith.subi %t, %t : index
-  // expected-error @below {{computes with a number that follows from that of the steps}}
+  // expected-error @below {{computes with a value derived from the number of steps}}
   %0 = arith.index_cast %less : index to i64
   return %l : tensor<f32>
 }
@@ -172,7 +172,7 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
   %t = tensor.dim %x, %c0 : tensor<?xf32>
   %less = arith.subi %t, %c1 : index
   %last = tensor.extract_slice %x[%less] [1] [1] : tensor<?xf32> to tensor<f32>
-  // expected-error @below {{combines every step with what is not known before the last one}}
+  // expected-error @below {{combines every step with a value that is known only after the last step}}
   %0 = linalg.generic {indexing_maps = [#id, #none, #id], iterator_types = ["parallel"]} ins(%x, %last : tensor<?xf32>, tensor<f32>) outs(%x : tensor<?xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %1 = arith.addf %a, %b : f32
@@ -236,7 +236,7 @@ func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_ax
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
     bppsa.yield %xt : vector<4xf32>
   }
-  // expected-error @below {{computes with states before and behind steps}}
+  // expected-error @below {{computes with the states before and after steps}}
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%h : tensor<?x?x4xf32>) outs(%h : tensor<?x?x4xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -257,7 +257,7 @@ func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_ax
   %t = tensor.dim %x, %c0 : tensor<?x?x4xf32>
   %b = tensor.dim %x, %c1 : tensor<?x?x4xf32>
   %last = tensor.extract_slice %h[%t, 0, 0] [1, %b, 4] [1, 1, 1] : tensor<?x?x4xf32> to tensor<?x4xf32>
-  // expected-error @below {{starts from what is not known before the last step}}
+  // expected-error @below {{starts from a value that is known only after the last step}}
   %again = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%last : tensor<?x4xf32>) -> (tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
     bppsa.yield %xt : vector<4xf32>
@@ -269,7 +269,7 @@ func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_ax
 
 func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0, s1] -> (s0, s1, 4)>},
                          %y: tensor<?x?x4xf32>, %l: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{goes over a sequence and another array}}
+  // expected-error @below {{iterates over a sequence and another array}}
   %0 = bppsa.recurrence sequences(%x, %y : tensor<?x?x4xf32>, tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %yt: vector<4xf32>):
     bppsa.yield %xt : vector<4xf32>
@@ -281,7 +281,7 @@ func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_ax
 
 func.func @training_loss(%x: tensor<?x?x4xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0, s1] -> (s0, s1, 4)>},
                          %n: tensor<?xi64>, %l: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{carries a state that is not of f32}}
+  // expected-error @below {{carries a state of another type than f32}}
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%n : tensor<?xi64>) -> (tensor<?x?xi64>) {
   ^bb0(%xt: tensor<4xf32>, %nt: tensor<i64>):
     bppsa.yield %nt : tensor<i64>

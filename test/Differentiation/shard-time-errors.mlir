@@ -1,13 +1,13 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-shard-time
 
-// expected-error@+1 {{no input has an axis that a recurrent layer, a Scan or a Loop goes along, whose steps ranks could share; use a model with one, or --carry}}
+// expected-error@+1 {{no input has a time axis of a recurrent layer, a Scan or a Loop that ranks could divide; use a model with one, or --carry}}
 func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}) -> (tensor<f32> {bppsa.loss}) {
   return %x : tensor<f32>
 }
 
 // -----
 
-// expected-error@+1 {{ranks with shares of the steps have no statistics of a whole batch, found those of "mean"; leave --training-mode out}}
+// expected-error@+1 {{time shards do not support batch statistics, found "mean"; remove --training-mode}}
 func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}, %m: tensor<4xf32> {bppsa.parameter = "mean"})
     -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.updated = "mean"}) {
   return %x, %m : tensor<f32>, tensor<4xf32>

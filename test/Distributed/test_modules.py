@@ -318,5 +318,5 @@ def test_a_parameter_of_neighbours(tmp_path):
 
 def test_a_parameter_of_distant_modules_is_refused(tmp_path):
     options = ["--distributed=mpi", "--interlock=2", f"--loss-on={','.join(HEADS)}", "--pipeline=4"]
-    words = 'a module needs parameters of its own, found "w1" in stages 1 and 2'
+    words = 'a module needs parameters that no other module has, found "w1" in stages 1 and 2'
     harness.check_refused(tied("w1", "w3"), tmp_path, options, 1, words)

@@ -361,7 +361,7 @@ def test_refused_words(tmp_path, compiled, options, words):
         (["--pipeline=2", "--backward=scan"], "--pipeline needs sequential backward passes"),
         (["--pipeline=2", "--scan=blelloch"], "--pipeline needs sequential backward passes"),
         (["--pipeline=2", "--interlock=1"], "--loss-on names 1, found --pipeline=2"),
-        (["--pipeline=2", "--backward-order=in-order"], "--pipeline goes not with --backward-order"),
+        (["--pipeline=2", "--backward-order=in-order"], "--pipeline cannot be combined with --backward-order"),
         (["--pipeline=2", "--carry=h:hn"], "--pipeline goes not with --carry"),
         (["--pipeline=2", "--sync-bn"], "--pipeline goes not with --sync-bn"),
         (["--pipeline=2", "--loss-on=a,b"], "--pipeline needs one loss, which the last stage computes"),

@@ -329,9 +329,9 @@ def context_model():
 
 
 REFUSED = [
-    (flip_model, "node 'flip' computes with a number that follows from that of the steps"),
+    (flip_model, "node 'flip' computes with a value derived from the number of steps"),
     (softmax_model, "node 'attention' reduces the steps otherwise than to a sum of f32"),
-    (context_model, "node 'center' combines every step with what is not known before the last one"),
+    (context_model, "node 'center' combines every step with a value that is known only after the last step"),
     (lambda: models.build(Spec("RNN", fixed_time=6)), "fixes the number of steps of input 'x'"),
 ]
 

@@ -146,7 +146,7 @@ def test_streams_are_refused(tmp_path):
     data = save(tmp_path / "d.npz", make_data("lstm_stack", 4, 2))
     found = harness.run(path, "train", "--data", data, "--shard-time", SCAN)
     assert found.returncode == 1
-    assert "cotangents of streams go from rank to rank between steps; leave it out" in found.stderr
+    assert "cotangents of streams go from rank to rank between steps; remove it" in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_options_that_have_no_scans_are_refused(options, message, tmp_path):
 
 def test_loops_of_graphs_are_refused(tmp_path):
     options = ["--loss=mse", "--distributed=mpi", "--shard-time", "--scan-shards"]
-    message = "has a graph as its link, which has no map that ranks could scan; leave --scan-shards out"
+    message = "has a graph as its link, which ranks cannot scan; remove --scan-shards"
     model = layers.scan_model()
     scan = next(node for node in model.graph.node if node.op_type == "Scan")
     body = scan.attribute[[a.name for a in scan.attribute].index("body")].g

@@ -145,8 +145,8 @@ def test_a_rank_keeps_its_share(tmp_path):
 
 
 REFUSALS = [
-    (["--tbptt", 2], "found --tbptt; leave one of both out"),
-    (["--accumulate", 2], "found --accumulate; leave one of both out"),
+    (["--tbptt", 2], "found --tbptt; remove one of them"),
+    (["--accumulate", 2], "found --accumulate; remove one of them"),
 ]
 
 

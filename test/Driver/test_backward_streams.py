@@ -120,7 +120,7 @@ def test_steps_that_stay_on_one_stream_are_named(tmp_path):
     for streams, notes in (("1", 0), ("2", 1)):
         result = harness.run(tool, source, f"--backward-streams={streams}", *options)
         harness.check_succeeded(result)
-        note = "'step.sequential' has no launch for gradients of parameters alone, and runs on one stream"
+        note = "'step.sequential' has no launch that computes only parameter gradients, and runs on one stream"
         assert result.stderr.count(f"note: {source}: --backward-streams={streams}: {note}") == notes
 
 
@@ -159,7 +159,7 @@ def test_memory_of_the_arena(tmp_path):
         (["--backward-streams=2"], "--backward-streams=2 needs --target=cuda; CPUs have no streams"),
         (
             ["--backward-streams=2", "--target=cuda", "--backward-order=reverse-first:1"],
-            "--backward-streams=2 goes not with --backward-order=reverse-first:1",
+            "--backward-streams=2 cannot be combined with --backward-order=reverse-first:1",
         ),
         (
             ["--backward-streams=2:joint", "--target=cuda", "--loss=vjp"],

@@ -153,7 +153,7 @@ def test_a_batch_without_weight_is_named(tmp_path):
 def test_classes_beside_the_ignored_one_are_checked(tmp_path):
     arrays = {"x": LOGITS, "target": np.full((4, 3), -1)}
     text = refused(compile_biased(ignore_index=-100), "eval", arrays, tmp_path)
-    assert "class indices are 0 to 4, or -100 where there is none" in text
+    assert "class indices are 0 to 4, or -100 but is not given" in text
 
 
 USAGE = [
@@ -162,7 +162,7 @@ USAGE = [
     ("--loss=cross-entropy", "--label-smoothing=1", 2, "at least 0 and below 1"),
     ("--loss=cross-entropy", "--freeze-rows=b", 2, "must be NAME:ROW, found 'b'"),
     ("--loss=cross-entropy", "--freeze-rows=b:5", 1, "'b' has 5 rows, accepted: 0 to 4"),
-    ("--loss=cross-entropy", "--freeze-rows=c:0", 1, "'c' is no initializer that is trained"),
+    ("--loss=cross-entropy", "--freeze-rows=c:0", 1, "'c' is not a trained initializer"),
     ("--loss=cross-entropy", "--class-weights=/none.npy", 1, "/none.npy: cannot be read"),
 ]
 

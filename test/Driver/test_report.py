@@ -93,7 +93,7 @@ def test_data(tmp_path):
     facts = dict(report["facts"])
     assert report["title"] == "Scan plans for model.onnx"
     assert facts["model"] == "model.onnx" and facts["target"] == "cpu"
-    assert facts["T, where the model leaves it open"] == "32"
+    assert facts["T, if the model leaves it dynamic"] == "32"
     assert report["plans_over_time"] == ["linear", "hybrid:4"]
     chain = find_chain(text, "step_")
     assert chain["links"] == 32 and chain["batch"] == 16

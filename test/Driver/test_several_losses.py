@@ -218,7 +218,7 @@ USAGE = [
     (["--loss-on=class,value", "--loss-weights=0,0"], 2, "finite, at least 0 and not all 0"),
     (["--loss-on=class,value", "--loss-weights=1,x"], 2, "--loss-weights must be a number, found 'x'"),
     (["--loss=mse", "--loss-on=class,value", "--ignore-index=0"], 2, "found 'mse'"),
-    (["--loss-on=class,other"], 1, "--loss-on='other' is no graph output; the outputs are class, value,"),
+    (["--loss-on=class,other"], 1, "--loss-on='other' is not a graph output; the outputs are class, value,"),
     (["--loss=mse", "--loss-on=class,penalty", "--label-smoothing=0.1"], 2, "found 'mse'"),
     (["--loss=none", "--loss-on=class,value"], 1, "loss none needs an output with one element"),
 ]

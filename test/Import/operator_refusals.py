@@ -154,7 +154,7 @@ OPERATORS = [
             "constants": ["s"],
             "coordinate_transformation_mode": "tf_crop_and_resize",
         },
-        "input 'roi' is no constant, accepted: a constant, an initializer or what is computed of sizes",
+        "input 'roi' is not a constant, accepted: a constant, an initializer or a value computed from sizes",
     ),
     (
         "Upsample",
@@ -198,7 +198,7 @@ OPERATORS = [
     (
         "Attention",
         {"arrays": FOUR | {"m": onnx_cases.floats(3, 5)}, "opset": 23},
-        "input 'attn_mask' has shape [3, 5], accepted: what broadcasts to [2, 4, 5, 5]",
+        "input 'attn_mask' has shape [3, 5], accepted: a shape that broadcasts to [2, 4, 5, 5]",
     ),
     (
         "Attention",

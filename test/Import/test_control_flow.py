@@ -130,7 +130,7 @@ def test_branches_with_one_name_hold_constants(tmp_path):
         ([], ["(If)", "condition 'is_fast' depends on data", "--bind=NAME=VALUE"]),
         (["--bind=sr=8000"], ["(If)", "condition 'is_three' depends on data or"]),
         (["--bind=rate=1"], ["no input or symbolic dimension 'rate'", "'sr', 'x'", "'W'"]),
-        (["--bind=sr=1.5"], ["'1.5' is no value of an input of type int64"]),
+        (["--bind=sr=1.5"], ["'1.5' is not a value of an input of type int64"]),
         (["--bind=sr=1,2"], ["2 values for an input of shape []", "accepted: 1 or 1"]),
         (["--bind=sr=1", "--bind=sr=1"], ["the input 'sr' is bound twice"]),
         (["--bind=W=3", "--bind=W=3"], ["the dimension 'W' is bound twice"]),

@@ -43,7 +43,7 @@ def test_a_note_says_what_is_fixed(name, exporter, tmp_path):
     result = harness.check_succeeded(compile_to_ir(load(name, exporter), tmp_path))
     assert "note: " in result.stderr and "warning" not in result.stderr
     assert "the number of samples (axis 0 of 'x') is fixed by the exporter" in result.stderr
-    assert "--dynamic=x:0 makes it any number" in result.stderr
+    assert "--dynamic=x:0 turns it into a dynamic size" in result.stderr
     released = harness.check_succeeded(compile_to_ir(load(name, exporter), tmp_path, "--dynamic=x:0"))
     assert "the number of samples" not in released.stderr
 

@@ -238,7 +238,7 @@ def test_all_unknown_ops_are_listed(tmp_path):
         "node 'det': op 'Det' of domain 'ai.onnx' is not supported; ",
         "node 'hard': op 'Hardmax' of domain 'ai.onnx' is not supported (write ArgMax and OneHot); ",
         "node 'fused': op 'FusedConv' of domain 'com.microsoft' is not supported (save the model "
-        "without the fusions of ONNX Runtime); --list-support prints what is",
+        "without the fusions of ONNX Runtime); run with --list-support for a list",
     )
 
 

@@ -35,7 +35,7 @@ def call(tmp_path, command, option, value, **kwargs):
 def test_out_of_range(tmp_path, command, option, accepted, value):
     refused(
         call(tmp_path, command, option, value),
-        f"{option}: found '{value}', accepted are whole numbers from {accepted}",
+        f"{option}: found '{value}', expected a whole number from {accepted}",
     )
 
 
@@ -44,7 +44,7 @@ def test_out_of_range(tmp_path, command, option, accepted, value):
 def test_not_a_number(tmp_path, command, option, accepted, value):
     result = call(tmp_path, command, option, value)
     assert result.returncode == 2 and result.stderr.count("\n") == 1
-    assert f"{option}: found '{value}', accepted are whole numbers from {accepted}" in result.stderr
+    assert f"{option}: found '{value}', expected a whole number from {accepted}" in result.stderr
 
 
 def test_ends_of_the_ranges(tmp_path):

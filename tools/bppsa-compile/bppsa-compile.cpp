@@ -32,7 +32,7 @@ enum ExitStatus { kFine = 0, kWrongInput = 1, kWrongUsage = 2 };
 static void printTargets(raw_ostream &os) {
   os << "cpu: x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), chosen at run time; one CPU with "
         "--mcpu\n"
-        "cuda: sm_80 and newer, with --gpu-arch, and PTX for what is newer still; on the CPU with "
+        "cuda: sm_80 and newer, with --gpu-arch, and PTX for still newer GPUs; on the CPU with "
         "--emulate\n";
 }
 

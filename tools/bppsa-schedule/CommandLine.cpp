@@ -41,7 +41,7 @@ static CLI::Option *addCount(CLI::App &app, const char *flag, int32_t &value, in
     std::optional<int32_t> number = parseNumber<int32_t>(words.front());
     if (!number || *number < 1 || *number > most)
       throw UsageError(text(flag, ": found ", quote(words.front()),
-                            ", accepted are whole numbers from 1 to ", most));
+                            ", expected a whole number from 1 to ", most));
     value = *number;
     return true;
   };
@@ -56,7 +56,7 @@ static void addNumber(CLI::App &app, const char *flag, Value &value, double leas
     std::optional<double> number = parseNumber<double>(words.front());
     // The negated comparison also rejects NaN.
     if (!number || !(*number >= least && *number <= most))
-      throw UsageError(text(flag, ": found ", quote(words.front()), ", accepted are numbers from ",
+      throw UsageError(text(flag, ": found ", quote(words.front()), ", expected a number from ",
                             least, " to ", most));
     value = *number;
     return true;
@@ -101,7 +101,7 @@ static std::vector<StageCost> parseTimes(const std::string &word) {
 static void parseNetwork(const std::string &word, CommandLine &options) {
   std::vector<double> values = parseNumbers("--network", word, 2, "GBITS,MICROSECONDS");
   if (values[0] == 0)
-    throw UsageError("--network: found 0 Gbit/s, accepted are numbers above 0");
+    throw UsageError("--network: found 0 Gbit/s, expected a number above 0");
   options.bytesPerSecond = values[0] * 1e9 / 8;
   options.latency = values[1] * 1e-6;
 }
@@ -151,10 +151,11 @@ static void addCommon(CLI::App &app, CommandLine &options) {
            "Microbatches of a step (default with a model: 4 a rank)");
   app.add_flag("--forward-first", options.forwardFirst,
                "With ooo and modulo:G: a device runs its forward operations before the others");
-  addNumber(app, "--memory-limit", options.memoryLimit, 1, 1e9,
-            "The most activations on a device, in those that it keeps of one microbatch");
+  addNumber(
+      app, "--memory-limit", options.memoryLimit, 1, 1e9,
+      "Maximum number of activations on a device, in units of the activations of one microbatch");
   addNumber(app, "--deferred-memory", options.deferredMemory, 0, 1,
-            "What a gradient of parameters that waits needs of the activations of its microbatch "
+            "Fraction of its microbatch's activations that a deferred parameter gradient needs "
             "(default: 0.5)");
   app.add_option("--gantt", options.gantt, "Draw the schedule to this SVG file");
   app.add_flag("--json", options.json, "Print one JSON object");
@@ -167,15 +168,14 @@ static void addStages(CLI::App &app, CommandLine &options) {
            "Without a model: layers that the stages have together, which ooo and modulo:G schedule "
            "one by one (default: 2 a stage, or 2 groups)");
   addCount(app, "--interlock", options.window, kMaxDevices,
-           "Without a model: every stage is a module with a loss, learns from that of the module "
-           "N - 1 further on, and has one batch at a time");
+           "Without a model: every stage is a module that learns from the loss of the module N - 1 "
+           "further on, with one batch at a time");
   addNumber(app, "--head", options.head, 0, 1e12, "With --interlock: the time of a loss");
   app.add_option("--links", options.linksFile,
-                 "Without a model: a JSON file with a list for each device, of the times to every "
-                 "device, in place of COMM; devices stand in the order with the least hops")
+                 "Without a model: a JSON file with a list per device of the times to every "
+                 "device, instead of COMM; devices are ordered to minimize hops")
       ->type_name("FILE");
-  app.add_option("--device-order",
-                 "With --links: the devices in the order in which they stand, 0,3,2,...")
+  app.add_option("--device-order", "With --links: the order of the devices, as in 0,3,2,...")
       ->type_name("D,D,...");
 }
 
@@ -225,8 +225,8 @@ static void checkExchange(bool hasSlice, const CommandLine &options) {
   if (options.byOwners && (!options.exchange || options.exchange == Exchange::ReverseFirst))
     throw UsageError("--by-owners needs --exchange=barrier, allreduce, p3 or dear");
   if (options.byOwners && options.devices > kMaxOwners)
-    throw UsageError(text("--by-owners: found ", options.devices, " ranks, accepted are at most ",
-                          kMaxOwners, "; leave it out"));
+    throw UsageError(text("--by-owners: found ", options.devices, " ranks, expected at most ",
+                          kMaxOwners, "; remove it"));
   if (!options.byOwners && options.messageShare > 0)
     throw UsageError("--message-share needs --by-owners");
   if (!options.byOwners && options.exchange == Exchange::Barrier)
@@ -244,7 +244,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
   for (const char *flag :
        {"--stages", "--layers", "--interlock", "--head", "--links", "--device-order"})
     if (hasModel && isGiven(flag))
-      throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
+      throw UsageError(text(flag, " describes stages without a model; remove it or the model"));
   for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
                            "--exchange", "--by-owners", "--message-share", "--slice"})
     if (!hasModel && isGiven(flag))
@@ -261,13 +261,13 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
   for (const char *flag : {"--pipeline-schedule", "--microbatches", "--memory-limit",
                            "--forward-first", "--deferred-memory", "--layers", "--links"})
     if (other && isGiven(flag))
-      throw UsageError(text(other, " and ", flag, " exclude each other: the one is no pipeline"));
+      throw UsageError(
+          text(other, " and ", flag, " exclude each other: only one of them is a pipeline"));
   if (options.window && isGiven("--gantt"))
     throw UsageError("--interlock and --gantt exclude each other");
   if (options.window > options.devices)
-    throw UsageError(text("--interlock: found ", options.window,
-                          ", accepted are numbers from 1 to ", options.devices,
-                          ", the number of --stages"));
+    throw UsageError(text("--interlock: found ", options.window, ", expected a number from 1 to ",
+                          options.devices, ", the number of --stages"));
   if (isGiven("--device-order") && !isGiven("--links"))
     throw UsageError("--device-order needs --links");
   if (isGiven("--head") && !options.window)
@@ -278,7 +278,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
 void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {
   if (layers * microbatches > kMaxOperations)
     throw UsageError(text("found ", layers, " layers and ", microbatches,
-                          " microbatches, accepted are at most ", kMaxOperations,
+                          " microbatches, expected at most ", kMaxOperations,
                           " of both multiplied; use fewer --microbatches"));
 }
 
@@ -291,7 +291,7 @@ static void setDefaults(CommandLine &options) {
   int64_t usual = given > 1 ? given : 2 * group * options.devices;
   int64_t layers = options.layers ? options.layers : usual;
   if (given > 1 && (options.window || given != layers))
-    throw UsageError(text("--times: found the times of ", given, " layers, accepted are those of ",
+    throw UsageError(text("--times: found the times of ", given, " layers, expected the layers of ",
                           options.window
                               ? "one module"
                               : text("one stage, or of ", layers, " layers, with ; between them")));
@@ -309,10 +309,9 @@ std::optional<CommandLine> bppsa::schedule::parseCommandLine(int argc, char **ar
   addModel(app, options);
   app.add_option(
       "--times", times,
-      "Without a model F,B,W,COMM: what a stage takes of a microbatch forward, backward "
-      "and for gradients of parameters, and from device to device, in any one unit, or what each "
-      "layer does, with ; between them. With one: counts (default), or a JSON file of measured "
-      "times");
+      "Without a model F,B,W,COMM: the times of a stage for one microbatch forward, backward and "
+      "for parameter gradients, and of a transfer between devices, in any one unit; with ; between "
+      "layers. With a model: counts (default), or a JSON file of measured times");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &request) {

@@ -22,7 +22,7 @@ static json readFile(const std::string &path) {
     fail("--times: cannot read ", quote(path), "; accepted are counts and a JSON file");
   json object = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object())
-    fail(path, ": not a JSON object; what `bench` of a compiled program prints is one");
+    fail(path, ": not a JSON object; use the output of `bench` of a compiled program");
   return object;
 }
 

@@ -32,14 +32,14 @@ static cl::opt<std::string> outputPath("o", cl::desc("Output file"), cl::init("-
 static cl::opt<Action> action(
     cl::desc("Action:"), cl::Required, cl::cat(category),
     cl::values(clEnumValN(Action::EvaluationToHTML, "evaluation-to-html",
-                          "Write what bppsa-evaluate-plan wrote as one page"),
+                          "Write the output of bppsa-evaluate-plan as one page"),
                clEnumValN(Action::ImportJacobians, "import-jacobians",
                           "Print the chain of Jacobians of an .npz as a list of jacobian.apply"),
                clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
                clEnumValN(Action::ListParameters, "list-onnx-parameters",
                           "Print name, shape, byte offset and stride of each float initializer"),
                clEnumValN(Action::ListSupport, "list-onnx-support",
-                          "Print what is supported of ONNX, in Markdown")));
+                          "Print the supported ONNX operators, in Markdown")));
 static cl::list<std::string>
     bindings("bind", cl::value_desc("NAME=VALUE"), cl::cat(category),
              cl::desc("With --import-onnx: graph input that is a constant, "
@@ -54,8 +54,8 @@ static cl::list<std::string> stepAxes("step-axis", cl::value_desc("NAME:AXIS"), 
                                       cl::desc("With --carry: axis of size 1 that carries steps"));
 
 static cl::opt<bool> dropZeros("drop-zeros", cl::cat(category),
-                               cl::desc("With --import-jacobians: entries that are zero for every "
-                                        "sample are no possible nonzeros"));
+                               cl::desc("With --import-jacobians: treat entries that are zero for "
+                                        "every sample as structural zeros"));
 
 static StringRef getSeverityName(DiagnosticSeverity severity) {
   switch (severity) {

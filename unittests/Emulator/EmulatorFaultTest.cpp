@@ -122,7 +122,7 @@ TEST_F(EmulatorFaultTest, MaskWithoutTheLaneItself) {
         uint32_t self = 1u << bppsa_emu_laneid();
         bppsa_emu_warp_barrier(fault(arguments) ? ~self : wholeWarp, "sync");
       },
-      "the mask of an operation of the warp does not name the lane itself; sync");
+      "the mask of a warp operation does not include the lane itself; sync");
 }
 
 TEST_F(EmulatorFaultTest, ReadBehindAnArray) {
@@ -186,7 +186,7 @@ TEST_F(EmulatorFaultTest, MisalignedAccess) {
         bppsa_emu_access(array(arguments) + (fault(arguments) ? 1 : 0), 16,
                          4u << BPPSA_EMU_ALIGNMENT_SHIFT, "vector");
       },
-      "read of 16 bytes at an address that is no multiple of 16; vector");
+      "read of 16 bytes at an address that is not a multiple of 16; vector");
 }
 
 TEST_F(EmulatorFaultTest, BehindSharedMemory) {

@@ -17,8 +17,8 @@ namespace bppsa {
 /// environment variable `BPPSA_DEBUG=PASS` enables the debug output of a pass, because release
 /// packages of LLVM do not have `-debug-only`.
 inline void initTool() {
-  llvm::setBugReportMsg("This is a bug in bppsa. Please report it to where you have bppsa from, "
-                        "with the command, its input and what follows.\n");
+  llvm::setBugReportMsg("This is a bug in bppsa. Please report it to the project, with the "
+                        "command, its input and the output below.\n");
 #ifndef NDEBUG
   if (const char *pass = std::getenv("BPPSA_DEBUG")) {
     llvm::DebugFlag = true;

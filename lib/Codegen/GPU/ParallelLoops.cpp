@@ -33,7 +33,7 @@ FailureOr<ArrayPart> bppsa::getArrayPart(Operation *op, Value view) {
   auto isOne = [](OpFoldResult stride) { return isConstantIntValue(stride, 1); };
   if (!subview || !llvm::all_of(ArrayRef(subview.getMixedOffsets()).drop_front(2), isZero) ||
       !llvm::all_of(subview.getMixedStrides(), isOne))
-    return op->emitOpError("reads or writes an array that is no window of whole rows; run "
+    return op->emitOpError("reads or writes an array that is not a window of whole rows; run "
                            "bppsa-expand-scan with whole-levels");
   SmallVector<OpFoldResult> offsets = subview.getMixedOffsets();
   return ArrayPart{subview.getSource(), offsets[0], subview.getMixedSizes()[0], offsets[1]};
@@ -81,7 +81,7 @@ template <typename OpTy> OpTy bppsa::getOnlyOp(scf::ForallOp loop) {
     if (isOfIndices(op))
       continue;
     if (found || !isa<OpTy>(op)) {
-      op.emitOpError() << "has no kernel beside others in a parallel loop of '"
+      op.emitOpError() << "cannot share a parallel loop with other kernels in '"
                        << OpTy::getOperationName() << "'; run bppsa-expand-scan with whole-levels";
       return {};
     }

@@ -38,8 +38,8 @@ static bool readsTilesInBodies(Operation &op) {
 static LogicalResult verifyDistributable(Block &block) {
   for (Operation &op : block) {
     if (readsTilesInBodies(op))
-      return op.emitOpError("has a tile in its body, where a thread has one element alone; hand "
-                            "tiles on by bgpu.put and bgpu.get");
+      return op.emitOpError("has a tile in its body, in which each thread has a single element; "
+                            "pass tiles with bgpu.put and bgpu.get");
     if (auto array = dyn_cast<memref::AllocOp>(op);
         array && isShared(array) && !array.getType().hasStaticShape())
       return op.emitOpError("needs a static shape in shared memory");
@@ -61,8 +61,8 @@ static LogicalResult verifyDistributable(Block &block) {
         (constant ? isa<SplatElementsAttr>(constant.getValue())
                   : OpTrait::hasElementwiseMappableTraits(&op));
     if (getTile(&op) ? !isTileOp : op.getNumRegions() != 0)
-      return op.emitOpError("cannot be distributed to threads in a kernel; put what a thread does "
-                            "for an element into tensor.generate or bgpu.for_each");
+      return op.emitOpError("cannot be distributed to threads in a kernel; move the computation of "
+                            "one element into tensor.generate or bgpu.for_each");
   }
   return success();
 }

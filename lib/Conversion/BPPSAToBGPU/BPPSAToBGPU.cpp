@@ -119,7 +119,7 @@ static LogicalResult verifySequential(ChainOp op) {
     return op->emitOpError("has the plan ")
            << op.getPlan().toString() << "; run bppsa-expand-scan with whole-levels first";
   if (op.getFlatSums())
-    return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
+    return op->emitOpError("has flat_sums outside of a parallel loop; remove flat_sums");
   return success();
 }
 

@@ -122,8 +122,8 @@ static LogicalResult lowerWithSums(ChainOp chain, const LaneOptions &options) {
 
 static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
   if (isa<ReduceSumsOp>(op))
-    return op->emitOpError("adds up parts of sums, which only scans for GPUs make; leave "
-                           "bppsa-fuse-gradients out");
+    return op->emitOpError(
+        "adds partial sums, which only scans for GPUs support; do not run bppsa-fuse-gradients");
   if (failed(verifyReady(op)))
     return failure();
   LogicalResult lowered = success();

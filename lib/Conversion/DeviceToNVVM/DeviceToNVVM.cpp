@@ -101,7 +101,7 @@ struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     if (!op.getType().isF32() ||
         !arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::arcp))
-      return rewriter.notifyMatchFailure(op, "is an f32 division by what may be zero");
+      return rewriter.notifyMatchFailure(op, "is an f32 division by a value that may be zero");
     Location loc = op.getLoc();
     Type type = op.getType();
     Value divisor = operands.getRhs();

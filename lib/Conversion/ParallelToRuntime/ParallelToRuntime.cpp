@@ -229,7 +229,8 @@ struct ConvertParallelToRuntime
     SmallVector<scf::ParallelOp> outer, nested;
     WalkResult result = getOperation().walk([&](scf::ParallelOp loop) {
       if (loop.getNumResults() > 0) {
-        loop.emitOpError("reduces, which the run time's parallel-for does not; use scf.for");
+        loop.emitOpError(
+            "is a reduction, which the run time's parallel loop does not support; use scf.for");
         return WalkResult::interrupt();
       }
       (loop->getParentOfType<scf::ParallelOp>() ? nested : outer).push_back(loop);

@@ -24,7 +24,7 @@ static remark::RemarkOpts getRemarkOptions(Operation *op) {
 
 static void reportNoLink(Operation *op, StringRef why) {
   remark::missed(op->getLoc(), getRemarkOptions(op))
-      << remark::add("{0} is no link of a chain: {1}", op->getName().getStringRef(), why);
+      << remark::add("{0} is not a link of a chain: {1}", op->getName().getStringRef(), why);
 }
 
 void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
@@ -55,7 +55,7 @@ void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
       << remark::add("chain of {0} links", chain.size());
   if (isWhole && !found.begins.empty())
     remark::analysis(last->getLoc(), getRemarkOptions(last))
-        << remark::add("the chain is cut where it begins: {0}", found.begins);
+        << remark::add("the chain is cut at its beginning: {0}", found.begins);
   for (ValuedLink &valued : chain) {
     const ValuedLink &link = links.emplace_back(std::move(valued));
     linkOf[link.getOp()] = nullptr;

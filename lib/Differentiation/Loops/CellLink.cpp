@@ -98,9 +98,9 @@ LogicalResult CellVJP::build(RecurrenceOp op, ArrayRef<bool> needed, ArrayRef<bo
     if (i < numStates || hasCotangent[i])
       results.push_back(i);
     if (i >= numStates && numStates != 0 && hasCotangent[i])
-      return refuseOp(op, "has a differentiation rule where the loss depends on its states only, "
+      return refuseOp(op, "can be differentiated only if the loss depends only on its states, "
                           "found a cotangent of output ")
-             << i - numStates << "; make that output a state";
+             << i - numStates << "; turn that output into a state";
   }
   for (BlockArgument argument : cell.getArguments())
     for (Operation *user : argument.getUsers())

@@ -24,8 +24,8 @@ static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &
     return refuseOp(op, "has a differentiation rule on tensors with one result only");
   AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
   if (!resultMap.isProjectedPermutation() && reduction.kind != ReductionKind::Sum)
-    return refuseOp(op, "has a differentiation rule where the indexing map of the result is a "
-                        "projected permutation, or the reduction a sum, only");
+    return refuseOp(op, "can be differentiated only if the indexing map of the result is a "
+                        "projected permutation, or the reduction a sum");
   return success();
 }
 
@@ -244,8 +244,8 @@ struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> 
       bool isTable = i >= op->getNumOperands();
       bool isInit = !isTable && op.isDpsInit(&op->getOpOperand(i));
       if ((isTable || isInit) && !reduction->isLinear())
-        return refuseOp(op, "has a differentiation rule for inputs of its maximum, minimum or "
-                            "product only, not for what it starts from or captures");
+        return refuseOp(op, "can be differentiated only with respect to inputs of its maximum, "
+                            "minimum or product, not to initial or captured values");
       if (isTable)
         built = buildTableCotangent(op, operands[i], reduction->contribution, resultCotangent,
                                     builder, cotangents[i]);

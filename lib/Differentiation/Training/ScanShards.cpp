@@ -321,13 +321,13 @@ static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &fou
   if (!exchanges)
     return success();
   if (chain.isGraphForm())
-    return refuseOp(chain, "has a graph as its link, which has no map that ranks could scan; "
-                           "leave --scan-shards out");
+    return refuseOp(chain,
+                    "has a graph as its link, which ranks cannot scan; remove --scan-shards");
   if (shared.leaves.size() != chain.getSeeds().size())
     return refuseOp(chain) << "needs cotangents of all " << chain.getSeeds().size()
-                           << " states that come from the rank behind and go to the rank "
-                              "before, found those of "
-                           << shared.leaves.size() << "; leave --scan-shards out";
+                           << " states that come from the next rank and go to the previous rank, "
+                              "found cotangents of "
+                           << shared.leaves.size() << "; remove --scan-shards";
   found.push_back(std::move(shared));
   return success();
 }
@@ -361,7 +361,7 @@ private:
       if (failed(matchChain(chain, shared)))
         return failure();
     if (shared.empty())
-      return refuse(function) << "needs a chain whose cotangents come from the rank behind, found "
+      return refuse(function) << "needs a chain whose cotangents come from the next rank, found "
                                  "none; run bppsa-shard-time and bppsa-differentiate";
     for (const SharedChain &chain : shared)
       ChainScan(chain).run();

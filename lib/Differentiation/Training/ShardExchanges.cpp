@@ -188,8 +188,7 @@ FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool r
   for (OpOperand *count : layouts.getStepCounts())
     connector.widen(*count);
   if (connector.channels > kMaxChannels)
-    return refuse(function) << "ranks with shares of the steps exchange at most " << kMaxChannels
-                            << " states, found " << connector.channels
-                            << "; use a model with fewer layers";
+    return refuse(function) << "time shards exchange at most " << kMaxChannels << " states, found "
+                            << connector.channels << "; use a model with fewer layers";
   return std::move(connector.rests);
 }

@@ -61,9 +61,8 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
     }
     for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)
       if (auto statistic = attrs::Updated::ofResult(source, i)) {
-        refuse(source) << "ranks with shares of the steps have no statistics of a whole batch, "
-                          "found those of "
-                       << statistic << "; leave --training-mode out";
+        refuse(source) << "time shards do not support batch statistics, found " << statistic
+                       << "; remove --training-mode";
         return signalPassFailure();
       }
     func::FuncOp function = source.clone();

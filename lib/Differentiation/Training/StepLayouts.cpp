@@ -18,8 +18,8 @@ using Kind = StepLayout::Kind;
 
 /// Ends every refusal.
 static constexpr StringLiteral kRemedy =
-    "; ranks with shares of the steps need operations that look at each step for itself beside "
-    "recurrent layers, sums over all steps and what is taken from the first or the last one";
+    "; apart from recurrent layers, sums over all steps and reads of the first or last step, time "
+    "shards support only operations that treat each step separately";
 
 /// The node of the model that `op` is of; empty where it is of none.
 static StringRef getNode(Operation *op) {
@@ -58,7 +58,7 @@ LogicalResult StepLayouts::findSteps() {
     AffineExpr found = shape.getValue().getResult(axis.getInt());
     if (!isa<AffineSymbolExpr>(found))
       return refuse(function) << "the model fixes the number of steps of " << describe(function, i)
-                              << ", which ranks cannot share; make "
+                              << ", which ranks cannot divide; make "
                               << "it any number with --dynamic=NAME:AXIS";
     if (steps && steps != found)
       return refuse(function) << "ranks share the steps of one number, found another one for "
@@ -66,9 +66,8 @@ LogicalResult StepLayouts::findSteps() {
     steps = found;
   }
   if (!steps)
-    return refuse(function) << "no input has an axis that a recurrent layer, a Scan or a Loop goes "
-                               "along, whose steps "
-                               "ranks could share; use a model with one, or --carry";
+    return refuse(function) << "no input has a time axis of a recurrent layer, a Scan or a Loop "
+                               "that ranks could divide; use a model with one, or --carry";
   return success();
 }
 
@@ -89,10 +88,9 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
   auto axis = attrs::TimeAxis::ofArgument(function, number);
   bool isInput = static_cast<bool>(attrs::Input::ofArgument(function, number));
   if (isInput && layout.isCut() && (!axis || axis.getInt() != layout.axis))
-    return refuse(function) << describe(function, number) << " has as many elements along axis "
-                            << layout.axis
-                            << " as there are steps, but these do not meet "
-                               "there; give the axis a symbol of its own";
+    return refuse(function)
+           << describe(function, number) << " has as many elements along axis " << layout.axis
+           << " as there are steps, but is not a time axis there; give the axis its own symbol";
   layouts[function.getArgument(number)] = layout;
   return success();
 }
@@ -110,7 +108,7 @@ LogicalResult StepLayouts::verifyLosses() {
     return success();
   return refuse(function) << "has losses of every step and losses of whole sequences, which "
                              "count in different ways on ranks, found "
-                          << ofSteps << " and " << losses - ofSteps << "; use losses of one kind";
+                          << ofSteps << " and " << losses - ofSteps << "; use losses of one type";
 }
 
 LogicalResult StepLayouts::run() {
@@ -215,20 +213,21 @@ LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
     return visitOther(op);
   for (Value sequence : op.getSequences())
     if (!(get(sequence) == layout))
-      return refuseToShare(op, "goes over a sequence and another array");
+      return refuseToShare(op, "iterates over a sequence and another array");
   for (Value capture : op.getCaptures())
     if (get(capture).kind != Kind::Whole)
-      return refuseToShare(op, "reads, at every step, what is not known before the last one");
+      return refuseToShare(op,
+                           "reads, at every step, a value that is known only after the last step");
   if (layout.kind != Kind::Steps)
-    return refuseToShare(op, "goes over states before and behind steps");
+    return refuseToShare(op, "iterates over the states before and after steps");
   bool isOverSteps = layout.axis == 0;
   // Rows of a loop over another axis are independent of each other.
   StepLayout ofStates = isOverSteps ? StepLayout{} : StepLayout{Kind::Steps, 0};
   for (Value initial : op.getInitial()) {
     if (!(get(initial) == ofStates))
-      return refuseToShare(op, "starts from what is not known before the last step");
+      return refuseToShare(op, "starts from a value that is known only after the last step");
     if (isOverSteps && !getElementTypeOrSelf(initial.getType()).isF32())
-      return refuseToShare(op, "carries a state that is not of f32");
+      return refuseToShare(op, "carries a state of another type than f32");
   }
   for (Value trajectory : op.getTrajectories())
     layouts[trajectory] = isOverSteps ? StepLayout{Kind::Slots, 0} : layout;
@@ -268,7 +267,7 @@ LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
 /// `op` computes with `count`, a size of the share.
 LogicalResult StepLayouts::noteStepCounts(Operation *op, Value count) {
   if (!sizes.areEqual(sizes.get(count, op->getContext()), steps))
-    return refuseToShare(op, "computes with a number that follows from that of the steps");
+    return refuseToShare(op, "computes with a value derived from the number of steps");
   for (OpOperand &use : count.getUses())
     if (op->isAncestor(use.getOwner()))
       stepCounts.push_back(&use);
@@ -282,7 +281,7 @@ LogicalResult StepLayouts::visitLinalg(linalg::LinalgOp op) {
     StepLayout layout = get(operand.get());
     isOfLast |= layout.kind == Kind::Last;
     if (layout.kind == Kind::Slots)
-      return refuseToShare(op, "computes with states before and behind steps");
+      return refuseToShare(op, "computes with the states before and after steps");
     if (layout.kind != Kind::Steps)
       continue;
     auto dim = dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(&operand).getResult(layout.axis));
@@ -304,7 +303,8 @@ LogicalResult StepLayouts::visitLinalg(linalg::LinalgOp op) {
     return success();
   }
   if (isOfLast)
-    return refuseToShare(op, "combines every step with what is not known before the last one");
+    return refuseToShare(op,
+                         "combines every step with a value that is known only after the last step");
   for (Operation &nested : *op.getBlock())
     if (auto index = dyn_cast<linalg::IndexOp>(nested); index && index.getDim() == *loop)
       stepNumbers.push_back(index);

@@ -91,7 +91,7 @@ public:
   bool isUntied = false;
   /// The end of an error on an initializer of two meanings.
   llvm::StringRef offerUntie() const {
-    return isUntied ? "; make an initializer for each use in the model"
+    return isUntied ? "; use a separate initializer for each use in the model"
                     : "; --untie gives each use its own";
   }
   /// Whether marks of `Mixed` count: what is made meanwhile is not for training only.

@@ -22,10 +22,9 @@ static FailureOr<bool> getCondition(const Node &node) {
     value = getConstant(condition.elements->front());
   if (!value)
     return node.emitError() << "the condition " << name
-                            << " depends on data or on symbolic dimensions, accepted: one that "
-                               "follows from constants, fixed sizes and what is bound; "
-                               "--bind=NAME=VALUE makes a graph input a constant, a symbolic "
-                               "dimension a number";
+                            << " depends on data or on symbolic dimensions, accepted: a function "
+                               "of constants, fixed sizes and bound values; "
+                               "--bind=NAME=VALUE fixes a graph input or a symbolic dimension";
   return *value != 0;
 }
 

@@ -54,7 +54,8 @@ FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
     return request.lists->getTensorOutputs(*outputs);
   for (const Tensor &output : *outputs)
     if (output.list)
-      return node.emitError() << "the body returns a list where none was given, accepted: tensors";
+      return node.emitError()
+             << "the body returns a list for an input that is not a list, accepted: tensors";
   return outputs;
 }
 

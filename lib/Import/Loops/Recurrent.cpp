@@ -145,7 +145,7 @@ LogicalResult Layer::checkShapes() {
     return node.emitError() << "attribute 'hidden_size' is "
                             << (node.hasAttribute("hidden_size") ? std::to_string(hidden)
                                                                  : std::string("missing"))
-                            << ", accepted: 1 to 2^24, or missing where 'R' has static sizes";
+                            << ", accepted: 1 to 2^24, or none if 'R' has static sizes";
   Dim direction = graph.getDim(directions), size1 = graph.getDim(hidden),
       gates = graph.getDim(kind.gates * hidden), biases = graph.getDim(2 * kind.gates * hidden),
       peepholes = graph.getDim(3 * hidden);

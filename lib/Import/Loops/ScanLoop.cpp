@@ -238,9 +238,9 @@ FailureOr<AffineExpr> CountedLoopImporter::getTripCount() {
     const Tensor &condition = node.input(1);
     if (!condition.elements || condition.elements->size() != 1 ||
         !getConstant(condition.elements->front()))
-      return node.emitError() << "the condition " << quoted(node.proto.input(1))
-                              << " depends on data, accepted: a constant; --bind=NAME=VALUE makes "
-                                 "a graph input one";
+      return node.emitError()
+             << "the condition " << quoted(node.proto.input(1))
+             << " depends on data, accepted: a constant; --bind=NAME=VALUE fixes a graph input";
     if (getConstant(condition.elements->front()) == 0)
       return graph.getExpr(0);
   }
@@ -251,7 +251,7 @@ FailureOr<AffineExpr> CountedLoopImporter::getTripCount() {
   if (!range && (!count.elements || count.elements->size() != 1))
     return node.emitError() << "the trip count " << quoted(node.proto.input(0))
                             << " depends on data, accepted: a constant or a size; "
-                               "--bind=NAME=VALUE makes a graph input a constant";
+                               "--bind=NAME=VALUE fixes a graph input";
   AffineExpr expr = range ? *range : count.elements->front();
   if (std::optional<int64_t> constant = getConstant(expr))
     return graph.getExpr(std::max<int64_t>(*constant, 0));

@@ -243,8 +243,8 @@ LogicalResult StreamPlanner::checkSizes() const {
                        << " says that it counts samples";
   }
   if (!hasSequence)
-    return error() << "--carry: every input of the graph is carried, so that no array says how "
-                      "many steps there are; accepted: at least one input that is a sequence";
+    return error() << "--carry: every input of the graph is carried, so the number of steps is "
+                      "unknown; accepted: at least one input that is a sequence";
   return success();
 }
 

@@ -147,7 +147,7 @@ LogicalResult BindingReader::bindInput(const BindRequest &request,
   for (const std::string &value : request.values) {
     elements.push_back(parseElement(value, elementType));
     if (!elements.back())
-      return error(request) << quoted(value) << " is no value of an input of type "
+      return error(request) << quoted(value) << " is not a value of an input of type "
                             << dataTypeName(type.elem_type());
   }
   auto constant = DenseElementsAttr::get(RankedTensorType::get(*shape, elementType), elements);

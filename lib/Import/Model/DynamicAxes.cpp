@@ -90,7 +90,7 @@ LogicalResult AxisReleaser::openInput(const BatchAxisRequest &request) {
   onnx::TensorShapeProto::Dimension &dim = *shape.mutable_dim(request.axis);
   if (!dim.has_dim_value() || dim.dim_value() < 1)
     return error() << "axis " << request.axis << " of input " << quoted(request.name)
-                   << " has no fixed size, so that there is nothing to release";
+                   << " has no fixed size; remove it from --dynamic";
   std::string name = request.name + "." + std::to_string(request.axis);
   sizes[name] = dim.dim_value();
   dim.set_dim_param(name);

@@ -103,7 +103,7 @@ FailureOr<SmallVector<Tensor>> GraphImporter::getOutputs(const onnx::GraphProto 
       return failure();
     if (!*tensor)
       return error() << "output " << quoted(output.name()) << " of the graph "
-                     << quoted(proto.name()) << " is what nothing defines";
+                     << quoted(proto.name()) << " is not defined";
     outputs.push_back(**tensor);
   }
   return outputs;
@@ -117,9 +117,8 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
                       "which are not accepted";
   numInnerNodes += proto.node_size() + 1;
   if (numInnerNodes > maxInnerNodes)
-    return error()
-           << "the graphs inside of nodes have more than 2^17 nodes, those of loops counted "
-              "once for each step that is unrolled; loops inside of loops count more often";
+    return error() << "the subgraphs of nodes have more than 2^17 nodes, counted once per unrolled "
+                      "step of each enclosing loop; reduce the number of unrolled steps";
   for (const onnx::TensorProto &tensor : proto.initializer()) {
     // A parameter is an argument, which an outer scope defines.
     if (graph.parameterNumbers.contains(tensor.name()) &&

@@ -209,7 +209,7 @@ LogicalResult ModelImporter::requireTensor(const std::string &name, const Tensor
   if (tensor.list)
     return error() << "graph output " << quoted(name)
                    << " is a list of tensors, accepted: tensors; ConcatFromSequence or SequenceAt "
-                      "makes one";
+                      "returns one";
   return success();
 }
 

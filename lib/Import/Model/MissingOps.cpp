@@ -37,7 +37,7 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
              "compute it before the export, as a constant")
       .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
               "RandomUniformLike"},
-             "make the random numbers a graph input; Dropout is supported")
+             "pass the random values as a graph input; Dropout is supported")
       .Cases({"BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"},
              "do it before the export, or in the data set")
       .Cases({"Compress", "NonMaxSuppression", "NonZero", "Unique"},
@@ -77,5 +77,5 @@ LogicalResult bppsa::requireSupported(const onnx::GraphProto &graph, Location lo
       diagnostic << " (" << rewrite << ")";
     diagnostic << "; ";
   }
-  return diagnostic << "--list-support prints what is";
+  return diagnostic << "run with --list-support for a list";
 }

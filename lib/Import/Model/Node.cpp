@@ -152,7 +152,7 @@ FailureOr<SmallVector<AffineExpr>> Node::getExprs(size_t index) const {
   const Tensor &tensor = input(index);
   if (!tensor.elements)
     return emitError() << "input " << quoted(proto.input(index))
-                       << " depends on data, accepted: a constant or what is computed from sizes";
+                       << " depends on data, accepted: a constant or a value computed from sizes";
   if (tensor.getRank() > 1)
     return emitError() << "input " << quoted(proto.input(index)) << " has rank " << tensor.getRank()
                        << ", accepted: at most 1";
@@ -225,7 +225,7 @@ FailureOr<double> Node::getSetting(StringRef name, size_t index, double otherwis
   }
   if (!value)
     return emitError() << "input " << quoted(proto.input(index))
-                       << " is no constant of one value, accepted: a constant or initializer";
+                       << " is not a constant of one value, accepted: a constant or initializer";
   return *value;
 }
 

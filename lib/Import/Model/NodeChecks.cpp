@@ -149,7 +149,7 @@ LogicalResult Node::checkOperands() const {
     if (kind == ListOfTensors && !(operand.elementTypes & kind))
       return emitError() << "input " << quoted(operand.name)
                          << " is a list of tensors, accepted: " << describe(operand.elementTypes)
-                         << "; ConcatFromSequence makes a tensor of a list";
+                         << "; ConcatFromSequence turns a list into a tensor";
     if (!(operand.elementTypes & kind))
       return emitError() << "input " << quoted(operand.name) << " has element type "
                          << (type.isF32()   ? "float"

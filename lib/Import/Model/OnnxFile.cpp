@@ -177,7 +177,7 @@ static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
     return error() << "needs " << expected << " bytes, its external data has length " << length;
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(resolved, status) || !llvm::sys::fs::is_regular_file(status))
-    return error() << "is stored in " << quoted(location) << ", which is no regular file";
+    return error() << "is stored in " << quoted(location) << ", which is not a regular file";
   if (offset > status.getSize() || status.getSize() - offset < expected)
     return error() << "needs " << expected << " bytes at offset " << offset << " of "
                    << quoted(location) << ", which has " << status.getSize() << " bytes";

@@ -39,11 +39,12 @@ void ModelImporter::warnOfUntrained() {
            "values have their names; rename them, or move them to the "
            "main graph, to train them";
   if (!nodes.batchStatistics.empty())
-    emitWarning(file.location)
-        << "the BatchNormalization nodes " << listNames(nodes.batchStatistics)
-        << " have training_mode 1 and running statistics that are no initializers: `eval`, `infer` "
-           "and the saved model use the statistics of each batch; make initializers of input_mean "
-           "and input_var";
+    emitWarning(file.location) << "the BatchNormalization nodes "
+                               << listNames(nodes.batchStatistics)
+                               << " have training_mode 1 and running statistics that are not "
+                                  "initializers: `eval`, `infer` "
+                                  "and the saved model use the statistics of each batch; turn "
+                                  "input_mean and input_var into initializers";
 }
 
 /// What steps update must not be what they train, or another statistic.

@@ -245,7 +245,8 @@ FailureOr<SmallVector<Tensor>> LoopLists::getTensorOutputs(ArrayRef<Tensor> outp
     if (find(i))
       continue;
     if (output.list)
-      return node.emitError() << "the body returns a list where none was given, accepted: tensors";
+      return node.emitError()
+             << "the body returns a list for an input that is not a list, accepted: tensors";
     tensors.push_back(output);
   }
   for (List &list : lists) {

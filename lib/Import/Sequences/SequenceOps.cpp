@@ -203,11 +203,11 @@ static FailureOr<ListPosition> findPosition(Node &node, size_t index) {
   const TensorList &list = getList(node);
   if (!node.input(index).elements)
     return node.emitError() << "the position " << quoted(node.proto.input(index))
-                            << " depends on data, accepted: constants, what is computed from "
-                               "sizes, and in a loop the iteration number plus or minus such";
+                            << " depends on data, accepted: constants, values computed from sizes, "
+                               "and in a loop the iteration number plus or minus such a value";
   FailureOr<SmallVector<AffineExpr>> given = node.getExprs(index);
   if (failed(given) || given->size() != 1)
-    return failed(given) ? failure() : node.emitError() << "the position is no scalar";
+    return failed(given) ? failure() : node.emitError() << "the position is not a scalar";
   AffineExpr position = given->front();
   std::optional<ListPosition> found;
   // A position that counts from the end, also where it is written as the length less a constant.

@@ -111,9 +111,11 @@ template <typename... Words> void CudaDevice::checkWork(Result result, const Wor
   for (size_t i = launches - std::min(launches, std::size(recent)); i < launches; ++i)
     names.push_back(quote(recent[i % std::size(recent)]));
   std::string before =
-      names.empty() ? ""
-                    : text("; the last kernels before were ", list(names),
-                           ", CUDA_LAUNCH_BLOCKING=1 in the environment stops where one fails");
+      names.empty()
+          ? ""
+          : text(
+                "; the last kernels before were ", list(names),
+                "; set CUDA_LAUNCH_BLOCKING=1 in the environment to stop at the launch that fails");
   fail(what..., " failed: ", driver.describe(result), before);
 }
 
@@ -134,9 +136,9 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
   driver.check(driver.deviceGetName(words, sizeof words, device), "naming the GPU");
   name = words;
   driver.check(driver.deviceGetAttribute(&major, kComputeMajor, device),
-               "asking for the GPU's kind");
+               "querying the GPU's compute capability");
   driver.check(driver.deviceGetAttribute(&minor, kComputeMinor, device),
-               "asking for the GPU's kind");
+               "querying the GPU's compute capability");
   driver.check(driver.deviceGetAttribute(&processors, kMultiprocessorCount, device),
                "asking for the GPU's multiprocessors");
   Context context = nullptr;

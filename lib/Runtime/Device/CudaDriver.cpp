@@ -92,15 +92,15 @@ Driver::Driver() {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
-    refuse("there is no CUDA driver: ", reason ? reason : path);
+    refuse("no CUDA driver found: ", reason ? reason : path);
   }
   resolveAll(library, path);
   resolveGraphs(library);
   if (Result result = init(0); result != 0)
-    refuse("the CUDA driver does not start: ", describe(result));
+    refuse("cannot initialize the CUDA driver: ", describe(result));
   int count = 0;
   if (Result result = deviceGetCount(&count); result != 0)
-    refuse("the CUDA driver does not count GPUs: ", describe(result));
+    refuse("cannot query the number of GPUs: ", describe(result));
   if (count < 1)
     refuse("the CUDA driver finds none");
 }

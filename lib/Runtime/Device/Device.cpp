@@ -67,7 +67,7 @@ void Device::release(void *memory) {
     return;
   auto found = sizes.find(memory);
   if (found == sizes.end())
-    fail("memory of the device is released that is not in use; compile the model again");
+    fail("freed device memory that is not in use; compile the model again");
   live -= found->second;
   sizes.erase(found);
   giveBack(memory);

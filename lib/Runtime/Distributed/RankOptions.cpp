@@ -31,15 +31,15 @@ void bppsa::runtime::addPipelineOptions(CLI::App &command, Options &options) {
           [&options](const std::string &word) {
             options.pipeline.areTimesMeasured = word == "measured";
           },
-          "What predictions take operations to last: what they take in the first updates "
-          "(measured, the default), or their floating-point operations (counts)")
+          "Operation times for predictions: measured in the first updates (measured, the default), "
+          "or proportional to floating-point operations (counts)")
       ->check(CLI::IsMember({"measured", "counts"}));
   command
       .add_option_function<double>(
           "--memory-limit",
           [&options](const double &limit) { options.pipeline.memoryLimit = limit; },
-          "The most microbatches that a rank of a pipeline holds at a time, each counted by the "
-          "share of the rank's stages that hold it")
+          "Maximum number of microbatches that a rank of a pipeline holds at once, each weighted "
+          "by the fraction of the rank's stages that hold it")
       ->check(CLI::Range(1.0, 1e9));
 }
 
@@ -58,8 +58,8 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
           "--exchange",
           [&options](const std::string &word) { options.exchange.kind = kinds.at(word); },
           "How ranks exchange gradients: allreduce (whole parameters, the default), p3 (slices, "
-          "the most urgent first), dear (slices, all sums before any goes back) or barrier (whole "
-          "parameters, after the step); the bits are the same")
+          "most urgent first), dear (slices, all reductions before any broadcast) or barrier "
+          "(whole parameters, after the step); all give the same bits")
       ->check(CLI::IsMember({"barrier", "allreduce", "p3", "dear"}));
   addNumber(command, "--slice", options.exchange.slice, kCounts,
             "Elements of a slice of p3 and dear (default: 50000)");
@@ -85,9 +85,9 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
       .add_option_function<std::string>(
           "--shard-backward",
           [&options](const std::string &word) { options.shardBackward = ways.at(word); },
-          "How cotangents get from share to share of the steps: carry (from rank to rank), exscan "
-          "(by MPI_Exscan of what shares do with them, in programs of --scan-shards), or auto, "
-          "that of both which takes fewer steps one after the other (the default)")
+          "How cotangents pass between time shards: carry (from rank to rank), exscan (by "
+          "MPI_Exscan of affine maps, in programs compiled with --scan-shards), or auto (the "
+          "default: the method with fewer sequential steps)")
       ->check(CLI::IsMember({"auto", "carry", "exscan"}))
       ->needs(shares);
   addTraceOption(command, options,

@@ -31,7 +31,7 @@ StepPortsUse::StepPortsUse(StepPorts ports) : outer(currentPorts()) {
 static StagePort &portOfStage() {
   return *orExit([] {
     if (!currentPorts().stage)
-      fail("a stage of a pipeline runs where no rank exchanges anything; compile the model again");
+      fail("a pipeline stage runs without ranks to exchange with; compile the model again");
     return currentPorts().stage;
   });
 }

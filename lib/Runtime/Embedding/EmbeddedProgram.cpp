@@ -140,7 +140,7 @@ EmbeddedProgram::takeParameters(const ArrayArguments &arguments) const {
     }
     requireShape(argument, DType::F32, info->shape);
     if (isDeviceProgram() || !argument.isUsable(DType::F32))
-      fail("array ", quote(argument.name), ": stands for a parameter and must be ",
+      fail("array ", quote(argument.name), ": replaces a parameter and must be ",
            isDeviceProgram() ? "left out in programs for GPUs" : "compact, in C order",
            "; write to the program's own instead");
     taken.parameters.push_back(&argument);
@@ -282,8 +282,8 @@ void EmbeddedProgram::requireGradients(const EmbeddedCall &call,
                                        const ArrayArguments &results) const {
   for (const ArrayArgument &result : results) {
     if (std::find(gradients.begin(), gradients.end(), result.name) == gradients.end())
-      throw UsageError(
-          text("unknown gradient ", quote(result.name), "; there are those of ", list(gradients)));
+      throw UsageError(text("unknown gradient ", quote(result.name), "; there are gradients of ",
+                            list(gradients)));
     std::optional<size_t> index = findParameter(result.name);
     const std::vector<ArrayInfo> &inputs = model().inputs;
     auto input = std::find_if(inputs.begin(), inputs.end(),

@@ -36,9 +36,9 @@ ResidualHeader ResidualBlock::finishedHeader() const {
   ResidualHeader header;
   memcpy(&header, memory, sizeof header);
   if (header.state == ResidualHeader::started)
-    throw UsageError("the residuals are those of a forward pass that has failed");
+    throw UsageError("the residuals belong to a forward pass that has failed");
   if (header.state != ResidualHeader::complete)
-    throw UsageError("the residuals are those of another program, or of none");
+    throw UsageError("the residuals belong to another program, or to none");
   requireSize(header.bytes);
   return header;
 }
@@ -162,12 +162,12 @@ void EmbeddedProgram::backward(const ArrayArguments &arguments, const ArrayArgum
   ResidualBlock block(residuals);
   ResidualHeader header = block.finishedHeader();
   if (header.program != program.checksum || header.variant >= model().variants.size())
-    throw UsageError("the residuals are those of another program, or of none");
+    throw UsageError("the residuals belong to another program, or to none");
   CallArguments own = takeParameters(arguments);
   BatchArguments batch = matchArguments(model(), own.arrays, LossArrays::Ignored);
   EmbeddedCall &forward = find("forward", batch, LossArrays::Ignored);
   if (header.sizes != hashSizes(forward.arrays().symbols))
-    fail("the residuals are those of arrays of other sizes");
+    fail("the residuals belong to arrays of other sizes");
   std::vector<Buffer> zeros;
   for (ArrayArgument &target : toTargets(forward, cotangents, zeros))
     own.arrays.push_back(std::move(target));

@@ -54,7 +54,7 @@ static void withIntegers(const std::byte *values, DType dtype, Visit &&visit) {
 void bppsa::runtime::requireClasses(const std::byte *values, DType dtype, int64_t count,
                                     int64_t classes, std::optional<int64_t> ignored,
                                     const Position &position) {
-  std::string also = ignored ? text(", or ", *ignored, " where there is none") : "";
+  std::string also = ignored ? text(", or ", *ignored, " but is not given") : "";
   withIntegers(values, dtype, [&](const auto *integers) {
     for (int64_t i = 0; i < count; ++i)
       if ((integers[i] < 0 || integers[i] >= classes) && (!ignored || integers[i] != *ignored))

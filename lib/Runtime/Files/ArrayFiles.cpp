@@ -99,8 +99,8 @@ std::vector<ArrayFile> bppsa::runtime::findArrayFiles(const std::string &path) {
   if (error)
     fail(quote(path), ": cannot be read (", error.message(), ")");
   if (paths.empty())
-    fail(quote(path), ": is a directory without .npz files; a directory of shards holds at least "
-                      "one file of numpy.savez");
+    fail(quote(path), ": is a directory without .npz files; a directory of shards needs at least "
+                      "one file written by numpy.savez");
   std::sort(paths.begin(), paths.end());
   for (const std::string &file : paths)
     files.emplace_back(file);

@@ -59,7 +59,7 @@ void Dataset::requireBatches(int64_t size, int64_t samples) const {
     fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
          " samples was asked for, but the model fixes its batch size at ", *fixed);
   if (fixed && samples % *fixed != 0)
-    fail(title(), ": ", samples, " samples are no multiple of ", *fixed,
+    fail(title(), ": ", samples, " samples are not a multiple of ", *fixed,
          ", the batch size that the model fixes; choose another --val-split");
   requireBounds(bindSlices(std::min(size, samples)));
   if (size < samples && samples % size != 0)

@@ -162,7 +162,7 @@ static void requireAlike(const NpyHeader &found, const NpyHeader &first,
       (*shape)[*axis] = 0;
   if (found.dtype != first.dtype || one != other)
     fail("found ", describe(found), ", expected ", describe(first), " as in ", quote(path),
-         axis ? text(" but for axis ", *axis, ", that of the samples") : std::string());
+         axis ? text(" but for axis ", *axis, ", the sample axis") : std::string());
 }
 
 /// Throws Error if the arrays of a file disagree.

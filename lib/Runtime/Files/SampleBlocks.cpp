@@ -162,7 +162,7 @@ Buffer Dataset::loadShared(const Column &column) const {
   for (const ArrayFile &file : files)
     if (&file != &files.front() &&
         memcmp(readShared(column, file).data(), values.data(), values.size()) != 0)
-      fail(where(file.path, *column.info), "is not that of ", quote(files.front().path),
+      fail(where(file.path, *column.info), "differs from ", quote(files.front().path),
            ", but no axis of it carries samples, so that it must be the same in all files");
   return values;
 }
@@ -194,7 +194,7 @@ static void requireMemoryFor(uint64_t bytes, const ArrayFile &file, const std::s
     fail(file.prefix(), "array ", quote(name),
          ": is compressed or not in C order, so that the set ",
          "must be held in memory: ", describeBytes(bytes), ", found ", describeBytes(available),
-         "; C-ordered arrays, also those of numpy.savez, are read in parts as needed");
+         "; C-ordered arrays, as numpy.savez writes them, are read in parts as needed");
 }
 
 void Dataset::load() {

@@ -54,7 +54,7 @@ static ImageHeader load() {
   file.seekg(-static_cast<std::streamoff>(sizeof end), std::ios::end);
   read(file, &end, 1);
   if (!file || memcmp(end.magic, kImageMagic, sizeof end.magic) != 0)
-    fail("there is no model in this program; bppsa.build puts one behind it");
+    fail("there is no model in this program; bppsa.build appends one");
   ImageHeader header;
   file.seekg(static_cast<std::streamoff>(end.offset));
   read(file, &header, 1);

@@ -21,7 +21,7 @@ public:
     if (int error = regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB)) {
       char message[256];
       regerror(error, &regex, message, sizeof message);
-      fail("--lr-for: ", quote(pattern), " is no regular expression: ", message);
+      fail("--lr-for: ", quote(pattern), " is not a regular expression: ", message);
     }
   }
   ~Regex() { regfree(&regex); }
@@ -45,7 +45,7 @@ RateRule RateRule::parse(const std::string &word) {
     throw UsageError(text("--lr-for: found ", quote(word), ", expected REGEX=X with a number X"));
   if (!std::isfinite(rate) || rate < 0)
     fail("--lr-for: found ", rate, " for ", quote(word.substr(0, equals)),
-         ", accepted are numbers from 0");
+         ", expected a number of at least 0");
   return {word.substr(0, equals), rate};
 }
 

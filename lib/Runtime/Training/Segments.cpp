@@ -21,7 +21,7 @@ void bppsa::runtime::requireSegments(const Model &model, const char *flag) {
   for (const LossInfo &loss : model.losses)
     if (!loss.target || !loss.target->timeAxis)
       fail(flag, ": the loss output ", quote(loss.output),
-           " is no sequence; compile the model with --loss-on and a sequence");
+           " is not a sequence; compile the model with --loss-on and a sequence");
 }
 
 /// Allocates an array like `array`, with `size` steps along `axis` if there is one.

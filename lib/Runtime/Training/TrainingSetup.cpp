@@ -90,16 +90,16 @@ void TrainingRun::requireSame() const {
   refuse("--shuffle-memory", options.shuffleMemory, settings.shuffleMemory);
   if (options.ema && options.ema != settings.ema)
     fail(where, "was written with ", settings.ema ? text("--ema ", *settings.ema) : "no --ema",
-         "; leave --ema out, or train without --resume");
+         "; remove --ema, or train without --resume");
   refuse("--accumulate", options.accumulate, settings.accumulate);
   if (options.valSplit && options.valSplit != settings.valSplit)
     fail(where, "was written with --val-split ", settings.valSplit.value_or(0),
-         "; leave --val-split out, or train without --resume");
+         "; remove --val-split, or train without --resume");
   if (settings.valSplit && (data.validationSet || data.validationStream))
     fail(where, "was written with --val-split ", *settings.valSplit,
-         "; leave --val out, or train without --resume");
+         "; remove --val, or train without --resume");
   if (!options.shuffle && settings.shuffle)
-    fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
+    fail(where, "was written without --no-shuffle; remove it, or train without --resume");
   int64_t samples = data.set ? data.set->samples() : 0;
   if (state.samples != samples || state.fingerprint != (data.set ? data.set->fingerprint() : 0))
     fail(where, "was written while training on other data than ",
@@ -158,12 +158,12 @@ void TrainingRun::requireFits() const {
     requireSegments(model, "--tbptt");
   if (settings.accumulate > 1 && model.losses.size() > 1 && data.set && data.set->isWeighted())
     fail("--accumulate: the positions of several losses (", model.lossOutputs(),
-         ") have weights, by which the gradients of their sum cannot be put together; leave "
-         "--accumulate or the weights out");
+         ") have weights, so the gradients of their sum cannot be accumulated; remove --accumulate "
+         "or the weights");
   if (int64_t steps = data.set ? data.set->steps().value_or(1) : 0;
       data.set && settings.tbptt && *settings.tbptt > steps)
     fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", data.set->title(), " have ",
-         steps, " steps; accepted are 1 to ", steps, ", or leave it out");
+         steps, " steps; accepted are 1 to ", steps, ", or remove it");
 }
 
 void TrainingRun::applyOptions() {
@@ -219,7 +219,7 @@ void TrainingRun::splitSamples() {
   if (count < 1 || count >= samples)
     fail("--val-split: found ", *settings.valSplit, ", which leaves ", samples - count, " of the ",
          samples, " samples of ", data.set->title(), " to train and ", count,
-         " to validate; accepted are shares that leave at least one for each");
+         " to validate; choose a fraction that leaves at least one sample for each");
   validated.assign(trained.end() - count, trained.end());
   trained.resize(samples - count);
   // Sorted, to read the file as sequentially as possible.
@@ -269,7 +269,7 @@ void TrainingRun::requireStages() const {
          "), found ", ranks.count(), "; start it with mpirun -n ", model.pipelineRanks,
          ", or without mpirun");
   if (options.exchange.kind != ExchangeOptions::Kind::AllReduce)
-    fail("--exchange: stages of a pipeline exchange no gradients; leave it out");
+    fail("--exchange: pipeline stages do not exchange gradients; remove it");
 }
 
 void TrainingRun::requireTimeShares() const {
@@ -282,7 +282,7 @@ void TrainingRun::requireTimeShares() const {
   requireShardScans();
   if (settings.tbptt || (settings.accumulate > 1 && model.isStream()))
     fail(flag, ": ranks have shares of whole sequences, of streams of one batch at a time, found ",
-         settings.tbptt ? "--tbptt" : "--accumulate", "; leave one of both out");
+         settings.tbptt ? "--tbptt" : "--accumulate", "; remove one of them");
 }
 
 void TrainingRun::requireShardScans() const {
@@ -290,10 +290,10 @@ void TrainingRun::requireShardScans() const {
     return;
   const char *flag = "--shard-backward=exscan";
   if (model.isStream())
-    fail(flag, ": cotangents of streams go from rank to rank between steps; leave it out");
+    fail(flag, ": cotangents of streams move between ranks after each step; remove it");
   if (model.shardScans.empty())
     fail(flag, ": the program has no functions that scan over ranks; compile the model with "
                "--scan-shards");
   if (options.throttle.isLimited())
-    fail(flag, ": MPI scans over the network that there is; leave --throttle out");
+    fail(flag, ": MPI_Exscan uses the real network; remove --throttle");
 }

@@ -68,8 +68,8 @@ void UpdateExecutor::requireProportional() const {
     if (next[i] * weights.front() != weights[i] * next.front())
       fail("--accumulate: the batches of update ", state.batch + 1, " of epoch ", state.epoch + 1,
            " have losses (", model.lossOutputs(),
-           ") that count in other proportions, so that the gradients of their sum cannot be put "
-           "together; leave --accumulate out");
+           ") with different weights, so the gradients of their sum cannot be accumulated; remove "
+           "--accumulate");
 }
 
 /// Returns true if the step runs. Samples without weight have no loss, but time shards still pass

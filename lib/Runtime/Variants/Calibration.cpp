@@ -89,7 +89,7 @@ static std::string readText(const std::string &path) {
 /// Empty if `program` can be calibrated.
 static std::string reasonAgainst(const Program &program) {
   if (!isDeviceProgram())
-    return "this program runs on the CPU, where --backward=auto measures the variants itself";
+    return "this program runs on the CPU, for which --backward=auto measures the variants itself";
   if (isEmulatedProgram())
     return "this program is emulated, and its times say nothing of a GPU; compile it without "
            "--emulate";
@@ -112,7 +112,7 @@ cost::DeviceConstants bppsa::runtime::readCalibration(const std::string &path,
     device = object.at("device").get<std::string>();
     constants = parseConstants(object.at("constants"));
   } catch (const std::exception &error) {
-    fail("--calibration: ", quote(path), " is no calibration: ", error.what(),
+    fail("--calibration: ", quote(path), " is not a calibration: ", error.what(),
          "; `bench --calibrate --calibration FILE` writes one");
   }
   if (found != programNumber(program))

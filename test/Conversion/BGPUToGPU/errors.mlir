@@ -28,7 +28,7 @@ func.func @dynamic_array(%n: index) {
 func.func @other_element(%n: index, %x: memref<8xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %tile = arith.constant dense<1.0> : tensor<8xf32>
-    // expected-error @below {{has a tile in its body, where a thread has one element alone; hand tiles on by bgpu.put and bgpu.get}}
+    // expected-error @below {{has a tile in its body, in which each thread has a single element; pass tiles with bgpu.put and bgpu.get}}
     bgpu.for_each [8] %tile : tensor<8xf32> {
     ^bb0(%i: index, %value: f32):
       %c0 = arith.constant 0 : index
@@ -57,7 +57,7 @@ func.func @outside(%n: index, %tile: tensor<8xf32>, %x: memref<8xf32>) {
 func.func @other_operation(%n: index, %x: memref<8xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %tile = arith.constant dense<1.0> : tensor<2x4xf32>
-    // expected-error @below {{cannot be distributed to threads in a kernel; put what a thread does for an element into tensor.generate or bgpu.for_each}}
+    // expected-error @below {{cannot be distributed to threads in a kernel; move the computation of one element into tensor.generate or bgpu.for_each}}
     %flat = tensor.collapse_shape %tile [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
     bgpu.for_each [8] %flat : tensor<8xf32> {
     ^bb0(%i: index, %value: f32):

@@ -9,7 +9,7 @@ func.func private @tensors(%x: tensor<8x4x3xf32>) -> tensor<3xf32> {
 // -----
 
 func.func private @lanes(%x: memref<1x8x3x16xf32>, %s: memref<3xf32>) {
-  // expected-error @below {{has lanes, which a GPU has no use for; leave bppsa-pack-batch out}}
+  // expected-error @below {{has lanes, which GPUs do not support; do not run bppsa-pack-batch}}
   bppsa.step_sum lanes 16 %x into %s : memref<3xf32> : memref<1x8x3x16xf32>
   return
 }
@@ -58,7 +58,7 @@ func.func private @empty_loop(%g: memref<4x3xf32>) {
 // -----
 
 func.func private @more_than_products(%x: memref<?x?x16xf32>, %y: memref<?x?x16xf32>) {
-  // expected-error @below {{cannot be mapped to 'tiled_product', which needs products of its sequences with captured matrices alone; use block_per_row}}
+  // expected-error @below {{cannot be mapped to 'tiled_product', which supports only products of its sequences with captured matrices; use block_per_row}}
   bppsa.recurrence sequences(%x : memref<?x?x16xf32>) into(%y : memref<?x?x16xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} {
   ^bb0(%xt: vector<16xf32>):
@@ -71,7 +71,7 @@ func.func private @more_than_products(%x: memref<?x?x16xf32>, %y: memref<?x?x16x
 // -----
 
 func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: memref<16x16xf32>) {
-  // expected-error @below {{cannot be mapped to 'tiled_product', which needs sequences of f32 whose rows lie in one piece; use thread_per_element}}
+  // expected-error @below {{cannot be mapped to 'tiled_product', which needs f32 sequences with contiguous rows; use thread_per_element}}
   bppsa.outer_sum %a, %a into %s : memref<16x16xf32> {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>>
   return
 }
@@ -79,7 +79,7 @@ func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: 
 // -----
 
 func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %w: memref<4x4xf32>, %h: memref<?x?x4xf32>) {
-  // expected-error @below {{cannot be mapped to 'cooperative', which needs products of states and of what steps compute alone; use block_per_row}}
+  // expected-error @below {{cannot be mapped to 'cooperative', which needs only products of states and of values computed in steps; use block_per_row}}
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
       into(%h : memref<?x?x4xf32>) attributes {bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>} {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4x4xf32>):
@@ -138,7 +138,7 @@ func.func private @slices_of_columns(%a: memref<8x3x4xf32>, %w: memref<2x4xf32>,
   scf.forall (%k) in (8) {
     %a_k = memref.subview %a[%k, 0, 0] [1, 3, 4] [1, 1, 1] : memref<8x3x4xf32> to memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>
     %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 3, 4, 4] [1, 1, 1, 1] : memref<8x3x4x4xf32> to memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>
-    // expected-error @below {{cannot be mapped to 'thread_per_column', which needs a column's threads not to share rows of slices; use block_per_column}}
+    // expected-error @below {{cannot be mapped to 'thread_per_column', which needs that the threads of a column do not share rows of slices; use block_per_column}}
     bppsa.transition states [4] saved(%a_k : memref<1x3x4xf32, strided<[12, 4, 1], offset: ?>>)
         captures(%w : memref<2x4xf32>)
         into(%m_k : memref<3x4x4xf32, strided<[16, 4, 1], offset: ?>>)

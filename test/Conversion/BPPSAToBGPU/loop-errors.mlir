@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --split-input-file --verify-diagnostics -o /dev/null
 
 func.func private @too_many_rows(%x: memref<?x?x1025xf32>, %y: memref<?x?x1025xf32>) {
-  // expected-error @below {{has a vector of 1025 rows, and a block of a GPU has at most 1024 threads; use --target=cpu}}
+  // expected-error @below {{has a vector of 1025 rows, but a thread block has at most 1024 threads; use --target=cpu}}
   bppsa.recurrence sequences(%x : memref<?x?x1025xf32>) into(%y : memref<?x?x1025xf32>) {
   ^bb0(%xt: vector<1025xf32>):
     %0 = math.tanh %xt : vector<1025xf32>
@@ -95,7 +95,7 @@ func.func private @two_transitions(%a: memref<8x4x3xf32>, %maps: memref<8x4x1x3x
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }
-    // expected-error @below {{has no kernel beside others in a parallel loop of 'bppsa.transition'; run bppsa-expand-scan with whole-levels}}
+    // expected-error @below {{cannot share a parallel loop with other kernels in 'bppsa.transition'; run bppsa-expand-scan with whole-levels}}
     bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>)
         into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
@@ -114,7 +114,7 @@ func.func private @copy_among_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }
-    // expected-error @below {{has no kernel beside others in a parallel loop of 'bppsa.chain'; run bppsa-expand-scan with whole-levels}}
+    // expected-error @below {{cannot share a parallel loop with other kernels in 'bppsa.chain'; run bppsa-expand-scan with whole-levels}}
     memref.copy %g, %out : memref<1x3xf32> to memref<1x3xf32>
   }
   return
@@ -124,7 +124,7 @@ func.func private @copy_among_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
 
 func.func private @chain_of_whole_sequences(%a: memref<?x1x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>) {
   scf.forall (%b, %k) in (4, 8) {
-    // expected-error @below {{reads or writes an array that is no window of whole rows; run bppsa-expand-scan with whole-levels}}
+    // expected-error @below {{reads or writes an array that is not a window of whole rows; run bppsa-expand-scan with whole-levels}}
     bppsa.chain saved(%a : memref<?x1x3xf32>) seeds(%g : memref<1x3xf32>) into(%out : memref<1x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
@@ -153,7 +153,7 @@ func.func private @chain_of_two_rows(%a: memref<8x4x3xf32>, %g: memref<2x3xf32>,
 func.func private @sums_of_one_place(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>, %s: memref<3xf32>) {
   scf.forall (%b, %k) in (4, 8) {
     %a_k = memref.subview %a[%k, %b, 0] [1, 1, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>
-    // expected-error @below {{adds up sums in a parallel loop, each iteration of which must have parts of its own; use flat_sums}}
+    // expected-error @below {{accumulates sums in a parallel loop, in which each iteration needs its own partial sums; use flat_sums}}
     bppsa.chain saved(%a_k : memref<1x1x3xf32, strided<[12, 3, 1], offset: ?>>) seeds(%g : memref<1x3xf32>) sum_with [-1]
         into(%out, %s : memref<1x3xf32>, memref<3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
@@ -166,7 +166,7 @@ func.func private @sums_of_one_place(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
 // -----
 
 func.func private @flat_sums_alone(%a: memref<8x4x3xf32>, %g: memref<4x3xf32>, %out: memref<4x3xf32>, %s: memref<3xf32>) {
-  // expected-error @below {{has flat_sums, but is no part of a parallel loop; leave it out}}
+  // expected-error @below {{has flat_sums outside of a parallel loop; remove flat_sums}}
   bppsa.chain saved(%a : memref<8x4x3xf32>) seeds(%g : memref<4x3xf32>) sum_with [-1] flat_sums
       into(%out, %s : memref<4x3xf32>, memref<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
@@ -179,7 +179,7 @@ func.func private @flat_sums_alone(%a: memref<8x4x3xf32>, %g: memref<4x3xf32>, %
 
 func.func private @too_many_sums(%a: memref<?x?x3xf32>, %x: memref<?x?x1999xf32>, %g: memref<?x3xf32>,
     %out: memref<?x3xf32>, %sum: memref<3x1999xf32>) {
-  // expected-error @below {{has more sums than fit into registers beside its matrices; leave bppsa-fuse-gradients out}}
+  // expected-error @below {{has more sums than fit into registers next to its matrices; do not run bppsa-fuse-gradients}}
   bppsa.chain saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>)
       factors(%x : memref<?x?x1999xf32>) sum_with [0] into(%out, %sum : memref<?x3xf32>, memref<3x1999xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
@@ -191,7 +191,7 @@ func.func private @too_many_sums(%a: memref<?x?x3xf32>, %x: memref<?x?x1999xf32>
 // -----
 
 func.func private @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
-  // expected-error @below {{has lanes, which a GPU has no use for; leave bppsa-pack-batch out}}
+  // expected-error @below {{has lanes, which GPUs do not support; do not run bppsa-pack-batch}}
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>) into(%y : memref<?x?x4x16xf32>) {
   ^bb0(%xt: vector<4xf32>):
     bppsa.yield %xt : vector<4xf32>
@@ -202,7 +202,7 @@ func.func private @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
 // -----
 
 func.func private @pack(%x: memref<?x?x4xf32>, %y: memref<?x?x4x16xf32>) {
-  // expected-error @below {{has lanes, which a GPU has no use for; leave bppsa-pack-batch out}}
+  // expected-error @below {{has lanes, which GPUs do not support; do not run bppsa-pack-batch}}
   bppsa.pack_lanes 16, %x into %y : memref<?x?x4x16xf32> : memref<?x?x4xf32>
   return
 }

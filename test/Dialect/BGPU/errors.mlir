@@ -19,7 +19,7 @@ func.func @many_large_blocks(%n: index) {
 // -----
 
 func.func @large_tile(%n: index) {
-  // expected-error @below {{has 32 threads, but a tile of type 'tensor<8x8xf32>'; each element needs a thread of its own}}
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<8x8xf32>'; use one thread per element}}
   bgpu.kernel blocks(%block in %n) threads(32) {
     %tile = arith.constant dense<0.0> : tensor<8x8xf32>
   }
@@ -40,7 +40,7 @@ func.func @block_argument(%n: index) {
 // -----
 
 func.func @odd_rows(%tile: tensor<3x8xf32>) {
-  // expected-error @below {{needs a power of two of rows, but combines those of 'tensor<3x8xf32>'}}
+  // expected-error @below {{needs a power of two of rows, but combines rows of 'tensor<3x8xf32>'}}
   %0 = bgpu.reduce <add> %tile : tensor<3x8xf32> -> tensor<1x8xf32>
   return
 }
@@ -119,7 +119,7 @@ func.func @yield(%tile: tensor<8xf32>) {
 // -----
 
 func.func @large_loop(%n: index) {
-  // expected-error @below {{has 32 threads, but a tile of type 'tensor<64xindex>'; each element needs a thread of its own}}
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<64xindex>'; use one thread per element}}
   bgpu.kernel blocks(%block in %n) threads(32) {
     bgpu.for_each [64] {
     ^bb0(%i: index):
@@ -164,7 +164,7 @@ func.func @stages(%n: index, %x: memref<?x20xf32>) {
 // -----
 
 func.func @no_loop(%n: index, %x: memref<?x20xf32>) {
-  // expected-error @below {{must be in an scf.for, some iterations of which it reads ahead}}
+  // expected-error @below {{must be in an scf.for, because it prefetches for later iterations}}
   %0 = bgpu.fetch %x[%n] stages(4) : memref<?x20xf32>
   return
 }
@@ -179,7 +179,7 @@ func.func @replicated(%tile: tensor<8xf32, #bgpu.replicated<3>>) {
 // -----
 
 func.func @large_replicated_tile(%n: index) {
-  // expected-error @below {{has 32 threads, but a tile of type 'tensor<20xf32, #bgpu.replicated<2>>'; each element needs a thread of its own}}
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<20xf32, #bgpu.replicated<2>>'; use one thread per element}}
   bgpu.kernel blocks(%block in %n) threads(32) {
     %tile = arith.constant dense<0.0> : tensor<20xf32, #bgpu.replicated<2>>
   }
@@ -189,7 +189,7 @@ func.func @large_replicated_tile(%n: index) {
 // -----
 
 func.func @long_rows(%tile: tensor<2x64xf32>) {
-  // expected-error @below {{needs rows of 2 to 32 elements, a power of two, each of one thread, but combines those of 'tensor<2x64xf32>'}}
+  // expected-error @below {{needs rows of 2 to 32 elements, a power of two, one per thread, but combines rows of 'tensor<2x64xf32>'}}
   %0 = bgpu.reduce_across <add> %tile : tensor<2x64xf32> -> tensor<2xf32>
   return
 }
@@ -251,7 +251,7 @@ func.func @accumulates_shared(%tile: tensor<8xf32>, %sums: memref<8xf32, #gpu.ad
 // -----
 
 func.func @accumulates_integers(%tile: tensor<8xi32>, %sums: memref<8xi32>) {
-  // expected-error @below {{needs a vector or matrix of floating-point numbers, but has 'memref<8xi32>'}}
+  // expected-error @below {{needs a vector or matrix of floating-point elements, but has 'memref<8xi32>'}}
   bgpu.accumulate %tile, %sums : tensor<8xi32>, memref<8xi32>
   return
 }
@@ -316,7 +316,7 @@ func.func @product_of_doubles(%a: tensor<32xvector<4xf32>>, %b: tensor<32xvector
 // -----
 
 func.func @long_scattered_rows(%tile: tensor<2x64xvector<2xf32>>) {
-  // expected-error @below {{needs rows of 2 to 32 threads, a power of two, but combines those of 'tensor<2x64xvector<2xf32>>'}}
+  // expected-error @below {{needs rows of 2 to 32 threads, a power of two, but combines rows of 'tensor<2x64xvector<2xf32>>'}}
   %0 = bgpu.reduce_scatter <add> %tile : tensor<2x64xvector<2xf32>> -> tensor<2x2xf32>
   return
 }
@@ -324,7 +324,7 @@ func.func @long_scattered_rows(%tile: tensor<2x64xvector<2xf32>>) {
 // -----
 
 func.func @scattered_numbers(%tile: tensor<2x32xf32>) {
-  // expected-error @below {{needs vectors of a power of two of elements, up to as many as a row has threads, but combines those of 'tensor<2x32xf32>'}}
+  // expected-error @below {{needs vectors of a power of two of elements, at most one per thread of a row, but combines vectors of 'tensor<2x32xf32>'}}
   %0 = bgpu.reduce_scatter <add> %tile : tensor<2x32xf32> -> tensor<2x32xf32>
   return
 }
@@ -332,7 +332,7 @@ func.func @scattered_numbers(%tile: tensor<2x32xf32>) {
 // -----
 
 func.func @long_vectors(%tile: tensor<4x8xvector<16xf32>>) {
-  // expected-error @below {{needs vectors of a power of two of elements, up to as many as a row has threads, but combines those of 'tensor<4x8xvector<16xf32>>'}}
+  // expected-error @below {{needs vectors of a power of two of elements, at most one per thread of a row, but combines vectors of 'tensor<4x8xvector<16xf32>>'}}
   %0 = bgpu.reduce_scatter <add> %tile : tensor<4x8xvector<16xf32>> -> tensor<4x16xf32>
   return
 }

@@ -77,7 +77,7 @@ func.func @stage() attributes {bppsa.entry = #bppsa.entry<role = grad, stage = 1
 
 // -----
 
-// expected-error @below {{needs the name of a backward pass as its variant, found an empty name; leave 'variant' out}}
+// expected-error @below {{needs the name of a backward pass as its variant, found an empty name; remove 'variant'}}
 func.func @variant() attributes {bppsa.entry = #bppsa.entry<role = grad, variant = "">} {
   return
 }
@@ -96,7 +96,7 @@ module attributes {bppsa.symbols = #bppsa.symbols<"T", "T">} {
 
 // -----
 
-// expected-error @below {{the least size of symbol "T" must be positive, found 0}}
+// expected-error @below {{the minimum size of symbol "T" must be positive, found 0}}
 module attributes {bppsa.symbols = #bppsa.symbols<"B", "T" at least 0>} {
 }
 
@@ -189,7 +189,7 @@ func.func @mixing_layouts(%x: tensor<4x4xf32> {bppsa.batch_axes = array<i64: 0, 
 // -----
 
 func.func @operation(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{attribute 'jacobian.operands' must be the Jacobians of what is read, '#jacobian.operands<...>', found "dense"}}
+  // expected-error @below {{attribute 'jacobian.operands' must hold the Jacobians of operands, '#jacobian.operands<...>', found "dense"}}
   %0 = arith.negf %x {jacobian.operands = "dense"} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -299,7 +299,7 @@ func.func @sum_with_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tens
 // -----
 
 func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<2x3xf32>) {
-  // expected-error @below {{a sum must have the type 'tensor<3x2xf32>' or that of such a memref, found 'tensor<2x3xf32>'}}
+  // expected-error @below {{a sum must have the type 'tensor<3x2xf32>' or the type of such a memref, found 'tensor<2x3xf32>'}}
   %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
@@ -310,7 +310,7 @@ func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x
 // -----
 
 func.func @flat_sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<6xf32>) {
-  // expected-error @below {{a sum must have the type 'tensor<9xf32>' or that of such a memref, found 'tensor<6xf32>'}}
+  // expected-error @below {{a sum must have the type 'tensor<9xf32>' or the type of such a memref, found 'tensor<6xf32>'}}
   %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) factors(%x : tensor<?x?x2xf32>) sum_with [0, -1] flat_sums -> (tensor<?x3xf32>) sums(tensor<6xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt, %gt : vector<3xf32>, vector<3xf32>, vector<3xf32>
@@ -565,7 +565,7 @@ func.func @linearize_cotangent(%a: tensor<?x4xf32>) {
 // -----
 
 func.func @linearize_batch(%a: tensor<?x4xf32>) {
-  // expected-error @below {{needs a jacobian with a batch exactly where it reads saved arrays, found '!jacobian.matrix<4x4xf32, dense>' and 1 saved arrays}}
+  // expected-error @below {{needs a jacobian with a batch if and only if it reads saved arrays, found '!jacobian.matrix<4x4xf32, dense>' and 1 saved arrays}}
   %0 = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4] -> !jacobian.matrix<4x4xf32, dense> {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     jacobian.yield %gt : vector<4xf32>
@@ -592,7 +592,7 @@ func.func @compose_outer(%j: !jacobian.matrix<2x3xf32, dense>, %k: !jacobian.mat
 // -----
 
 func.func @compose_batch(%j: !jacobian.matrix<3x3xf32, dense, batch = 8>, %k: !jacobian.matrix<3x3xf32, dense>) {
-  // expected-error @below {{the product has a batch exactly where a factor has one, found '!jacobian.matrix<3x3xf32, dense>'}}
+  // expected-error @below {{needs a product with a batch if and only if a factor has one, found '!jacobian.matrix<3x3xf32, dense>'}}
   %0 = jacobian.compose %j, %k : !jacobian.matrix<3x3xf32, dense, batch = 8>, !jacobian.matrix<3x3xf32, dense> -> !jacobian.matrix<3x3xf32, dense>
   return
 }

@@ -82,7 +82,7 @@ func.func @rank(%x: tensor<?xf32>) -> tensor<?x?xf32> {
 // -----
 
 func.func @dynamic_sequence(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
-  // expected-error @below {{sequence must have static dimensions behind steps and samples, found 'tensor<?x?x?xf32>'}}
+  // expected-error @below {{sequence must have static dimensions after steps and samples, found 'tensor<?x?x?xf32>'}}
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x?xf32>) outputs(tensor<?x?x?xf32>) {
   ^bb0(%xt: tensor<?xf32>):
     bppsa.yield %xt : tensor<?xf32>
@@ -93,7 +93,7 @@ func.func @dynamic_sequence(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {
 // -----
 
 func.func @dynamic_state(%x: tensor<?x?x3xf32>, %h: tensor<?x?xf32>) -> tensor<?x?x?xf32> {
-  // expected-error @below {{initial state must have static dimensions behind samples, found 'tensor<?x?xf32>'}}
+  // expected-error @below {{initial state must have static dimensions after samples, found 'tensor<?x?xf32>'}}
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h : tensor<?x?xf32>) -> (tensor<?x?x?xf32>) {
   ^bb0(%xt: tensor<3xf32>, %ht: tensor<?xf32>):
     bppsa.yield %ht : tensor<?xf32>
@@ -194,7 +194,7 @@ func.func @steps_and_sequence(%x: tensor<?x?x2x3xf32>, %n: index) -> tensor<?x?x
 // -----
 
 func.func @steps_of_vectors(%h: tensor<?x3xf32>, %n: index) -> tensor<?x?x3xf32> {
-  // expected-error @below {{must take its number of steps from a sequence where its body has vectors; leave out 'steps'}}
+  // expected-error @below {{must take its number of steps from a sequence if its body has vectors; remove 'steps'}}
   %0 = bppsa.recurrence steps %n initial(%h : tensor<?x3xf32>) -> (tensor<?x?x3xf32>) {
   ^bb0(%ht: vector<3xf32>):
     bppsa.yield %ht : vector<3xf32>

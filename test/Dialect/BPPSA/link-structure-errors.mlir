@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics
 
 func.func @terms_alone(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @below {{'bppsa.chain' op has terms and must have the structure that they make; run bppsa-infer-structure}}
+  // expected-error @below {{'bppsa.chain' op has terms and must have their structure; run bppsa-infer-structure}}
   %0 = bppsa.chain terms [#bppsa.term<row = 0, col = 0>] saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     bppsa.yield %gt : vector<4xf32>
@@ -45,7 +45,7 @@ func.func @capture(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32
 // -----
 
 func.func @graph(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @below {{'bppsa.chain' op must have no structure in graph form; it is that of vectors}}
+  // expected-error @below {{'bppsa.chain' op must have no structure in graph form; structures describe vectors}}
   %0 = bppsa.chain structure <identity> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) {
   ^bb0(%at: tensor<4xf32>, %gt: tensor<4xf32>):
     bppsa.yield %gt : tensor<4xf32>

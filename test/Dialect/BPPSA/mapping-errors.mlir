@@ -76,7 +76,7 @@ func.func private @samples() attributes {a = #bppsa.cpu_mapping<samples, width =
 // -----
 
 func.func @more_rows_than_threads(%x: memref<?x?x40xf32>, %y: memref<?x?x40xf32>) {
-  // expected-error @below {{has a vector of 40 rows, each of which 1 of a block's 32 threads share; set threads to 64 or more, or map it in another way}}
+  // expected-error @below {{has a vector of 40 rows, each of which 1 of a block's 32 threads share; set threads to 64 or more, or use another mapping}}
   bppsa.recurrence sequences(%x : memref<?x?x40xf32>) into(%y : memref<?x?x40xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} {
   ^bb0(%xt: vector<40xf32>):
@@ -185,7 +185,7 @@ func.func @offset_of_nothing(%a: memref<8x4x3xf32>, %m: memref<4x3x3xf32>) {
 // -----
 
 func.func @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
-  // expected-error @below {{has lanes and a mapping; leave one of them out}}
+  // expected-error @below {{has lanes and a mapping; remove one of them}}
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>) into(%y : memref<?x?x4x16xf32>)
       attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} {
   ^bb0(%xt: vector<4xf32>):
@@ -246,7 +246,7 @@ func.func @no_chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf
 // -----
 
 func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
-  // expected-error @below {{needs one lane of samples where chunks have lanes, found 16; use 'lanes 1'}}
+  // expected-error @below {{needs one lane of samples if chunks have lanes, found 16; use 'lanes 1'}}
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>)
       attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>} -> (tensor<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):

@@ -171,7 +171,7 @@ func.func @loop_destinations(%a: tensor<?x2x4xf32>, %g: tensor<2x4xf32>, %e: ten
 // -----
 
 func.func @rows_with_offset(%a: memref<8x?x4xf32>, %e: memref<?x5x4xf32>) {
-  // expected-error @below {{'bppsa.transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x5x4xf32>'; leave it out}}
+  // expected-error @below {{'bppsa.transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x5x4xf32>'; remove it}}
   bppsa.transition by_rows states [4] saved(%a : memref<8x?x4xf32>) injected(%a : memref<8x?x4xf32>) inject_into [0]
       into(%e : memref<?x5x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
@@ -183,7 +183,7 @@ func.func @rows_with_offset(%a: memref<8x?x4xf32>, %e: memref<?x5x4xf32>) {
 // -----
 
 func.func @diagonal_rows(%m: memref<?x1x4xf32>, %g: memref<?x4xf32>, %o: memref<?x4xf32>) {
-  // expected-error @below {{'bppsa.apply_transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x1x4xf32>'; leave it out}}
+  // expected-error @below {{'bppsa.apply_transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x1x4xf32>'; remove it}}
   bppsa.apply_transition diagonal by_rows %m, %g into %o : memref<?x1x4xf32>, memref<?x4xf32>, memref<?x4xf32>
   return
 }
@@ -191,7 +191,7 @@ func.func @diagonal_rows(%m: memref<?x1x4xf32>, %g: memref<?x4xf32>, %o: memref<
 // -----
 
 func.func @packed_rows(%m: memref<?x4x4x2xf32>, %g: memref<?x4x2xf32>, %o: memref<?x4x2xf32>) {
-  // expected-error @below {{'bppsa.apply_transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x4x4x2xf32>'; leave it out}}
+  // expected-error @below {{'bppsa.apply_transition' op by_rows needs transitions of 4 columns without an offset and lanes, found 'memref<?x4x4x2xf32>'; remove it}}
   bppsa.apply_transition by_rows lanes 2 %m, %g into %o : memref<?x4x4x2xf32>, memref<?x4x2xf32>, memref<?x4x2xf32>
   return
 }

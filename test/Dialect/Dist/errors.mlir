@@ -35,7 +35,7 @@ func.func @integers(%own: tensor<8xi64>) {
 // -----
 
 func.func @no_result(%own: tensor<8xf32>) {
-  // expected-error @below {{needs a result where the operand is a tensor and a destination where it is memory, found other ones}}
+  // expected-error @below {{needs a result for a tensor operand and a destination for a memref operand, found another combination}}
   dist.rank_mean %own : tensor<8xf32>
   return
 }
@@ -43,7 +43,7 @@ func.func @no_result(%own: tensor<8xf32>) {
 // -----
 
 func.func @other_shape(%own: memref<8xf32>, %all: memref<4xf32>) {
-  // expected-error @below {{makes an array of the type of its operand, 'memref<8xf32>', found 'memref<4xf32>'}}
+  // expected-error @below {{returns an array of the type of its operand, 'memref<8xf32>', found 'memref<4xf32>'}}
   dist.rank_mean %own into %all : memref<4xf32> : memref<8xf32>
   return
 }
@@ -91,7 +91,7 @@ func.func @rest_of_other_shape(%h: tensor<4xf32>) {
 // -----
 
 func.func @cotangent_nowhere(%h: memref<4xf32>) {
-  // expected-error @below {{needs a result where the operand is a tensor and a destination where it is memory, found other ones}}
+  // expected-error @below {{needs a result for a tensor operand and a destination for a memref operand, found another combination}}
   dist.shard_leave transposed %h channel 0 : memref<4xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics
 
 func.func @no_jacobian(%g: tensor<?x4xf32>, %r: tensor<?x3xf32>, %m: tensor<12xf32>) {
-  // expected-error @below {{'jacobian.link' op the region 'jacobian' must yield the transposed jacobian first; make it with jacobian.assemble}}
+  // expected-error @below {{'jacobian.link' op the region 'jacobian' must yield the transposed jacobian first; create it with jacobian.assemble}}
   %0 = jacobian.link %g : (tensor<?x4xf32>) -> tensor<?x3xf32> {
   ^bb0(%gy: tensor<?x4xf32>):
     jacobian.yield %r : tensor<?x3xf32>

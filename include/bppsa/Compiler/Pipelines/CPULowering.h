@@ -22,7 +22,7 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::init(32)};
   PassOptions::Option<bool> factorLinks{
       *this, "factor-links",
-      llvm::cl::desc("Make the leaves of trees over time of the factors of a step's Jacobian"),
+      llvm::cl::desc("Build the leaves of trees over time from the factors of a step's Jacobian"),
       llvm::cl::init(true)};
   PassOptions::Option<int64_t> memoryLimit{
       *this, "memory-limit",
@@ -30,7 +30,7 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::init(0)};
   PassOptions::Option<bool> keepsGradientOrder{
       *this, "keeps-gradient-order",
-      llvm::cl::desc("Make gradients in the order of the module: ranks exchange them in it"),
+      llvm::cl::desc("Compute gradients in the order of the module, in which ranks exchange them"),
       llvm::cl::init(false)};
   PassOptions::Option<bool> signalsGradients{
       *this, "signals-gradients",

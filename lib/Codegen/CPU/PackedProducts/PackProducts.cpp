@@ -35,9 +35,8 @@ struct PackProducts : bppsa::impl::PackProductsBase<PackProducts> {
       unsigned laneFactor = form == ProductForm::PackedLhs ? 0 : 1;
       std::optional<Product> product = findProduct(op, laneFactor);
       if (!product) {
-        op.emitOpError(
-            "is no matrix product of f32 arrays in memory at linear offsets, which a packed "
-            "mapping needs; use 'direct'");
+        op.emitOpError("needs a matrix product of f32 arrays in memory at linear offsets to have a "
+                       "packed mapping; use 'direct'");
         return signalPassFailure();
       }
       OpBuilder builder(op);

@@ -66,8 +66,8 @@ static void convert(OpBuilder &builder, Location loc, const SequenceProduct &pro
 LogicalResult bppsa::convertSequenceProducts(RecurrenceOp op) {
   FailureOr<SmallVector<SequenceProduct, 0>> products = getSequenceProducts(op);
   if (failed(products))
-    return op->emitOpError("cannot be mapped to 'tiled_product', which needs products of its "
-                           "sequences with captured matrices alone; use block_per_row");
+    return op->emitOpError("cannot be mapped to 'tiled_product', which supports only products of "
+                           "its sequences with captured matrices; use block_per_row");
   OpBuilder builder(op);
   for (const SequenceProduct &product : *products)
     convert(builder, op.getLoc(), product, getMapping(op).getPrecision());

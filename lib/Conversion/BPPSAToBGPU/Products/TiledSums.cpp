@@ -72,8 +72,8 @@ LogicalResult bppsa::convertTiledSums(ArrayRef<OuterSumOp> ops) {
   }
   for (OuterSumOp op : ops)
     if (!(isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs())))
-      return op->emitOpError("cannot be mapped to 'tiled_product', which needs sequences of f32 "
-                             "whose rows lie in one piece; use thread_per_element");
+      return op->emitOpError("cannot be mapped to 'tiled_product', which needs f32 sequences with "
+                             "contiguous rows; use thread_per_element");
   OuterSumOp first = ops[0];
   OpBuilder builder(first);
   Location loc = first.getLoc();

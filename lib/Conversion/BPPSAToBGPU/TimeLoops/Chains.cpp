@@ -85,8 +85,8 @@ private:
 LogicalResult ChainSweep::findWindows() {
   CotangentLoop own = getCotangentLoop(op);
   if (!own.sumWith.empty() && !own.flatSums)
-    return op->emitOpError("adds up sums in a parallel loop, each iteration of which must have "
-                           "parts of its own; use flat_sums");
+    return op->emitOpError("accumulates sums in a parallel loop, in which each iteration needs its "
+                           "own partial sums; use flat_sums");
   SmallVector<Value> emitted;
   if (failed(window.add(own.saved, saved)) || failed(window.add(own.injected, injected)) ||
       failed(window.add(own.factors, factors)) || failed(window.add(own.getEmitted(), emitted)))

@@ -64,7 +64,7 @@ static FailureOr<MappingChoice> chooseBlock(const LoopBody &loop, GPUKernel kern
   int64_t threads = cost::roundUpToWarps(needs.rows);
   if (needs.rows > cost::kMaxThreads)
     return refuseOp(loop.op, "has a vector of ")
-           << needs.rows << " rows, and a block of a GPU has at most " << cost::kMaxThreads
+           << needs.rows << " rows, but a thread block has at most " << cost::kMaxThreads
            << " threads; use --target=cpu";
   int64_t parts = 8;
   while (parts > 1 && parts * needs.rows > cost::kMaxThreads)
@@ -97,13 +97,13 @@ std::string bppsa::findObstacleToSharing(const LoopBody &loop) {
   };
   for (BlockArgument argument : body.getArguments())
     if (!getElementTypeOrSelf(argument.getType()).isF32())
-      return "values of f32 alone";
+      return "only values of f32";
   for (Operation &op : body.without_terminator())
     for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
       auto argument = dyn_cast<BlockArgument>(operand);
       if (argument && cast<CellOpInterface>(op).getRowAccess(number) == RowAccess::All &&
           (argument.getArgNumber() >= firstCapture || !isState(argument)))
-        return "products of states and of what steps compute alone";
+        return "only products of states and of values computed in steps";
     }
   return loop.numStates == 0 ? "states" : "";
 }
@@ -212,8 +212,8 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(ChainOp op) {
     if (failed(fits))
       return failure();
     if (!*fits)
-      return op->emitOpError("has more sums than fit into registers beside its matrices; leave "
-                             "bppsa-fuse-gradients out");
+      return op->emitOpError("has more sums than fit into registers next to its matrices; do not "
+                             "run bppsa-fuse-gradients");
   }
   // In a parallel loop, each chain has its own block.
   bool canCooperate = op.getPlan().isSequential() && !op->getParentOfType<scf::ForallOp>();
@@ -266,7 +266,8 @@ std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body,
                      llvm::all_of(body.without_terminator(), isSupported);
   if (!canEvaluate)
     return "vectors, and products with captured matrices";
-  return parts > 1 && hasSlices(body) ? "a column's threads not to share rows of slices" : "";
+  return parts > 1 && hasSlices(body) ? "that the threads of a column do not share rows of slices"
+                                      : "";
 }
 
 /// Returns the limit that a link exceeds with one column per thread, or else the obstacle to its
@@ -343,7 +344,7 @@ static FailureOr<MappingChoice> chooseMatrixMapping(const CotangentLoop &loop, b
     return MappingChoice{tiles, "thread_per_column needs " + limit};
   FailureOr<MappingChoice> block = chooseColumnBlock(loop, /*inject=*/false, readAhead);
   if (succeeded(block))
-    block->reason = "column_tile cannot evaluate the link, or does not fit shared memory";
+    block->reason = "column_tile cannot evaluate the link, or does not fit into shared memory";
   return block;
 }
 
@@ -366,6 +367,6 @@ LogicalResult bppsa::verifyReady(Operation *op) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
   if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
-    return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
+    return op->emitOpError("has lanes, which GPUs do not support; do not run bppsa-pack-batch");
   return success();
 }

@@ -144,7 +144,7 @@ LogicalResult KernelOp::verifyRegions() {
     return emitOpError("needs one argument of type index in its body, the number of the block");
   if (Type tile = findLargeTile(*this))
     return emitOpError("has ") << getThreads() << " threads, but a tile of type " << tile
-                               << "; each element needs a thread of its own";
+                               << "; use one thread per element";
   return success();
 }
 
@@ -201,7 +201,7 @@ LogicalResult AccumulateOp::verify() {
   if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(array))
     return emitOpError("needs an array in device memory, but has ") << array;
   if (!isa<FloatType>(array.getElementType()) || array.getRank() < 1 || array.getRank() > 2)
-    return emitOpError("needs a vector or matrix of floating-point numbers, but has ") << array;
+    return emitOpError("needs a vector or matrix of floating-point elements, but has ") << array;
   int64_t rows = array.getShape().back();
   if (array.getRank() == 1) {
     if (tile.dropEncoding() != RankedTensorType::get(rows, array.getElementType()))
@@ -259,7 +259,7 @@ LogicalResult FetchOp::verify() {
   if (getStages() < 2 || !llvm::isPowerOf2_64(getStages()))
     return emitOpError("has ") << getStages() << " stages, which must be a power of two above 1";
   if (!isa<scf::ForOp>((*this)->getParentOp()))
-    return emitOpError("must be in an scf.for, some iterations of which it reads ahead");
+    return emitOpError("must be in an scf.for, because it prefetches for later iterations");
   return success();
 }
 

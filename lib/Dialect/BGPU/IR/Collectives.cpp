@@ -29,7 +29,7 @@ static bool combines(vector::CombiningKind kind, Type element) {
 LogicalResult ReduceOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
   if (tile.getRank() == 0 || !llvm::isPowerOf2_64(tile.getDimSize(0)))
-    return emitOpError("needs a power of two of rows, but combines those of ") << tile;
+    return emitOpError("needs a power of two of rows, but combines rows of ") << tile;
   if (!combines(getKind(), tile.getElementType()))
     return emitOpError("cannot combine elements of ") << tile << " by this kind";
   SmallVector<int64_t> row(tile.getShape());
@@ -42,8 +42,8 @@ LogicalResult ReduceOp::verify() {
 LogicalResult ReduceAcrossOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
   if (tile.getRank() < 2 || getReplicas(tile) != 1 || !areInWarp(tile.getShape().back()))
-    return emitOpError("needs rows of 2 to 32 elements, a power of two, each of one thread, but "
-                       "combines those of ")
+    return emitOpError("needs rows of 2 to 32 elements, a power of two, one per thread, but "
+                       "combines rows of ")
            << tile;
   if (!combines(getKind(), tile.getElementType()) || !tile.getElementType().isIntOrFloat() ||
       tile.getElementTypeBitWidth() != 32)
@@ -72,13 +72,13 @@ void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, vector::C
 LogicalResult ReduceScatterOp::verify() {
   auto tile = cast<RankedTensorType>(getTile().getType());
   if (tile.getRank() == 0 || getReplicas(tile) != 1 || !areInWarp(tile.getShape().back()))
-    return emitOpError("needs rows of 2 to 32 threads, a power of two, but combines those of ")
+    return emitOpError("needs rows of 2 to 32 threads, a power of two, but combines rows of ")
            << tile;
   auto type = dyn_cast<VectorType>(tile.getElementType());
   if (!type || type.getRank() != 1 || type.isScalable() ||
       !llvm::isPowerOf2_64(type.getNumElements()) || type.getNumElements() > tile.getShape().back())
-    return emitOpError("needs vectors of a power of two of elements, up to as many as a row has "
-                       "threads, but combines those of ")
+    return emitOpError("needs vectors of a power of two of elements, at most one per thread of a "
+                       "row, but combines vectors of ")
            << tile;
   Type element = type.getElementType();
   if (!combines(getKind(), element) || !element.isIntOrFloat() ||

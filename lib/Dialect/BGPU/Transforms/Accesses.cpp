@@ -291,8 +291,8 @@ LogicalResult AccessCollector::visit(Operation *inner) {
         accesses.push_back({Value(), writes, {}});
     }
   } else if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
-    return inner->emitOpError("has effects in a kernel that are not known; use operations that say "
-                              "what they read and write");
+    return inner->emitOpError("has unknown memory effects in a kernel; use operations that declare "
+                              "their reads and writes");
   }
   return success();
 }

@@ -53,7 +53,7 @@ LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, Sco
   if (missing == Missing::Refuse)
     return op->emitOpError("needs a barrier ")
            << (scope == Scope::Warp ? "of its warp " : "") << where
-           << ", between accesses of different threads of which one writes; run "
+           << ", between accesses of different threads that include a write; run "
            << "bgpu-insert-barriers";
   OpBuilder builder(before);
   if (scope == Scope::Warp) {

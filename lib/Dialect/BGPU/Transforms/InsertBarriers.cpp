@@ -36,7 +36,7 @@ struct InsertBarriers : public bppsa::bgpu::impl::InsertBarriersBase<InsertBarri
       numWarpBarriers += ofWarps;
       std::string text = llvm::formatv("kernel: {0} barriers", barriers.getNumBarriers());
       if (ofWarps > 0)
-        text += llvm::formatv(", {0} of warps alone", ofWarps);
+        text += llvm::formatv(", {0} of them for single warps", ofWarps);
       remark::passed(kernel.getLoc(), options) << remark::add("{0}", text);
       return WalkResult::advance();
     });

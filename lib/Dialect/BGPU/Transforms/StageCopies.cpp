@@ -121,8 +121,8 @@ LogicalResult LoopCopies::verify() {
                                        << "loop " << stages << "; give all of a loop the same";
     for (Value index : fetch.getPosition())
       if (!followsFrom(index, loop.getInductionVar(), loop))
-        return fetch.emitOpError("has a position that does not follow from the number of the "
-                                 "iteration; load the vector where it is read");
+        return fetch.emitOpError("has a position that is not a function of the iteration number; "
+                                 "load the vector at its use");
     for (Operation *user : fetch->getUsers())
       if (!isa<memref::LoadOp>(user))
         return fetch.emitOpError("is read by '") << user->getName() << "'; use memref.load";

@@ -89,10 +89,10 @@ LogicalResult bppsa::verifyInferredStructure(ChainOp chain) {
     if (!chain.getTerms() ||
         (form && llvm::equal(chain.getTermsAttr().getAsRange<TermAttr>(), form->terms)))
       return success();
-    return chain.emitOpError("has terms that are not those of its link; run bppsa-infer-structure "
-                             "again");
+    return chain.emitOpError(
+        "has terms that differ from the terms of its link; run bppsa-infer-structure again");
   }
   return chain.emitOpError() << "has the structure '" << chain.getStructure()->toString()
-                             << "' where its link has '" << found.toString()
+                             << "' but its link has '" << found.toString()
                              << "'; run bppsa-infer-structure again";
 }

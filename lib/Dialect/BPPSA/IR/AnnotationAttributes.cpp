@@ -24,7 +24,7 @@ LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "symbols must have different names, found " << name
                          << (name.empty() ? "" : " twice");
     if (least < 1)
-      return emitError() << "the least size of symbol " << name << " must be positive, found "
+      return emitError() << "the minimum size of symbol " << name << " must be positive, found "
                          << least;
   }
   return success();

@@ -33,6 +33,6 @@ LogicalResult ReverseIfOp::verifyRegions() {
   SmallVector<Operation *> loops = findDirectedLoops(*this);
   if (loops.size() != 1)
     return emitOpError() << "needs one recurrence, chain or transition in its body, found "
-                         << loops.size() << "; give each loop an op of its own";
+                         << loops.size() << "; use one op per loop";
   return success();
 }

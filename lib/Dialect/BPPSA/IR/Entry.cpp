@@ -15,7 +15,7 @@ LogicalResult EntryAttr::verify(function_ref<InFlightDiagnostic()> emitError, En
                                 StringAttr variant, std::optional<int64_t> stage, bool) {
   if (variant && variant.empty())
     return emitError() << "needs the name of a backward pass as its variant, found an empty name; "
-                          "leave 'variant' out";
+                          "remove 'variant'";
   if (stage && (*stage < 0 || role != EntryRole::Step))
     return emitError() << "needs a stage of at least 0 of a function with the role 'step', found "
                        << *stage << " and '" << stringifyEntryRole(role) << "'";

@@ -166,7 +166,7 @@ static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRan
     return op->emitOpError("has a vector of ")
            << needs.rows << " rows, each of which " << parts << " of a block's " << threads
            << " threads share; set threads to " << cost::roundUpToWarps(needs.rows * parts)
-           << " or more, or map it in another way";
+           << " or more, or use another mapping";
   for (int64_t columns : needs.columns)
     entries += llvm::divideCeil(columns, parts);
   if (mapping.keepsMatricesInRegisters() && entries * threads > cost::kRegistersOfBlock)
@@ -224,7 +224,7 @@ static LogicalResult verifyLoop(Operation *op, GPUMappingAttr mapping, bool hasS
 
 static LogicalResult verifyNotPacked(Operation *op) {
   if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
-    return op->emitOpError("has lanes and a mapping; leave one of them out");
+    return op->emitOpError("has lanes and a mapping; remove one of them");
   return success();
 }
 
@@ -258,7 +258,7 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
     return op->emitOpError("has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan "
                            "<chunked>, or take 'units'");
   if (chain.getLanes() && chain.getLanes() != 1)
-    return op->emitOpError("needs one lane of samples where chunks have lanes, found ")
+    return op->emitOpError("needs one lane of samples if chunks have lanes, found ")
            << *chain.getLanes() << "; use 'lanes 1'";
   return success();
 }

@@ -48,11 +48,11 @@ LogicalResult RankMeanOp::verify() {
   if (isa<TensorType>(operand))
     made = getResult();
   if (!made || (getDestination() && getResult()))
-    return emitOpError("needs a result where the operand is a tensor and a destination where it is "
-                       "memory, found other ones");
+    return emitOpError("needs a result for a tensor operand and a destination for a memref "
+                       "operand, found another combination");
   if (auto type = cast<ShapedType>(made.getType());
       type.getShape() != operand.getShape() || !type.getElementType().isF32())
-    return emitOpError() << "makes an array of the type of its operand, " << operand << ", found "
+    return emitOpError() << "returns an array of the type of its operand, " << operand << ", found "
                          << type;
   return success();
 }
@@ -107,8 +107,8 @@ static LogicalResult verifyMade(Operation *op, Value operand, Value destination,
     return op->emitOpError() << "needs a state of f32, found " << type;
   Value made = isa<TensorType>(type) ? result : destination;
   if (!made || (destination && result))
-    return op->emitOpError("needs a result where the operand is a tensor and a destination where "
-                           "it is memory, found other ones");
+    return op->emitOpError("needs a result for a tensor operand and a destination for a memref "
+                           "operand, found another combination");
   if (auto found = cast<ShapedType>(made.getType());
       found.getShape() != shape || !found.getElementType().isF32())
     return op->emitOpError() << "makes an array of "

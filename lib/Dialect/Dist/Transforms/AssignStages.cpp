@@ -267,7 +267,7 @@ LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> st
     for (Value parameter : sources[operand].parameters) {
       int32_t home = stages[parameterLayers.lookup(parameter)];
       if (trained.contains(parameter) && home != stage)
-        return refuse(function) << "a module needs parameters of its own, found "
+        return refuse(function) << "a module needs parameters that no other module has, found "
                                 << attrs::Parameter::ofArgument(
                                        function, cast<BlockArgument>(parameter).getArgNumber())
                                 << " in stages " << std::min(home, stage) << " and "
@@ -309,8 +309,8 @@ LogicalResult StageAssigner::checkLayers(int64_t numStages) {
   for (int64_t module = 0; module < count; ++module)
     if (llvm::none_of(layers, [&](auto &entry) { return entry.second == module; }))
       return refuse(function) << "module " << module + 1
-                              << " has no operation that depends on parameters of its own; "
-                                 "give it some, or leave its loss out";
+                              << " has no operation that depends on its own parameters; add some, "
+                                 "or remove its loss";
   return success();
 }
 

@@ -147,7 +147,7 @@ LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward)
         return failure();
       if (!isa<RankedTensorType>(operand.getType()))
         return refuseOp(made) << "makes a value of type " << operand.getType() << " that stage "
-                              << stage << " needs, too; stages exchange tensors alone";
+                              << stage << " also needs; stages can exchange only tensors";
       Transfer &transfer = transfers[operand];
       if (transfer.channels.try_emplace(stage, numChannels).second)
         ++numChannels;
@@ -175,8 +175,8 @@ LogicalResult Transfers::addReceives() {
       Value size = worklist.pop_back_val();
       if (getStage(size))
         return value.getDefiningOp()->emitOpError(
-            "has sizes that depend on what a stage computes; stages exchange arrays whose sizes "
-            "are known from those of arguments");
+            "has sizes that depend on values computed in a stage; stages can exchange only arrays "
+            "whose sizes follow from the sizes of arguments");
       if (Operation *made = size.getDefiningOp())
         llvm::append_range(worklist, getUsedValues(made));
     }

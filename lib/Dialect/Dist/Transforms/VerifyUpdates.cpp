@@ -58,8 +58,8 @@ static LogicalResult verifyResults(func::FuncOp function, Operation *pause) {
     if (!attrs::Loss::ofArgument(function, number) && !attrs::Updated::ofArgument(function, number))
       continue;
     if (failed(verifyUnused(argument, pause,
-                            "makes a loss or a statistic after the step has been waited for; it "
-                            "needs a place before 'bppsa.mark_phase 2'")))
+                            "computes a loss or a statistic after the end of the step; move it "
+                            "before 'bppsa.mark_phase 2'")))
       return failure();
   }
   return success();

@@ -82,7 +82,7 @@ static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
     return "";
   auto result = cast<OpResult>(layer.op->getResult(0));
   if (!isRow(layer.operand, axes) || !isRow(result, axes))
-    return "its first dimension is not that of samples, or its only one";
+    return "its first dimension does not hold the samples, or it has no other dimension";
   std::string why;
   return findLinkKind(result, layer.operand, layer.type, axes, why) ? "" : why;
 }

@@ -141,7 +141,7 @@ static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand,
   }
   if (findChoice(result, operand, axis))
     return LinkValues::Kind::Choice;
-  why = "its slopes differ between samples and are no diagonal";
+  why = "its derivatives differ between samples and are not diagonal";
   return std::nullopt;
 }
 

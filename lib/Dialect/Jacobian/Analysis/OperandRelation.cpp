@@ -96,7 +96,7 @@ static std::optional<AffineMap> getSliceMap(OffsetSizeAndStrideOpInterface op,
   for (auto [i, offset, stride] : llvm::enumerate(op.getMixedOffsets(), op.getMixedStrides())) {
     std::optional<int64_t> first = getConstantIntValue(offset), step = getConstantIntValue(stride);
     if (!first || !step) {
-      why = "where it slices is known at run time only";
+      why = "its offsets are known only at run time";
       return std::nullopt;
     }
     AffineExpr expr = getAffineConstantExpr(*first, context);

@@ -40,8 +40,8 @@ LogicalResult JacobianDialect::verifyOperationAttribute(Operation *op, NamedAttr
                            << "' for operations; remove it";
   if (isa<OperandJacobiansAttr>(attribute.getValue()))
     return success();
-  return op->emitError() << "attribute '" << attribute.getName().getValue()
-                         << "' must be the Jacobians of what is read, '#jacobian.operands<...>', "
-                            "found "
-                         << attribute.getValue();
+  return op->emitError()
+         << "attribute '" << attribute.getName().getValue()
+         << "' must hold the Jacobians of operands, '#jacobian.operands<...>', found "
+         << attribute.getValue();
 }

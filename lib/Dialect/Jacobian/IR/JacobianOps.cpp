@@ -34,9 +34,9 @@ static LogicalResult verifyLinearizedStates(LinearizeOp op) {
                               << ", found " << taken << " to " << given;
   }
   if (type.getBatch().has_value() == op.getSaved().empty())
-    return op.emitOpError() << "needs a jacobian with a batch exactly where it reads saved arrays, "
-                               "found "
-                            << type << " and " << op.getSaved().size() << " saved arrays";
+    return op.emitOpError()
+           << "needs a jacobian with a batch if and only if it reads saved arrays, found " << type
+           << " and " << op.getSaved().size() << " saved arrays";
   return success();
 }
 
@@ -91,7 +91,7 @@ LogicalResult ComposeOp::verify() {
     return emitOpError() << "the product must be " << second.getRows() << "x" << first.getCols()
                          << ", found " << result.getRows() << "x" << result.getCols();
   if (result.getBatch().has_value() != (first.getBatch() || second.getBatch()))
-    return emitOpError() << "the product has a batch exactly where a factor has one, found "
+    return emitOpError() << "needs a product with a batch if and only if a factor has one, found "
                          << result;
   StructureAttr structure = MatrixType::compose(first, second).getStructure();
   if (result.getStructure() != structure && !result.getStructure().is(StructureKind::Dense))

@@ -69,7 +69,7 @@ LogicalResult LinkOp::verify() {
   auto type = yield->getNumOperands() == 0 ? MatrixType()
                                            : dyn_cast<MatrixType>(yield->getOperand(0).getType());
   if (!type)
-    return emitOpError("the region 'jacobian' must yield the transposed jacobian first; make it "
+    return emitOpError("the region 'jacobian' must yield the transposed jacobian first; create it "
                        "with jacobian.assemble");
   if (failed(verifyRegion(*this, getRule(), "rule", result)) ||
       failed(verifyRegion(*this, getJacobian(), "jacobian", type)) ||

@@ -169,7 +169,7 @@ struct LowerProductsPass : public bppsa::impl::LowerProductsBase<LowerProductsPa
     func::FuncOp function = getOperation();
     if (Operation *op = findUnknownJacobian(function)) {
       op->emitOpError("uses a jacobian that is neither assembled nor composed in this function; "
-                      "make it there by jacobian.assemble or jacobian.compose");
+                      "create it there with jacobian.assemble or jacobian.compose");
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;

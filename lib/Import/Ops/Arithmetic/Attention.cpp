@@ -260,7 +260,8 @@ FailureOr<Tensor> AttentionImporter::readMask(const Tensor &scores) {
                    [](auto pair) { return std::get<0>(pair).size != std::get<1>(pair).size; }))
     return node.emitError() << "input 'attn_mask' has shape "
                             << node.describeShape(node.input(Mask))
-                            << ", accepted: what broadcasts to " << node.describeShape(scores);
+                            << ", accepted: a shape that broadcasts to "
+                            << node.describeShape(scores);
   return mask;
 }
 

@@ -48,8 +48,8 @@ LogicalResult bppsa::importBitCast(Node &node) {
                             << " for elements of type " << x.elementType
                             << ", accepted: a type of the same width";
   if (isa<FloatType>(to) && x.value && dependsOnFloatBits(graph, x.value))
-    return node.emitError() << "makes floats of the bits of computed floats, which has no "
-                               "derivative; accepted: integers from graph inputs and constants; "
+    return node.emitError() << "reinterprets the bits of computed floats, which has no derivative; "
+                               "accepted: integers from graph inputs and constants; "
                                "write the function with arithmetic operators";
   return node.setOutput(
       graph.makeElementwise(x, to, [&](OpBuilder &b, Location loc, ValueRange in) -> Value {

@@ -309,7 +309,7 @@ LogicalResult bppsa::importDropout(Node &node) {
                                       ? getConstant(mode.elements->front())
                                       : std::nullopt;
   if (!trains)
-    return node.emitError() << "input 'training_mode' is no constant, accepted: a constant";
+    return node.emitError() << "input 'training_mode' is not a constant, accepted: a constant";
   if (*trains == 0)
     return keepAll(node);
   FailureOr<double> ratio = getDropoutRatio(node);
@@ -318,8 +318,8 @@ LogicalResult bppsa::importDropout(Node &node) {
   if (*ratio == 0)
     return keepAll(node);
   if (node.isRead(1))
-    return node.emitError() << "output 'mask' is used where elements are dropped, accepted: only "
-                               "'output'";
+    return node.emitError() << "output 'mask' is used although training_mode drops elements, "
+                               "accepted: only 'output'";
   OpBuilder &builder = node.graph.builder;
   auto dropout = DropoutOp::create(builder, node.graph.loc, node.graph.getValue(data),
                                    builder.getF64FloatAttr(*ratio),

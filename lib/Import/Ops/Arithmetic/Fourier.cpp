@@ -107,8 +107,8 @@ static FailureOr<int64_t> readAxis(Node &node) {
   int64_t rank = node.input(0).getRank();
   FailureOr<int64_t> normalized = node.normalizeAxis(axis, rank);
   if (succeeded(normalized) && *normalized == rank - 1)
-    return node.emitError() << "transforms the last axis, that of real and imaginary parts; "
-                               "accepted: any other one";
+    return node.emitError() << "transforms the last axis, which holds real and imaginary parts; "
+                               "accepted: any other axis";
   return normalized;
 }
 
@@ -188,9 +188,9 @@ static FailureOr<int64_t> readFrameLength(Node &node) {
   if (failed(length))
     return failure();
   if (*length < 1 || (node.hasInput(2) && known != *length))
-    return node.emitError() << source << " has " << graph.describe(size)
-                            << " elements, accepted: a fixed number, that of 'frame_length' where "
-                               "that is given";
+    return node.emitError()
+           << source << " has " << graph.describe(size)
+           << " elements, accepted: a fixed number, equal to 'frame_length' if given";
   return *length;
 }
 

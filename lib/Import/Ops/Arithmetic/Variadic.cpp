@@ -143,8 +143,8 @@ LogicalResult bppsa::importMod(Node &node) {
       return node.setOutput(0, *result);
   auto isNonzero = [](AffineExpr expr) { return getConstant(expr).value_or(0) != 0; };
   if (!isFloat && !(b.elements && llvm::all_of(*b.elements, isNonzero)))
-    return node.emitError() << "divides integers by what is no constant, or by zero; accepted: "
-                               "nonzero constants";
+    return node.emitError() << "divides integers by a value that is zero or not constant; "
+                               "accepted: nonzero constants";
   return node.setOutput(node.graph.makeElementwise(
       {a, b}, a.elementType, [&](OpBuilder &builder, Location loc, ValueRange in) -> Value {
         if (isFloat)

@@ -93,7 +93,7 @@ static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr st
   auto error = [&]() -> InFlightDiagnostic {
     return node.emitError() << "slices dimension " << axis << " of size " << graph.describe(size)
                             << " from " << graph.describe(start) << " to " << graph.describe(end)
-                            << ": no least size makes the bounds lie inside";
+                            << ": the bounds are outside for every size";
   };
   MaybeExpr first = resolveBound(graph, start, size, 0, isForward ? 0 : -1);
   MaybeExpr last = resolveBound(graph, end, size, isForward ? 0 : -1, isForward ? 0 : -1);
@@ -228,7 +228,7 @@ static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr i
   if (!next || failed(graph.requireAtLeast(*position, zero)) ||
       failed(graph.requireAtLeast(size, *next)))
     return node.emitError() << "takes element " << graph.describe(index) << " of dimension " << axis
-                            << " of size " << graph.describe(size) << ", which may lie outside";
+                            << " of size " << graph.describe(size) << ", which may be out of range";
   return *position;
 }
 

@@ -43,7 +43,7 @@ static LogicalResult scatterKnown(Node &node) {
     for (int64_t j = 0; j < depth; ++j) {
       std::optional<int64_t> index = getConstant((*indices.elements)[i * depth + j]);
       if (!index || *index < -shape[j] || *index >= shape[j])
-        return node.emitError() << "writes at an index that is no constant inside "
+        return node.emitError() << "writes at an index that is not a constant within "
                                 << node.describeShape(result);
       position = position * shape[j] + (*index < 0 ? *index + shape[j] : *index);
     }

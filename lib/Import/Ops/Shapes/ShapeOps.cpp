@@ -47,7 +47,7 @@ LogicalResult bppsa::importReshape(Node &node) {
   if (inferred) {
     MaybeExpr size = divideExactly(*total, *known);
     if (!size)
-      return error() << "the size of dimension " << *inferred << " is not known to be whole";
+      return error() << "the size of dimension " << *inferred << " is not known to be an integer";
     (*target)[*inferred] = *size;
     known = total;
   }

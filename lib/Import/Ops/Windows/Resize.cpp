@@ -43,8 +43,8 @@ static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, String
   if (tensor.getRank() != 1 ||
       static_cast<int64_t>(numbers.size()) != getConstant(tensor.dims[0].size))
     return node.emitError() << "input " << quoted(name)
-                            << " is no constant, accepted: a constant, an initializer or what is "
-                               "computed of sizes";
+                            << " is not a constant, accepted: a constant, an initializer or a "
+                               "value computed from sizes";
   return numbers;
 }
 

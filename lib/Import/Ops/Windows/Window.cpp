@@ -96,7 +96,7 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindowExtents(Node &node, ArrayRef
   SmallVector<WindowAxis> axes;
   for (size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > kMaxExtent || kernel[i] * (*dilations)[i] > kMaxExtent)
-      return node.emitError() << "has a window of " << kernel[i] << " elements that lie "
+      return node.emitError() << "has a window of " << kernel[i] << " elements that are "
                               << (*dilations)[i] << " apart, accepted: an extent of 1 to 2^24";
     WindowAxis axis;
     axis.kernel = kernel[i];

@@ -154,7 +154,7 @@ func.func @small(%a: memref<?x5xf32>, %b: memref<5x7xf32>, %c: memref<?x7xf32>) 
 #y = affine_map<(o, m, k) -> (m, o)>
 
 func.func @not_linear(%x: memref<11xf32>, %w: memref<3x4xf32>, %y: memref<4x5xf32>) {
-  // expected-error @below {{is no matrix product of f32 arrays in memory at linear offsets, which a packed mapping needs; use 'direct'}}
+  // expected-error @below {{needs a matrix product of f32 arrays in memory at linear offsets to have a packed mapping; use 'direct'}}
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %w : memref<11xf32>, memref<3x4xf32>) outs(%y : memref<4x5xf32>)
       attrs = {bppsa.mapping = #bppsa.product_mapping<packed_lhs>} {

@@ -19,7 +19,7 @@ func.func @effects(%n: index) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     bgpu.for_each [32] {
     ^bb0(%i: index):
-      // expected-error @below {{has effects in a kernel that are not known; use operations that say what they read and write}}
+      // expected-error @below {{has unknown memory effects in a kernel; use operations that declare their reads and writes}}
       func.call @f(%i) : (index) -> ()
     }
   }

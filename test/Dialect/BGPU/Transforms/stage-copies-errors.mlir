@@ -35,7 +35,7 @@ func.func @position(%n: index, %x: memref<?x?x20xf32>, %order: memref<?xindex>) 
   bgpu.kernel blocks(%block in %n) threads(32) {
     scf.for %i = %c0 to %n step %c1 {
       %at = memref.load %order[%i] : memref<?xindex>
-      // expected-error @below {{has a position that does not follow from the number of the iteration; load the vector where it is read}}
+      // expected-error @below {{has a position that is not a function of the iteration number; load the vector at its use}}
       %vector = bgpu.fetch %x[%at, %block] stages(4) : memref<?x?x20xf32>
     }
   }

@@ -11,7 +11,7 @@ func.func @reads(%n: index, %tile: tensor<4x8xf32>) {
     %a = memref.alloc() : !array
     bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
     %own = bgpu.get %a[0] : !array -> tensor<1x8xf32>
-    // expected-error @below {{needs a barrier before it, between accesses of different threads of which one writes; run bgpu-insert-barriers}}
+    // expected-error @below {{needs a barrier before it, between accesses of different threads that include a write; run bgpu-insert-barriers}}
     %other = bgpu.get %a[1] : !array -> tensor<1x8xf32>
   }
   return

@@ -41,7 +41,7 @@ func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
 // -----
 
 // The first module has no parameters.
-// expected-error @below {{module 1 has no operation that depends on parameters of its own; give it some, or leave its loss out}}
+// expected-error @below {{module 1 has no operation that depends on its own parameters; add some, or remove its loss}}
 func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
                 %w: tensor<4x4xf32> {bppsa.parameter = "w", bppsa.stage = 1 : i64}) -> tensor<8x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = step>} {

@@ -32,7 +32,7 @@ func.func @step(%x: tensor<4xf32>) -> tensor<4xf32>
 func.func @step(%x: tensor<f32>) -> tensor<f32>
     attributes {bppsa.entry = #bppsa.entry<role = step>} {
   %e = tensor.empty() : tensor<f32>
-  // expected-error @below {{'tensor.extract' op makes a value of type 'f32' that stage 1 needs, too; stages exchange tensors alone}}
+  // expected-error @below {{'tensor.extract' op makes a value of type 'f32' that stage 1 also needs; stages can exchange only tensors}}
   %a = tensor.extract %x[] {bppsa.stage = 0 : i64} : tensor<f32>
   %b = linalg.fill {bppsa.stage = 1 : i64} ins(%a : f32) outs(%e : tensor<f32>) -> tensor<f32>
   return %b : tensor<f32>
@@ -57,7 +57,7 @@ func.func private @random() -> index
 func.func @step(%x: tensor<4xf32>) -> tensor<?xf32>
     attributes {bppsa.entry = #bppsa.entry<role = step>} {
   %n = func.call @random() {bppsa.stage = 0 : i64} : () -> index
-  // expected-error @below {{'tensor.empty' op has sizes that depend on what a stage computes; stages exchange arrays whose sizes are known from those of arguments}}
+  // expected-error @below {{'tensor.empty' op has sizes that depend on values computed in a stage; stages can exchange only arrays whose sizes follow from the sizes of arguments}}
   %a = tensor.empty(%n) {bppsa.stage = 0 : i64} : tensor<?xf32>
   %b = linalg.exp {bppsa.stage = 1 : i64} ins(%a : tensor<?xf32>) outs(%a : tensor<?xf32>) -> tensor<?xf32>
   return %b : tensor<?xf32>

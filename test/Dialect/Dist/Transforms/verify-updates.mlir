@@ -43,7 +43,7 @@ func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %v: memref<8xf32> {bp
 func.func @step(%w: memref<f32> {bppsa.parameter = "w"}, %loss: memref<f32> {bppsa.loss},
                 %dw: memref<f32> {bppsa.gradient = "w"}) {
   bppsa.mark_phase 2
-  // expected-error @below {{makes a loss or a statistic after the step has been waited for; it needs a place before 'bppsa.mark_phase 2'}}
+  // expected-error @below {{computes a loss or a statistic after the end of the step; move it before 'bppsa.mark_phase 2'}}
   memref.copy %w, %loss : memref<f32> to memref<f32>
   dist.signal_gradient %dw : memref<f32>
   return

@@ -67,9 +67,9 @@ std::optional<SmallVector<MemoryAccess>> StreamChecker::getAccesses(Operation *o
 LogicalResult StreamChecker::waitFor(bgpu::WaitEventOp wait) {
   auto found = events.find(wait.getEvent());
   if (found == events.end())
-    return wait.emitOpError() << "waits for event " << wait.getEvent()
-                              << ", which is not recorded before; put a 'bgpu.record_event' in "
-                                 "front";
+    return wait.emitOpError()
+           << "waits for event " << wait.getEvent()
+           << ", which is not recorded before; insert a 'bgpu.record_event' before it";
   if (found->second.stream != selected)
     streams[selected].waited = std::max(streams[selected].waited, found->second.count);
   return success();
@@ -83,7 +83,7 @@ LogicalResult StreamChecker::launch(Operation *op,
       InFlightDiagnostic error = op->emitOpError()
                                  << "uses memory on stream " << selected
                                  << " without waiting for stream " << 1 - selected
-                                 << "; wait for an event that is recorded behind its use";
+                                 << "; wait for an event that is recorded after its use";
       error.attachNote(earlier.op->getLoc()) << "of this operation";
       return error;
     }
@@ -108,10 +108,10 @@ LogicalResult StreamChecker::visit(Operation *op) {
 
 LogicalResult StreamChecker::end(Operation *terminator) {
   if (selected != 0)
-    return terminator->emitOpError("ends a function on stream 1; select stream 0 in front");
+    return terminator->emitOpError("ends a function on stream 1; select stream 0 before it");
   if (streams[0].waited < streams[1].launches.size())
     return terminator->emitOpError("ends a function before stream 0 has waited for stream 1; wait "
-                                   "for an event that is recorded behind its last launch");
+                                   "for an event that is recorded after its last launch");
   return success();
 }
 

@@ -43,7 +43,7 @@ LogicalResult bppsa::verifySteps(Operation *op, Block &body, ValueRange sequence
   bool isGraph = isGraphBody(body);
   if (steps && !isGraph)
     return op->emitOpError() << "must take its number of steps from a " << what
-                             << " where its body has vectors; leave out 'steps'";
+                             << " if its body has vectors; remove 'steps'";
   if (steps && !sequences.empty())
     return op->emitOpError() << "must take its number of steps from its " << what
                              << "s; leave out 'steps'";

@@ -47,12 +47,11 @@ LogicalResult bppsa::verifyLinkStructure(ChainOp chain) {
   std::optional<jacobian::StructureAttr> structure = chain.getStructure();
   std::optional<ArrayAttr> terms = chain.getTerms();
   if (terms && !structure)
-    return chain.emitOpError("has terms and must have the structure that they make; run "
-                             "bppsa-infer-structure");
+    return chain.emitOpError("has terms and must have their structure; run bppsa-infer-structure");
   if (!structure)
     return success();
   if (chain.isGraphForm())
-    return chain.emitOpError("must have no structure in graph form; it is that of vectors");
+    return chain.emitOpError("must have no structure in graph form; structures describe vectors");
   SmallVector<int64_t> states;
   int64_t size = 0;
   Block &body = chain.getBody().front();

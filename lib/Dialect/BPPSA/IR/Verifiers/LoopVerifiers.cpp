@@ -57,7 +57,7 @@ static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Typ
                              << type;
   auto slice = RankedTensorType::get(type.getShape().drop_front(leading), type.getElementType());
   if (!slice.hasStaticShape())
-    return op->emitOpError() << array.role << " must have static dimensions behind "
+    return op->emitOpError() << array.role << " must have static dimensions after "
                              << (array.hasTime ? "steps and samples" : "samples") << ", found "
                              << type;
   if (bodyType != slice)
@@ -248,7 +248,7 @@ static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape
   auto found = cast<ShapedType>(sum);
   if (found.getShape() != shape || found.getElementType() != element)
     return op.emitOpError() << "a sum must have the type " << RankedTensorType::get(shape, element)
-                            << " or that of such a memref, found " << sum;
+                            << " or the type of such a memref, found " << sum;
   return success();
 }
 
@@ -354,6 +354,6 @@ LogicalResult bppsa::verifyNoSums(Operation *op) {
   auto sumWith = op->getAttrOfType<DenseI64ArrayAttr>("sumWith");
   if (!isa<ChainOp>(op) || !sumWith || sumWith.empty())
     return success();
-  return op->emitOpError("sums what it yields, which only chains and chunked scans for GPUs do; "
-                         "leave bppsa-fuse-gradients out");
+  return op->emitOpError("sums its yielded values, which only chains and chunked scans for GPUs "
+                         "support; do not run bppsa-fuse-gradients");
 }

@@ -52,7 +52,7 @@ static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
   if (!lanes && getUnpackedShape(array, lanes)[1] == size)
     return success();
   return op->emitOpError() << "by_rows needs transitions of " << size << " columns without an "
-                           << "offset and lanes, found " << array << "; leave it out";
+                           << "offset and lanes, found " << array << "; remove it";
 }
 
 /// Checks that `array` holds transitions of `size` values, with or without an offset column.

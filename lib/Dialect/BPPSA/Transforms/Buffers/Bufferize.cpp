@@ -133,8 +133,8 @@ static bool freeAfterLastUses(ModuleOp module) {
 static LogicalResult verifyNoGraphRegions(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (isa<jacobian::LinkOp>(op)) {
-      op->emitOpError("has a rule and a jacobian, of which a plan takes one; run bppsa-scan-links "
-                      "first");
+      op->emitOpError(
+          "has a rule and a jacobian, but a plan uses only one; run bppsa-scan-links first");
       return WalkResult::interrupt();
     }
     if (!isa<RecurrenceOp, ChainOp>(op) || !isGraphBody(op->getRegion(0).front()))

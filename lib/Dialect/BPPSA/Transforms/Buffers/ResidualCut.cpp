@@ -101,7 +101,7 @@ static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuil
       if (type.isDynamicDim(i))
         sizes.push_back(formulas.emitSize(output, i));
     if (llvm::is_contained(sizes, Value()))
-      return function.emitOpError("has an output whose size does not follow from its arguments");
+      return function.emitOpError("has an output whose size cannot be computed from its arguments");
     auto own = memref::AllocOp::create(builder, output.getLoc(), type, sizes,
                                        builder.getI64IntegerAttr(kResidualAlignment));
     output.replaceUsesWithIf(own,
@@ -162,7 +162,7 @@ LogicalResult CutFinder::require(Value value) {
     return success();
   }
   if (!value.getType().isIntOrIndexOrFloat())
-    return op->emitOpError("makes memory that cannot be kept for the backward part");
+    return op->emitOpError("allocates memory that cannot be kept for the backward part");
   cut.numbers.insert(value);
   return success();
 }

@@ -243,7 +243,7 @@ private:
       return failure();
     if (!keepNumbers && !cut->numbers.empty())
       return cut->numbers.front().getDefiningOp()->emitOpError(
-          "makes a number that the backward part uses and that cannot be kept");
+          "computes a scalar that the backward part uses and that cannot be kept");
     if (failed(createForward(function, *cut, clearUnwritten)) ||
         failed(createBackward(function, *cut)))
       return failure();

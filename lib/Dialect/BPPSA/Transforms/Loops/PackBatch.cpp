@@ -156,7 +156,8 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
     auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
     if (!unpack || unpack.getLanes() != op.getLanes() || op.getNumResults() != 1 ||
         unpack.getSource().getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "source is not an array of as many lanes");
+      return rewriter.notifyMatchFailure(op,
+                                         "source is not an array with the same number of lanes");
     rewriter.replaceOp(op, unpack.getSource());
     return success();
   }
@@ -181,8 +182,7 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
     if (dropsTime && !op.getDroppedDims().test(0))
       return rewriter.notifyMatchFailure(op, "drops another dimension than time");
     if (source.isDynamicDim(1) != result.isDynamicDim(dropsTime ? 0 : 1))
-      return rewriter.notifyMatchFailure(op,
-                                         "knows the number of samples, which the array does not");
+      return rewriter.notifyMatchFailure(op, "has a static number of samples, unlike the array");
 
     Location loc = op.getLoc();
     auto packed = cast<RankedTensorType>(unpack.getSource().getType());
@@ -215,7 +215,7 @@ struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
       if (auto unpack = input->get().getDefiningOp<UnpackLanesOp>())
         unpacked.push_back(unpack);
     if (unpacked.empty() || unpacked.size() != op.getInputs().size() || !isElementwise(op))
-      return rewriter.notifyMatchFailure(op, "not elementwise on unpacked arrays alone");
+      return rewriter.notifyMatchFailure(op, "not elementwise on unpacked arrays only");
     auto type = cast<RankedTensorType>(unpacked.front().getSource().getType());
     if (!llvm::all_of(unpacked, [&](UnpackLanesOp unpack) {
           return unpack.getSource().getType() == type && unpack.getNumResults() == 1;
@@ -257,7 +257,7 @@ struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
     auto concat = op.getSource().getDefiningOp<tensor::ConcatOp>();
     if (!concat || op.getNumResults() != 1 ||
         static_cast<int64_t>(concat.getDim()) + 1 != concat.getRank())
-      return rewriter.notifyMatchFailure(op, "does not pack features laid one behind the other");
+      return rewriter.notifyMatchFailure(op, "does not pack concatenated features");
     auto isPacked = [&](Value part) {
       auto unpack = part.getDefiningOp<UnpackLanesOp>();
       return unpack && unpack.getLanes() == op.getLanes();

@@ -209,13 +209,13 @@ std::optional<RecomputePlan> Planner::run() {
 static FailureOr<RecurrenceOp> findOwnForward(ChainOp chain, ArrayRef<RecomputePlan> plans) {
   if (!chain.getPlan().isSequential())
     return refuseOp(chain) << "with the plan '" << chain.getPlan().toString()
-                           << "' reads all steps at once, which a memory limit does not bound; "
-                              "use --backward=sequential, or leave --memory-limit out";
+                           << "' reads all steps at once, so a memory limit cannot bound it; use "
+                              "--backward=sequential, or remove --memory-limit";
   RecurrenceOp forward = findForward(chain);
   if (!forward ||
       llvm::any_of(plans, [&](const RecomputePlan &plan) { return plan.forward == forward; }))
-    return refuseOp(chain) << "reads no recurrence of its own that could be computed again in "
-                              "a memory limit; leave --memory-limit out";
+    return refuseOp(chain) << "reads no recurrence that could be recomputed within a memory limit; "
+                              "remove --memory-limit";
   return forward;
 }
 

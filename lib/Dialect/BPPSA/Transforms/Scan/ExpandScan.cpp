@@ -124,7 +124,7 @@ static std::string getObstacle(ChainOp chain, LoopForm form) {
     return "it has destinations; expand it before bufferization";
   bool addsParts = form.wholeLevels && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
   if (!chain.getSums().empty() && !addsParts)
-    return "it sums what its link yields, which chunks in whole levels alone do";
+    return "it sums the yields of its link, which only chunks with whole levels support";
   return {};
 }
 

@@ -124,7 +124,7 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
     PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
     if (!wanted && algorithm != "auto" && algorithm != "none") {
       refuse(getOperation()) << "'" << algorithm
-                             << "' is no plan; use auto, none, linear, blelloch, hybrid:L or "
+                             << "' is not a plan; use auto, none, linear, blelloch, hybrid:L or "
                                 "chunked:C with whole L >= 0 and C >= 1";
       return signalPassFailure();
     }

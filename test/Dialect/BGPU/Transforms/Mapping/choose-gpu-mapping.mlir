@@ -50,7 +50,7 @@ func.func private @several_blocks(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32
 // A matrix that multiplies what the step reads keeps rows from being shared.
 // CHECK-LABEL: @from_memory(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 320, matrices = memory, stages = 8>
-// REMARK-DAG: Function=from_memory {{.*}}matrices = memory, stages = 8; blocks that share rows need products of states and of what steps compute alone
+// REMARK-DAG: Function=from_memory {{.*}}matrices = memory, stages = 8; blocks that share rows need only products of states and of values computed in steps
 func.func private @from_memory(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32>, %r: memref<300x300xf32>, %h: memref<?x?x300xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x300xf32>) initial(%h0 : memref<?x300xf32>)
       captures(%r : memref<300x300xf32>) into(%h : memref<?x?x300xf32>) {

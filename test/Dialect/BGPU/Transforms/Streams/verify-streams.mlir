@@ -33,7 +33,7 @@ func.func @too_early(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
   bgpu.select_stream 1
   bgpu.wait_event 0
-  // expected-error @below {{uses memory on stream 1 without waiting for stream 0; wait for an event that is recorded behind its use}}
+  // expected-error @below {{uses memory on stream 1 without waiting for stream 0; wait for an event that is recorded after its use}}
   call @use(%y, %z) : (memref<8xf32>, memref<8xf32>) -> ()
   bgpu.select_stream 0
   return
@@ -100,7 +100,7 @@ func.func @any(%c: i1, %x: memref<8xf32>, %y: memref<8xf32>) {
 
 func.func @unknown_event() {
   bgpu.select_stream 0
-  // expected-error @below {{waits for event 3, which is not recorded before; put a 'bgpu.record_event' in front}}
+  // expected-error @below {{waits for event 3, which is not recorded before; insert a 'bgpu.record_event' before it}}
   bgpu.wait_event 3
   bgpu.record_event 3
   return
@@ -110,7 +110,7 @@ func.func @unknown_event() {
 
 func.func @wrong_end() {
   bgpu.select_stream 1
-  // expected-error @below {{ends a function on stream 1; select stream 0 in front}}
+  // expected-error @below {{ends a function on stream 1; select stream 0 before it}}
   return
 }
 
@@ -126,7 +126,7 @@ func.func @not_joined(%x: memref<8xf32>, %y: memref<8xf32>) {
   call @use(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
   bgpu.select_stream 0
   bgpu.wait_event 0
-  // expected-error @below {{ends a function before stream 0 has waited for stream 1; wait for an event that is recorded behind its last launch}}
+  // expected-error @below {{ends a function before stream 0 has waited for stream 1; wait for an event that is recorded after its last launch}}
   return
 }
 

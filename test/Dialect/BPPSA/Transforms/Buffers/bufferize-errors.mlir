@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -verify-diagnostics --bppsa-bufferize
 
 func.func @link(%g: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @below {{'jacobian.link' op has a rule and a jacobian, of which a plan takes one; run bppsa-scan-links first}}
+  // expected-error @below {{'jacobian.link' op has a rule and a jacobian, but a plan uses only one; run bppsa-scan-links first}}
   %0 = jacobian.link %g : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^bb0(%gy: tensor<?x4xf32>):
     jacobian.yield %gy : tensor<?x4xf32>

@@ -3,7 +3,7 @@
 func.func @pullback(%x: memref<?xf32> {bppsa.input = "x"}, %counts: memref<1xindex>, %g: memref<?xf32> {bppsa.target},
                     %y: memref<?xf32> {bppsa.output = "y"}, %d: memref<?xf32> {bppsa.gradient = "x"}) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{'memref.load' op makes a number that the backward part uses and that cannot be kept}}
+  // expected-error@+1 {{'memref.load' op computes a scalar that the backward part uses and that cannot be kept}}
   %count = memref.load %counts[%c0] : memref<1xindex>
   memref.copy %x, %y : memref<?xf32> to memref<?xf32>
   bppsa.mark_phase 1

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics --bppsa-recompute-steps=memory-limit=1000
 
 func.func @scan(%a: tensor<?x?x2x4xf32>, %g: tensor<?x2x4xf32>) -> tensor<?x2x4xf32> {
-  // expected-error @below {{with the plan 'chunked:8' reads all steps at once, which a memory limit does not bound; use --backward=sequential, or leave --memory-limit out}}
+  // expected-error @below {{with the plan 'chunked:8' reads all steps at once, so a memory limit cannot bound it; use --backward=sequential, or remove --memory-limit}}
   %0 = bppsa.chain plan <chunked, 8> lanes 4 saved(%a : tensor<?x?x2x4xf32>) seeds(%g : tensor<?x2x4xf32>)
       -> (tensor<?x2x4xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
@@ -14,7 +14,7 @@ func.func @scan(%a: tensor<?x?x2x4xf32>, %g: tensor<?x2x4xf32>) -> tensor<?x2x4x
 // -----
 
 func.func @no_recurrence(%a: tensor<?x?x2x4xf32>, %g: tensor<?x2x4xf32>) -> tensor<?x2x4xf32> {
-  // expected-error @below {{reads no recurrence of its own that could be computed again in a memory limit; leave --memory-limit out}}
+  // expected-error @below {{reads no recurrence that could be recomputed within a memory limit; remove --memory-limit}}
   %0 = bppsa.chain lanes 4 saved(%a : tensor<?x?x2x4xf32>) seeds(%g : tensor<?x2x4xf32>)
       -> (tensor<?x2x4xf32>) {
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
