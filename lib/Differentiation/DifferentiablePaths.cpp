@@ -1,4 +1,4 @@
-//===- DifferentiablePaths.cpp - what a gradient can reach ----------------===//
+//===- DifferentiablePaths.cpp - reachability of gradients ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Goes back from the targets along the paths that cotangents take.
+/// Searches backwards from the targets along the paths of cotangents.
 class PathFinder {
 public:
   void add(Value value);
@@ -32,7 +32,7 @@ private:
 
   SmallVector<Value> worklist;
   SymbolicSizes sizes;
-  /// By elementwise operation: the operands that its rule gives a cotangent.
+  /// For each elementwise operation, the operands to which its rule propagates a cotangent.
   llvm::DenseMap<OperationName, SmallVector<bool>> passed;
 };
 } // namespace
@@ -52,8 +52,8 @@ void PathFinder::run() {
   }
 }
 
-/// Applies the rule of `op`, an elementwise operation on scalars or vectors, to see the operands
-/// that it passes a cotangent to.
+/// Applies the rule of `op`, an elementwise operation on scalars or vectors, to find the operands
+/// to which it propagates a cotangent.
 ArrayRef<bool> PathFinder::getPassed(Operation *op) {
   auto [found, isNew] = passed.try_emplace(op->getName());
   if (!isNew)
@@ -86,8 +86,8 @@ void PathFinder::addPassed(Operation *op) {
     add(operand);
 }
 
-/// Whether a user of `trajectory` reads the slot of the initial state. A loop has at least one
-/// step.
+/// Returns whether a user of `trajectory` reads the slot of the initial state. Assumes that a loop
+/// has at least one step.
 bool PathFinder::readsInitial(RecurrenceOp loop, Value trajectory) {
   MLIRContext *context = loop.getContext();
   return !llvm::all_of(trajectory.getUsers(), [&](Operation *user) {
@@ -135,7 +135,7 @@ void PathFinder::visitArgument(BlockArgument argument) {
   auto loop = dyn_cast<RecurrenceOp>(op);
   if (!loop)
     return;
-  // Sequences, initial states and captures are the first operands, in this order.
+  // The operands begin with sequences, initial states and captures, in this order.
   add(loop->getOperand(number));
   unsigned numSequences = loop.getSequences().size();
   if (number >= numSequences && number < numSequences + loop.getInitial().size())
@@ -143,11 +143,11 @@ void PathFinder::visitArgument(BlockArgument argument) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where paths end
+// Ends of paths
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Goes forward from a value until an operation passes no gradient on.
+/// Searches forward from a value to operations that do not propagate a gradient.
 class EndFinder {
 public:
   explicit EndFinder(const llvm::DenseSet<Value> &reached) : reached(reached) {}
@@ -174,7 +174,8 @@ private:
 };
 } // namespace
 
-/// Goes on with what `parent` makes of the value number `number` that its body yields.
+/// Continues with the result of `parent`, and its state argument, that correspond to yield operand
+/// `number`.
 void EndFinder::visitYield(Operation *parent, unsigned number) {
   if (number < parent->getNumResults())
     add(parent->getResult(number));

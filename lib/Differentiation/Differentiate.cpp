@@ -1,4 +1,4 @@
-//===- Differentiate.cpp - a function of a loss and its gradients ---------===//
+//===- Differentiate.cpp - loss and gradient functions --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -24,7 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// What is differentiated besides parameters: nothing, carried inputs or all inputs.
+/// The inputs to differentiate in addition to the parameters.
 enum class Inputs { None, States, All };
 
 static std::optional<Inputs> parseInputs(StringRef text) {
@@ -35,7 +35,7 @@ static std::optional<Inputs> parseInputs(StringRef text) {
       .Default(std::nullopt);
 }
 
-/// The name of argument `i` if it is to be differentiated, else null.
+/// Returns the name of argument `i` if it is differentiated, else null.
 static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, Inputs inputs) {
   if (auto name = attrs::Parameter::ofArgument(function, i))
     return attrs::Frozen::ofArgument(function, i) ? StringAttr() : name;
@@ -46,7 +46,7 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, Input
   return attrs::Input::ofArgument(function, i);
 }
 
-/// The number of the result of `function` to differentiate.
+/// Returns the index of the result of `function` to differentiate.
 static unsigned findObjective(func::FuncOp function) {
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
     if (attrs::Objective::ofResult(function, i))
@@ -55,13 +55,13 @@ static unsigned findObjective(func::FuncOp function) {
 }
 
 namespace {
-/// A result of a function and what the sweep starts from: null for a one, the cotangent of a loss.
+/// A result of a function and its initial cotangent; null stands for one, the cotangent of a loss.
 struct Seed {
   unsigned result;
   Value cotangent;
 };
 
-/// Continues `function`, a copy of what is differentiated, with its backward pass.
+/// Appends a backward pass to `function`, a copy of the function to differentiate.
 class BackwardBuilder {
 public:
   BackwardBuilder(func::FuncOp function, Inputs inputs)
@@ -69,10 +69,10 @@ public:
         terminator(cast<func::ReturnOp>(body.getTerminator())), builder(terminator),
         inputs(inputs) {}
 
-  /// Adds an argument for the cotangent of the result that is the output `name`.
+  /// Adds an argument for the cotangent of the output `name`.
   FailureOr<Seed> addCotangent(StringRef name);
   LogicalResult build(ArrayRef<Seed> seeds, bool links);
-  /// Keeps the results of `function` from number `first` on for which `isKept` holds.
+  /// Keeps the results of `function` from index `first` on that satisfy `isKept`.
   void keepResults(unsigned first, function_ref<bool(unsigned)> isKept);
   void appendGradients();
   void finish();
@@ -83,7 +83,7 @@ private:
   func::ReturnOp terminator;
   OpBuilder builder;
   Inputs inputs;
-  /// By differentiated argument.
+  /// Keyed by differentiated argument.
   DenseMap<Value, Value> gradients;
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> attributes;
@@ -147,10 +147,10 @@ void BackwardBuilder::appendGradients() {
     StringAttr name = getDifferentiatedName(function, argument.getArgNumber(), inputs);
     if (!name)
       continue;
-    // What is differentiated does not change with an argument that no cotangent reached.
+    // If no cotangent reached an argument, its gradient is zero.
     Value gradient = gradients.lookup(argument);
     auto nonzeros = attrs::Nonzeros::ofArgument(function, argument.getArgNumber());
-    // What is zero stays so; the gradient that a link gives has these zeros already.
+    // Zero weights stay zero. The gradient from a link is already masked.
     if (gradient && nonzeros && !gradient.getDefiningOp<jacobian::LinkOp>())
       gradient = createMasked(builder, argument.getLoc(), gradient, nonzeros);
     results.push_back(gradient ? gradient
@@ -166,7 +166,8 @@ void BackwardBuilder::finish() {
   function.setAllResultAttrs(attributes);
   builder.setInsertionPointToStart(&body);
   MarkPhaseOp::create(builder, terminator.getLoc(), 0);
-  // What differs in nothing else is a common subexpression.
+  // stop_gradient ops have served their purpose. Without them, identical operations can be merged
+  // by CSE.
   function.walk([](StopGradientOp op) {
     op.getResult().replaceAllUsesWith(op.getOperand());
     op.erase();
@@ -217,7 +218,7 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
   }
 
 private:
-  /// Makes `step` return the loss, its gradients, and what else a step is for.
+  /// Rewrites `step` to return the loss, its gradients, and the other outputs of a training step.
   LogicalResult buildLossGradient(func::FuncOp step, Inputs inputs) {
     BackwardBuilder backward(step, inputs);
     if (failed(backward.build(Seed{findObjective(step), Value()}, links)))
@@ -233,7 +234,8 @@ private:
     return success();
   }
 
-  /// Makes `function` return its results, and their vector-Jacobian products with the cotangents.
+  /// Rewrites `function` to return its results and their vector-Jacobian products with the given
+  /// cotangents.
   LogicalResult buildPullback(func::FuncOp function, Inputs inputs) {
     BackwardBuilder backward(function, inputs);
     SmallVector<Seed> seeds;

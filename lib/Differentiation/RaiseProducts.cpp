@@ -1,4 +1,4 @@
-//===- RaiseProducts.cpp - matrix products over steps as loops ------------===//
+//===- RaiseProducts.cpp - raise products over time to loops --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,17 +18,17 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// `result[i, j, m] = sum over k of sequence[i, j, k] * matrix[m, k]`, or
-/// `matrix[k, m]` where `transposed`, and then `bias[m]` if there is one.
+/// `result[i, j, m] = sum over k of sequence[i, j, k] * matrix[m, k]` (or `matrix[k, m]` if
+/// `transposed`), plus `bias[m]` if there is a bias.
 struct Product {
   Value sequence, matrix, bias;
   bool transposed;
-  /// The op that has the result.
+  /// The op that defines the result.
   linalg::GenericOp root;
 };
 } // namespace
 
-/// The dimensions of a projected permutation.
+/// Returns the dimensions of a projected permutation.
 static SmallVector<unsigned> getDims(AffineMap map) {
   return llvm::map_to_vector(
       map.getResults(), [](AffineExpr expr) { return cast<AffineDimExpr>(expr).getPosition(); });
@@ -39,7 +39,7 @@ static bool isFloatTensor(Value value, int64_t rank) {
   return type && type.getRank() == rank && type.getElementType().isF32();
 }
 
-/// The bias that the only user of `product` adds; replaces the root by that user.
+/// If the only user of `product` adds a bias, sets the bias and makes this user the root.
 static void matchBias(Product &product) {
   if (!product.root->hasOneUse())
     return;
@@ -82,7 +82,7 @@ static std::optional<Product> matchProduct(linalg::GenericOp op) {
   return product;
 }
 
-/// The cell that computes one row of the product.
+/// Builds the cell that computes one row of the product.
 static void buildBody(OpBuilder &builder, Location loc, const Product &product, RecurrenceOp loop) {
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());
@@ -123,7 +123,8 @@ struct RaiseProduct : OpRewritePattern<linalg::GenericOp> {
 
 struct RaiseProductsPass : bppsa::impl::RaiseProductsBase<RaiseProductsPass> {
   void runOnOperation() override {
-    // To simplify graphs is the canonicalizer's work: those without products stay as they are.
+    // The greedy driver also simplifies the graph, which is the canonicalizer's task, so functions
+    // without products are skipped.
     auto isProduct = [](linalg::GenericOp op) {
       return matchProduct(op) ? WalkResult::interrupt() : WalkResult::advance();
     };

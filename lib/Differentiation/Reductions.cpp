@@ -1,4 +1,4 @@
-//===- Reductions.cpp - how a linalg op joins its iterations --------------===//
+//===- Reductions.cpp - reductions of linalg ops --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -62,8 +62,9 @@ void bppsa::finishBody(Block &body, Value value, Combine combine, OpBuilder &bui
 // Cotangents of contributions
 //===----------------------------------------------------------------------===//
 
-/// A tensor like the result of `op` that joins, from `start` on, what `term` makes of each
-/// contribution and of the entry of `extras`, tensors like the result.
+/// Creates a tensor like the result of `op` that reduces, starting from `start`, the value of
+/// `term` for each contribution and the corresponding elements of `extras`, tensors like the
+/// result.
 static Value reduceContributions(linalg::LinalgOp op, Value contribution, ValueRange extras,
                                  double start, Combine combine, OpBuilder &builder,
                                  function_ref<Value(Value contribution, ValueRange extras)> term) {
@@ -104,7 +105,7 @@ static Value reduceContributions(linalg::LinalgOp op, Value contribution, ValueR
   return generic.getResult(0);
 }
 
-/// `numerator / denominator`, entry by entry.
+/// Creates the elementwise quotient `numerator / denominator`.
 static Value divideEntries(OpBuilder &builder, Location loc, Value numerator, Value denominator) {
   auto type = cast<RankedTensorType>(numerator.getType());
   AffineMap all = builder.getMultiDimIdentityMap(type.getRank());
@@ -163,7 +164,7 @@ Value Reduction::createCotangent(OpBuilder &builder, Location loc, Value own,
   };
   if (kind == ReductionKind::Extremum)
     return select(isEqual(builder, loc, own, seeds[1]), seeds[0], number(0));
-  // The product of the other factors: it is zero where another one is.
+  // `rest` is the product of the other factors; it is zero if another factor is zero.
   Value isZero = isEqual(builder, loc, own, number(0));
   Value hasNoZero = isEqual(builder, loc, seeds[1], number(0));
   Value isOnlyZero = isEqual(builder, loc, seeds[1], number(1));

@@ -26,7 +26,7 @@ SmallVector<Value> bppsa::getDifferentiatedOperands(Operation *op) {
 
 void Activity::propagate(Block &block) {
   for (Operation &op : block) {
-    // What another rank sends depends on the parameters.
+    // A value received from another rank depends on the parameters.
     if (isa<dist::ShardEnterOp>(op))
       add(op.getOperand(0));
     if (isa<StopGradientOp>(op) ||
@@ -84,7 +84,7 @@ LogicalResult ReverseSweep::visit(Operation *op) {
   if (llvm::none_of(resultCotangents, [](Value value) { return static_cast<bool>(value); }))
     return success();
 
-  // The rule may replace the op: its operands are read before.
+  // The rule may replace the op, so its operands are read first.
   SmallVector<Value> operands = getDifferentiatedOperands(op);
   SmallVector<bool> needed =
       llvm::map_to_vector(operands, [&](Value value) { return activity.contains(value); });

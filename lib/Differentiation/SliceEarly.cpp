@@ -1,4 +1,4 @@
-//===- SliceEarly.cpp - computes only the slices that are used ------------===//
+//===- SliceEarly.cpp - compute only used slices --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,8 +20,8 @@ namespace bppsa {
 using namespace mlir;
 
 namespace {
-/// Applies a pattern on slices, except to slices of operations that read their own indices: the
-/// upstream pattern computes a part of such an operation without an offset to the indices.
+/// Applies a slice pattern, except to operations with index semantics: the upstream pattern does
+/// not offset the indices when it computes a part of such an operation.
 class SliceWithoutIndices : public RewritePattern {
 public:
   explicit SliceWithoutIndices(std::unique_ptr<RewritePattern> pattern)
@@ -42,7 +42,8 @@ private:
 
 struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
   void runOnOperation() override {
-    // To simplify graphs is the canonicalizer's work: those without slices stay as they are.
+    // The greedy driver also simplifies the graph, which is the canonicalizer's task, so functions
+    // without slices are skipped.
     auto isSlice = [](Operation *op) {
       return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op) ? WalkResult::interrupt()
                                                                     : WalkResult::advance();
@@ -56,12 +57,13 @@ struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
       patterns.add(std::make_unique<SliceWithoutIndices>(std::move(pattern)));
     tensor::populateBubbleUpExtractSliceOpPatterns(patterns);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-    // Offsets through reshapes of dimensions of size 1 must become plain again.
+    // Simplifies offsets that pass through reshapes of unit dimensions.
     affine::AffineLinearizeIndexOp::getCanonicalizationPatterns(patterns, &getContext());
     affine::AffineDelinearizeIndexOp::getCanonicalizationPatterns(patterns, &getContext());
     RewritePatternSet expansion(&getContext());
     affine::populateAffineExpandIndexOpsPatterns(expansion);
-    // Some patterns undo others, so rewriting may end without a fixed point. The IR is valid then.
+    // Some patterns undo others, so rewriting may stop before a fixed point. The IR is valid
+    // nevertheless.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     (void)applyPatternsGreedily(getOperation(), std::move(expansion));
   }

@@ -1,4 +1,4 @@
-//===- SliceSums.cpp - slices that are written into one sum ---------------===//
+//===- SliceSums.cpp - accumulate slices into one sum ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The slices that were written to reach `sum` from zeros; nothing if it is anything else.
+/// Returns the slices inserted into zeros to build `sum`, or nullopt if `sum` has another form.
 static std::optional<WrittenSlices> collectSlices(Value sum) {
   WrittenSlices slices;
   while (!isZeros(sum)) {

@@ -1,4 +1,4 @@
-//===- TensorBuilders.cpp - small graphs on tensors -----------------------===//
+//===- TensorBuilders.cpp - builders of small tensor graphs ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -17,10 +17,11 @@ static Value createIndices(OpBuilder &builder, Location loc, ArrayRef<int32_t> i
 }
 
 //===----------------------------------------------------------------------===//
-// The rule
+// Region of the rule
 //===----------------------------------------------------------------------===//
 
-/// The cotangent of `value`, which `op` may read several times, given that of the result.
+/// Returns the cotangent of `value`, an operand that `op` may read several times, from the
+/// cotangent of the result.
 static FailureOr<Value> pullBack(OpBuilder &builder, Operation *op, Value value, Value cotangent) {
   SmallVector<bool> needed = llvm::map_to_vector(getDifferentiatedOperands(op),
                                                  [&](Value operand) { return operand == value; });
@@ -34,7 +35,8 @@ static FailureOr<Value> pullBack(OpBuilder &builder, Operation *op, Value value,
   return sum ? sum : createZerosLike(builder, op->getLoc(), value);
 }
 
-/// The cotangent of the operand of the last of `layers`, given that of the result of the first.
+/// Returns the cotangent of the operand of the last of `layers` from the cotangent of the result of
+/// the first.
 static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Value cotangent) {
   FailureOr<Value> found = cotangent;
   for (const Layer &layer : layers)
@@ -43,7 +45,7 @@ static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Val
   return found;
 }
 
-/// Yields what the rules of the operations of `link` make of `cotangent`.
+/// Yields the result of applying the rules of the operations of `link` to `cotangent`.
 static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value cotangent,
                                Value pruned) {
   FailureOr<Value> entered = pullBack(builder, link.entering, cotangent);
@@ -65,10 +67,10 @@ static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value
 }
 
 //===----------------------------------------------------------------------===//
-// The Jacobian
+// Region of the Jacobian
 //===----------------------------------------------------------------------===//
 
-/// What the rule of an elementwise operation makes of a cotangent of ones.
+/// Returns the derivative of an elementwise operation: its rule applied to a cotangent of ones.
 static FailureOr<Value> createSlopes(OpBuilder &builder, const Layer &layer) {
   Location loc = layer.op->getLoc();
   Value ones =
@@ -80,7 +82,7 @@ static FailureOr<Value> createSlopes(OpBuilder &builder, const Layer &layer) {
   return flattenSamples(builder, *slopes);
 }
 
-/// Ones where the place that the forward part found is the row of the entry.
+/// Creates ones for the entries whose row is the position chosen by the forward pass, else zeros.
 static Value createChoices(OpBuilder &builder, const ValuedLink &link) {
   Location loc = link.getOp()->getLoc();
   Value choice = flattenSamples(builder, link.values.choice);
@@ -147,9 +149,9 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
   llvm_unreachable("unknown kind of values");
 }
 
-/// The gradient of weights some of which are known to be zero, and stay so.
+/// Creates the gradient of pruned weights, whose zeros stay zero.
 static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Value cotangent) {
-  // The entries of the Jacobian that are one weight, weight by weight.
+  // Jacobian entries grouped by the weight they hold.
   struct Entry {
     int32_t source, row, col;
   };
@@ -186,10 +188,11 @@ static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Va
 }
 
 //===----------------------------------------------------------------------===//
-// The link
+// Link
 //===----------------------------------------------------------------------===//
 
-/// Adds the only block to `region`, and lets `builder` write into it; gives the cotangent.
+/// Adds the only block to `region`, sets the insertion point of `builder` to it and returns the
+/// cotangent argument.
 static Value createRegion(OpBuilder &builder, Region &region, Value cotangent) {
   builder.createBlock(&region, region.end(), cotangent.getType(), cotangent.getLoc());
   return region.getArgument(0);

@@ -1,4 +1,4 @@
-//===- LayerLinks.cpp - chains of layers as lists of links ----------------===//
+//===- LayerLinks.cpp - layer chains as lists of links --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,7 +31,7 @@ void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
   SmallVector<ValuedLink, 0> chain;
   bool isWhole = true;
   for (const LayerLink &link : found.links) {
-    // Cotangents of the layers before this one are not wanted.
+    // Layers before this one need no cotangents.
     isWhole = activity.contains(link.operand);
     if (!isWhole)
       break;
@@ -47,7 +47,7 @@ void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
       values = values->selectRows(layer.type.computePattern(), link.rows);
     chain.push_back({link, std::move(*values)});
   }
-  // A single link has nothing to be composed with.
+  // A single link cannot be composed with another.
   if (chain.size() < 2)
     return;
   Operation *last = chain.front().getOp();
@@ -66,7 +66,7 @@ void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
 }
 
 void LayerLinks::find(func::FuncOp function) {
-  // The chain over time of a recurrent model is the long one; its links are code.
+  // In a recurrent model the long chain is the chain over time, whose links are code.
   if (function.walk([](RecurrenceOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
   SampleAxes axes = annotateGraphStructure(function, /*batchAxis=*/0,
@@ -77,7 +77,7 @@ void LayerLinks::find(func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
-// The sweep
+// Reverse sweep
 //===----------------------------------------------------------------------===//
 
 LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent, Value done) {

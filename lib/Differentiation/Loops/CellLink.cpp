@@ -15,8 +15,8 @@ static bool isMatrix(Value value) {
   return type && type.getRank() == 2;
 }
 
-/// A state changes as soon as the cell makes it depend on something that does, so the search is
-/// repeated.
+/// A state becomes active if its new value depends on an active value, so the propagation is
+/// repeated to a fixed point.
 Activity bppsa::propagateCellActivity(RecurrenceOp op, ArrayRef<bool> needed) {
   Block &cell = op.getBody().front();
   Operation *yield = cell.getTerminator();
@@ -39,7 +39,7 @@ Activity bppsa::propagateCellActivity(RecurrenceOp op, ArrayRef<bool> needed) {
   return activity;
 }
 
-/// Copies the cell and sweeps back over the copy.
+/// Copies the cell and appends the reverse sweep over the copy.
 LogicalResult CellVJP::sweep(RecurrenceOp op, const Activity &cellActivity) {
   Block &cell = op.getBody().front();
   OpBuilder builder(op.getContext());

@@ -1,12 +1,13 @@
-//===- GraphRecurrenceVJP.cpp - the rule of loops whose body is a graph ---===//
+//===- GraphRecurrenceVJP.cpp - the VJP of loops in graph form ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a copy of the loop is continued by the reverse sweep that functions have. What is in
-// front of a marker then is the body of the loop, which gets residuals as further outputs; what
-// follows is the link of the chain, together with what is cheaper computed again than kept.
+// The reverse sweep for functions is appended to the body of a copy of the loop, after a marker.
+// The ops before the marker become the body of the new loop, which also outputs residuals. The ops
+// after it become the link of the chain, together with forward ops that are cheaper to recompute
+// than to save.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ private:
   void planLink(ArrayRef<bool> needed);
   void collectLink();
   bool keepReads();
-  /// Finds the ops of the forward part in the link that read `value`; false if others read it, too.
+  /// Finds the forward ops of the link that read `value`. Returns false if other ops also read it.
   bool findReaders(Value value, SetVector<Operation *> &readers);
   void saveResiduals();
   Value getArray(Value value);
@@ -67,15 +68,16 @@ private:
   Location loc;
   size_t numSequences, numStates;
 
-  /// A copy of the loop with the sweep in its body, and the op between both.
+  /// A copy of the loop with the reverse sweep in its body, and the op that separates the two
+  /// parts.
   RecurrenceOp scratch;
   Operation *marker = nullptr;
-  /// The results that have a cotangent, and the body arguments that hold those.
+  /// The results that have a cotangent, and the body arguments that hold the cotangents.
   SmallVector<unsigned> results;
   SmallVector<Value> argumentCotangents;
   SetVector<Value> constant;
 
-  /// What the link yields: cotangents of states, of sequences, of captures.
+  /// Values yielded by the link: cotangents of states, of sequences, of captures.
   SmallVector<Value> yielded;
   SmallVector<unsigned> emitted, summed;
   SetVector<Operation *> linkOps, keptOps;
@@ -85,7 +87,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The sweep
+// Reverse sweep
 //===----------------------------------------------------------------------===//
 
 LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCotangent) {
@@ -123,10 +125,10 @@ LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCota
 }
 
 //===----------------------------------------------------------------------===//
-// The link
+// Link
 //===----------------------------------------------------------------------===//
 
-/// Chooses what the link yields, of what it is made and what it reads.
+/// Selects the values that the link yields and reads, and its ops.
 void GraphBackward::planLink(ArrayRef<bool> needed) {
   OpBuilder inBody(getBody().getTerminator());
   for (unsigned result : results) {
@@ -143,7 +145,7 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
     yielded.push_back(argumentCotangents[i]);
   }
 
-  // What depends on captures alone is the same in every step.
+  // Values that depend on captures only are the same in every step.
   for (Operation &nested : getBody())
     if (&nested == marker)
       break;
@@ -156,7 +158,7 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
   while (keepReads());
 }
 
-/// Collects what the link consists of and what it reads.
+/// Collects the ops of the link and the values that it reads.
 void GraphBackward::collectLink() {
   saved.clear();
   captures.clear();
@@ -183,7 +185,7 @@ void GraphBackward::collectLink() {
   saved.remove_if([&](Value value) { return isCotangentArgument(value); });
 }
 
-/// Bytes of `values`; nothing if one of them is no tensor of static shape.
+/// Returns the size of `values` in bytes, or nullopt if a value is not a tensor of static shape.
 static std::optional<int64_t> countBytes(ValueRange values) {
   int64_t bytes = 0;
   for (Value value : values) {
@@ -210,7 +212,8 @@ bool GraphBackward::findReaders(Value value, SetVector<Operation *> &readers) {
   return true;
 }
 
-/// Keeps what the link reads of a large state, such as rows of a buffer, in place of the state.
+/// If the link reads parts of a large state, such as rows of a buffer, saves these parts instead of
+/// the state.
 bool GraphBackward::keepReads() {
   size_t numKept = keptOps.size();
   for (Value value : saved) {
@@ -241,8 +244,8 @@ RankedTensorType GraphBackward::getSequenceType(Value value) {
   return type.clone(shape);
 }
 
-/// Replaces the loop by one that makes residuals too; its body is the part of the copy in front of
-/// the marker, where rules may have replaced ops.
+/// Replaces the loop by one that also outputs residuals. Its body is the part of the copy before
+/// the marker, in which rules may have replaced ops.
 void GraphBackward::saveResiduals() {
   SmallVector<Value> outputs;
   for (Value value : saved)
@@ -279,7 +282,7 @@ void GraphBackward::saveResiduals() {
   op = augmented;
 }
 
-/// The array over time of a value that the link reads.
+/// Returns the array over time of a value that the link reads.
 Value GraphBackward::getArray(Value value) {
   if (Value residual = residuals.lookup(value))
     return residual;

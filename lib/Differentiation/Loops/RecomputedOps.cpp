@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` takes each element from others by arithmetic without divisions.
+/// Returns whether each element of the result of `op` is computed by arithmetic without divisions
+/// or reductions.
 static bool isPlainArithmetic(linalg::GenericOp op) {
   auto isPlain = [](Operation &nested) {
     auto cell = dyn_cast<CellOpInterface>(nested);

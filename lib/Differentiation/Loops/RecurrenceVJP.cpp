@@ -1,4 +1,4 @@
-//===- RecurrenceVJP.cpp - the differentiation rule of a time loop --------===//
+//===- RecurrenceVJP.cpp - the VJP of a time loop -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether the result of `op` is read back in the backward pass rather than
-/// computed again: products and transcendental functions of a vector. A product with one
-/// column takes no longer than to read its result.
+/// Returns whether the backward pass loads the saved result of `op` instead of recomputing it.
+/// Results of matrix-vector products and transcendental functions of vectors are saved. A product
+/// with a one-column matrix is recomputed because it costs no more than loading its result.
 static bool isWorthSaving(Operation *op) {
   auto product = dyn_cast_or_null<MatVecOp>(op);
   if (product && !product.getAddend() &&
@@ -27,10 +27,10 @@ static bool isWorthSaving(Operation *op) {
 namespace {
 /// Builds the backward pass of one recurrence:
 ///
-///   * the recurrence again, with the saved activations as further outputs;
+///   * a new recurrence that also outputs saved activations;
 ///   * the chain, which emits cotangents of values inside the cell;
-///   * a loop without states for what is parallel in time (cotangents of
-///     sequences: products that the chain itself does not need);
+///   * a loop without states for computations that are parallel in time (cotangents of sequences:
+///     products that the chain does not need);
 ///   * sums over steps and samples for captures.
 class RecurrenceBackwardBuilder {
 public:
@@ -40,7 +40,7 @@ public:
                       MutableArrayRef<Value> operandCotangents);
 
 private:
-  /// The operand of the recurrence that gives argument `number` of the cell.
+  /// Number of sequence operands; the cell's arguments have the same order as the operands.
   unsigned getNumSequences() { return op.getSequences().size(); }
   unsigned getNumStates() { return op.getInitial().size(); }
   bool isStateless() { return op.getInitial().empty(); }
@@ -62,15 +62,15 @@ private:
   OpBuilder &builder;
   CellVJP vjp;
 
-  /// What the chain yields: cotangents of the states, then emitted values.
+  /// Values yielded by the chain: cotangents of the states, then emitted values.
   SmallVector<Value> stateCotangents;
   SetVector<Value> emitted;
-  /// What the parallel loop yields.
+  /// Values yielded by the parallel loop.
   SetVector<Value> parallel;
   std::optional<LoopPart> chainPart, parallelPart;
 
-  /// Values of the cell that the recurrence must output, in the order of the
-  /// new outputs, and the arrays over time of the values of the VJP.
+  /// Cell values that the recurrence must output, in the order of the new outputs, and the arrays
+  /// over time of values of the VJP.
   SetVector<Value> saved;
   DenseMap<Value, Value> arrays;
   SmallVector<Value> initialCotangents;
@@ -82,7 +82,7 @@ bool RecurrenceBackwardBuilder::isCapture(Value value) {
   return argument && argument.getArgNumber() >= getNumSequences() + getNumStates();
 }
 
-/// Whether an array over time holds the value already, or should.
+/// Returns whether an array over time already holds the value, or is to be saved.
 bool RecurrenceBackwardBuilder::isAvailable(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
@@ -93,8 +93,8 @@ bool RecurrenceBackwardBuilder::isAvailable(Value value) {
              original);
 }
 
-/// Divides the work between the chain and the parallel loop. The chain computes
-/// what its states need, and of the rest what takes no matrix product.
+/// Splits the computation between the chain and the parallel loop. The chain computes everything
+/// its states need, and other values that need no matrix product.
 void RecurrenceBackwardBuilder::planParts() {
   SmallVector<Value> targets;
   for (const CellVJP::MatrixUse &use : vjp.getMatrixUses())
@@ -145,8 +145,8 @@ void RecurrenceBackwardBuilder::planParts() {
   chainPart = makePart(chainValues);
 }
 
-/// Makes the recurrence output `value`, a copy of a value of the cell, unless
-/// an array holds it already.
+/// Adds `value`, a copy of a cell value, to the outputs of the recurrence unless an existing array
+/// holds it.
 void RecurrenceBackwardBuilder::collectSaved(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
@@ -166,7 +166,7 @@ RankedTensorType RecurrenceBackwardBuilder::getSequenceType(Value value) {
       vector.getElementType());
 }
 
-/// Replaces the recurrence by one with further outputs.
+/// Replaces the recurrence by one with additional outputs.
 void RecurrenceBackwardBuilder::saveActivations() {
   for (const auto &part : {std::cref(chainPart), std::cref(parallelPart)})
     if (part.get())
@@ -193,7 +193,7 @@ void RecurrenceBackwardBuilder::saveActivations() {
   op = augmented;
 }
 
-/// The array over time `[T, B, N]` of a value of the VJP.
+/// Returns the array over time `[T, B, N]` of a value of the VJP.
 Value RecurrenceBackwardBuilder::getArray(Value value) {
   Value &array = arrays[value];
   if (array)
@@ -241,7 +241,8 @@ void RecurrenceBackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   for (Value input : chainPart->getInputs())
     if (!vjp.isCotangent(input))
       primalInputs.push_back(input);
-  // The link of a linear cell reads nothing; a sequence tells how many steps there are.
+  // The link of a linear cell reads no values, so a sequence is passed to define the number of
+  // steps.
   if (primalInputs.empty())
     primalInputs.push_back(vjp.getBlock().getArgument(0));
   for (Value capture : chainPart->getCaptures())

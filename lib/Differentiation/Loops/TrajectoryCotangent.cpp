@@ -1,4 +1,4 @@
-//===- TrajectoryCotangent.cpp - where cotangents enter a chain -----------===//
+//===- TrajectoryCotangent.cpp - split trajectory cotangents --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,14 +12,14 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A part of a cotangent: `value` at the slots `[offset, offset + size)`.
+/// A term of a cotangent: `value` at the slots `[offset, offset + size)`.
 struct SlotTerm {
   AffineExpr offset, size;
   Value value;
 };
 } // namespace
 
-/// Whether `slice` writes whole slots, one after the other, into zeros.
+/// Returns whether `slice` inserts whole, consecutive slots into zeros.
 static bool insertsSlots(tensor::InsertSliceOp slice, SymbolicSizes &sizes) {
   MLIRContext *context = slice.getContext();
   for (int64_t i = 0, rank = slice.getDestType().getRank(); i < rank; ++i) {
@@ -37,7 +37,8 @@ static bool insertsSlots(tensor::InsertSliceOp slice, SymbolicSizes &sizes) {
           (sourceRank == destRank - 1 && isConstantIntValue(slice.getMixedSizes()[0], 1)));
 }
 
-/// Takes `whole` apart into its terms. Sums nest as deeply as a trajectory has users.
+/// Splits `whole` into its terms. Uses a worklist because sums nest as deeply as the trajectory has
+/// users.
 static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) {
   SmallVector<SlotTerm> terms, worklist = {whole};
   while (!worklist.empty()) {
@@ -61,7 +62,7 @@ static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) 
   return terms;
 }
 
-/// `[1, B, N]` or `[B, N]` as `type`, a `[B, N]`.
+/// Converts `[1, B, N]` or `[B, N]` to `type`, a `[B, N]`.
 static Value createSlot(OpBuilder &builder, Value value, Type type) {
   Location loc = value.getLoc();
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
@@ -78,7 +79,7 @@ static void accumulate(OpBuilder &builder, Value &sum, Value value) {
   sum = sum ? createAdd(builder, value.getLoc(), sum, value) : value;
 }
 
-/// The slots `[offset, offset + size)` of a tensor over time.
+/// Extracts the slots `[offset, offset + size)` of a tensor over time.
 static Value extractSlots(OpBuilder &builder, Value source, OpFoldResult offset,
                           OpFoldResult size) {
   Location loc = source.getLoc();
@@ -90,7 +91,7 @@ static Value extractSlots(OpBuilder &builder, Value source, OpFoldResult offset,
   return tensor::ExtractSliceOp::create(builder, loc, source, offsets, sizes, strides);
 }
 
-/// The number of steps of `op`.
+/// Returns the number of steps of `op`.
 static OpFoldResult getNumSteps(RecurrenceOp op, OpBuilder &builder) {
   return op.getSequences().empty()
              ? OpFoldResult(op.getSteps())

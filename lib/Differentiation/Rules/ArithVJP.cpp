@@ -1,4 +1,4 @@
-//===- ArithVJP.cpp - differentiation rules of arith ----------------------===//
+//===- ArithVJP.cpp - VJPs of arith ops -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -41,13 +41,13 @@ Value bppsa::zeroAtPole(OpBuilder &b, Location loc, Value x, double pole, Value 
 // Infinite factors
 //===----------------------------------------------------------------------===//
 
-/// Whether all elements of `value` are one constant. Sets `constant` to it.
+/// Returns whether all elements of `value` are the same constant, and sets `constant` to it.
 static bool isConstantFloat(Value value, APFloat &constant) {
   return matchPattern(value, m_ConstantFloat(&constant));
 }
 
-/// Whether a cell computes `value` from a logarithm, a reciprocal root or an infinite constant.
-/// `depth` bounds the search.
+/// Returns whether a cell computes `value` from a logarithm, a reciprocal square root or an
+/// infinite constant. `depth` bounds the search.
 static bool comesFromInfinity(Value value, unsigned depth = 8) {
   APFloat constant(0.0f);
   if (isConstantFloat(value, constant))
@@ -65,15 +65,15 @@ static bool comesFromInfinity(Value value, unsigned depth = 8) {
   });
 }
 
-/// Whether a reduction only adds `product` to its accumulator: a term of a matrix product.
+/// Returns whether a reduction only adds `product` to its accumulator, as in a matrix product.
 static bool isSummand(MulFOp product) {
   return product->hasOneUse() && isa<AddFOp>(*product->user_begin()) &&
          llvm::any_of((*product->user_begin())->getOperands(), llvm::IsaPred<BlockArgument>);
 }
 
-/// Whether a product with `factor` needs a guard. Bodies of linalg ops compute with scalars and are
-/// bound by memory, so a guard costs little there. Cells compute with vectors; they get one only
-/// where an infinity is in sight.
+/// Returns whether a product with `factor` needs a guard. Bodies of linalg ops compute with scalars
+/// and are memory-bound, so a guard is cheap there. Cells compute with vectors and get a guard only
+/// if the factor may be computed from an infinite value.
 static bool mayBeInfinite(MulFOp product, Value factor) {
   APFloat constant(0.0f);
   if (isConstantFloat(factor, constant))
@@ -126,9 +126,9 @@ static Value negVJP(NegFOp op, unsigned operand, Value g, OpBuilder &b) {
   return NegFOp::create(b, op.getLoc(), g);
 }
 
-/// The cotangent goes to the operand that was chosen. Two variable operands
-/// that are equal get half of it each. At equality with a constant (a clamp, a
-/// rectifier) the operand gets nothing, which the result alone tells.
+/// The cotangent is passed to the selected operand. Two equal non-constant operands get half of it
+/// each. An operand equal to a constant (a clamp or a rectifier) gets zero, which can be decided
+/// from the result only.
 template <typename OpTy, CmpFPredicate wins>
 static Value extremumVJP(OpTy op, unsigned operand, Value g, OpBuilder &b) {
   Location loc = op.getLoc();

@@ -1,4 +1,4 @@
-//===- BPPSAVJP.cpp - differentiation rules of the body ops ---------------===//
+//===- BPPSAVJP.cpp - VJPs of bppsa ops -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,8 +20,8 @@ static Value sigmoidVJP(SigmoidOp op, unsigned, Value g, OpBuilder &b) {
 }
 
 namespace {
-/// The matrix is the same for every step and sample: the rule of the time loop
-/// collects its cotangent as a sum of outer products.
+/// The matrix is the same for every step and sample; the rule of the time loop accumulates its
+/// cotangent as a sum of outer products.
 struct MatVecVJP : VJPOpInterface::ExternalModel<MatVecVJP, MatVecOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -1,4 +1,4 @@
-//===- DistVJP.cpp - differentiation rules of exchanges -------------------===//
+//===- DistVJP.cpp - VJPs of exchanges between ranks ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace bppsa;
 using namespace bppsa::dist;
 
 namespace {
-/// The losses of all ranks depend on what it makes.
+/// The losses of all ranks depend on the result, so the cotangents of all ranks are combined.
 struct RankMeanVJP : VJPOpInterface::ExternalModel<RankMeanVJP, RankMeanOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
@@ -26,7 +26,8 @@ struct RankMeanVJP : VJPOpInterface::ExternalModel<RankMeanVJP, RankMeanOp> {
   }
 };
 
-/// What the rank before has sent depends on its parameters: its cotangent goes there.
+/// A value received from the previous rank depends on the parameters of that rank, so its cotangent
+/// is sent there.
 struct ShardEnterVJP : VJPOpInterface::ExternalModel<ShardEnterVJP, ShardEnterOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
@@ -40,8 +41,8 @@ struct ShardEnterVJP : VJPOpInterface::ExternalModel<ShardEnterVJP, ShardEnterOp
   }
 };
 
-/// The losses of the ranks behind depend on the state. They enter the objective with a factor of
-/// one, which is therefore the cotangent of the result.
+/// The losses of later ranks depend on the state. Their weight in the objective is one, which is
+/// therefore the cotangent of the result.
 struct ShardLeaveVJP : VJPOpInterface::ExternalModel<ShardLeaveVJP, ShardLeaveOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -1,4 +1,4 @@
-//===- LinalgVJP.cpp - differentiation rules of linalg --------------------===//
+//===- LinalgVJP.cpp - VJPs of linalg ops ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What can be differentiated
+// Differentiable ops
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &reduction) {
@@ -29,8 +29,9 @@ static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &
   return success();
 }
 
-/// The loops that visit different entries of an operand, whatever the others
-/// do: plain dimensions of its map. A window such as `2 * d1 + d3` has none.
+/// Returns the iterator types of a scatter to an operand. A loop is parallel if its dimension is a
+/// result of the operand's map, so that its iterations access different elements. A window such as
+/// `2 * d1 + d3` has no parallel loop.
 static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
   SmallVector<utils::IteratorType> iterators(map.getNumDims(), utils::IteratorType::reduction);
   for (AffineExpr result : map.getResults())
@@ -43,10 +44,9 @@ static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
 // Cotangents of inputs
 //===----------------------------------------------------------------------===//
 
-/// Builds the body that gives the cotangent of block argument `number` of `op`
-/// in one iteration. Its arguments are those that the cotangent of a contribution depends on
-/// (`seeds`), the block arguments of `op`, and the accumulator. Returns null in `cotangent`
-/// where that is zero.
+/// Builds the body that computes the cotangent of block argument `number` of `op` in one iteration.
+/// Its arguments are the elements of `seeds`, the block arguments of `op`, and the accumulator.
+/// Sets `cotangent` to null if it is zero.
 static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number,
                                         const Reduction &reduction, ValueRange seeds, Block &body,
                                         OpBuilder &builder, Value &cotangent) {
@@ -79,10 +79,9 @@ static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number,
   return success();
 }
 
-/// The cotangent of operand `operand`: for each of its entries, the sum over
-/// the iterations that read it. The operand takes the place of the result, with
-/// its own map: that of a window reaches an entry in several iterations, each of
-/// which adds to it.
+/// Builds the cotangent of operand `operand`: for each of its elements, the sum over the iterations
+/// that read it. The op has the operand's indexing map on its result. The map of a window reaches
+/// an element in several iterations, and each of them accumulates into it.
 static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand,
                                          const Reduction &reduction, ValueRange seeds,
                                          OpBuilder &builder, Value &operandCotangent) {
@@ -96,7 +95,7 @@ static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand
   }
   maps.push_back(map);
   SmallVector<utils::IteratorType> iterators = getScatterIterators(map);
-  // What a window skips is zero too.
+  // Elements skipped by a window have a zero cotangent.
   bool isSum = !map.isProjectedPermutation() ||
                llvm::is_contained(iterators, utils::IteratorType::reduction);
 
@@ -127,7 +126,7 @@ static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand
 // Cotangents of captured tables
 //===----------------------------------------------------------------------===//
 
-/// The entry of `operand` that the iteration at `ivs` sees.
+/// Extracts the element of `operand` that the iteration at `ivs` reads.
 static Value extractEntry(linalg::LinalgOp op, OpOperand &operand, ValueRange ivs,
                           OpBuilder &builder) {
   if (!isa<TensorType>(operand.get().getType()))
@@ -138,8 +137,8 @@ static Value extractEntry(linalg::LinalgOp op, OpOperand &operand, ValueRange iv
   return tensor::ExtractOp::create(builder, op.getLoc(), operand.get(), indices);
 }
 
-/// One iteration of the scatter: adds the cotangent of every entry of `table`
-/// that the body of `op` reads to `sum`.
+/// Builds one iteration of the scatter: adds the cotangent of every element of `table` that the
+/// body of `op` reads to `sum`.
 static LogicalResult scatterIteration(linalg::LinalgOp op, Value table, Value contribution,
                                       Value resultCotangent, ValueRange ivs, OpBuilder &builder,
                                       Value &sum) {
@@ -184,9 +183,9 @@ static LogicalResult scatterIteration(linalg::LinalgOp op, Value table, Value co
   return success();
 }
 
-/// The cotangent of a tensor that the body reads at computed places. The loop
-/// nest is sequential: two iterations may read the same entry, and the order
-/// of the sums is fixed.
+/// Builds the cotangent of a tensor that the body reads at computed indices. The loop nest is
+/// sequential because two iterations may read the same element, and so that the summation order is
+/// fixed.
 static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value contribution,
                                          Value resultCotangent, OpBuilder &builder,
                                          Value &tableCotangent) {
@@ -220,12 +219,11 @@ static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value
 }
 
 //===----------------------------------------------------------------------===//
-// The rules
+// Rules
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A linalg op with one result that is elementwise, or sums over some of its
-/// iteration dimensions.
+/// A linalg op with one result that is elementwise or reduces some of its iteration dimensions.
 template <typename OpTy>
 struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> {
   LogicalResult buildVJP(Operation *operation, OpBuilder &builder, ValueRange resultCotangents,
@@ -261,7 +259,7 @@ struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> 
   }
 };
 
-/// A fill forgets what it overwrites.
+/// A fill overwrites its destination, whose cotangent is therefore zero.
 struct FillVJP : VJPOpInterface::ExternalModel<FillVJP, linalg::FillOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &, ValueRange, ArrayRef<bool> needed,
                          MutableArrayRef<Value>) const {

@@ -1,4 +1,4 @@
-//===- MathVJP.cpp - differentiation rules of math ------------------------===//
+//===- MathVJP.cpp - VJPs of math ops -------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,7 @@ using namespace mlir::math;
 using namespace bppsa;
 
 namespace {
-/// Arithmetic on values of one type at one place.
+/// Builds arithmetic ops on values of one type at one location.
 struct Arithmetic {
   OpBuilder &builder;
   Location loc;
@@ -35,7 +35,7 @@ struct Arithmetic {
 };
 } // namespace
 
-/// `g` times infinity, except that zero stays zero; linear in `g`.
+/// Multiplies `g` by infinity, but keeps zero; linear in `g`.
 static Value multiplyByInfinity(const Arithmetic &a, Value g) {
   Value largest = a.constant(std::numeric_limits<float>::max());
   return a.mul(a.mul(g, largest), largest);
@@ -50,8 +50,8 @@ static Value tanhVJP(TanhOp op, unsigned, Value g, OpBuilder &b) {
   return a.mul(g, a.sub(a.constant(1), a.mul(op.getResult(), op.getResult())));
 }
 
-/// Zero where the result overflows. Exponents of formulas for one element that are differences are
-/// shifted by the largest one, as in losses, and do not overflow.
+/// The derivative is zero if the result overflows. The check is omitted for a scalar exponent that
+/// is a difference: such exponents are shifted by their maximum, as in losses, and do not overflow.
 static Value expVJP(ExpOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
   Value product = a.mul(g, op.getResult());
@@ -124,10 +124,10 @@ static Value atanVJP(AtanOp op, unsigned, Value g, OpBuilder &b) {
   return a.div(g, a.add(a.constant(1), a.mul(op.getOperand(), op.getOperand())));
 }
 
-/// Steps are flat wherever they have a derivative.
+/// The derivative of a step function is zero everywhere.
 template <typename OpTy> static Value stepVJP(OpTy, unsigned, Value, OpBuilder &) { return {}; }
 
-/// `y x^(y-1) g`. Where x^(y-1) is infinite and x^y is not, the slope is infinite.
+/// `y x^(y-1) g`. If x^(y-1) is infinite and x^y is finite, the slope is infinite.
 static Value powBaseVJP(PowFOp op, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
   APFloat exponent(0.0f);
@@ -148,8 +148,7 @@ static Value powBaseVJP(PowFOp op, Value g, OpBuilder &b) {
   return a.select(isInfinite, steep, product);
 }
 
-/// `d(x^y) = y x^(y-1) dx + x^y log(x) dy`. A constant exponent gives the
-/// constant factor; x = 0 does not move with y.
+/// `d(x^y) = y x^(y-1) dx + x^y log(x) dy`. At x = 0 the derivative with respect to y is zero.
 static Value powVJP(PowFOp op, unsigned operand, Value g, OpBuilder &b) {
   if (operand == 0)
     return powBaseVJP(op, g, b);

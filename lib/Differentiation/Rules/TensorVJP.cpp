@@ -1,4 +1,4 @@
-//===- TensorVJP.cpp - differentiation rules of tensor --------------------===//
+//===- TensorVJP.cpp - VJPs of tensor ops ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -31,8 +31,8 @@ static Value expandVJP(ExpandShapeOp op, unsigned, Value g, OpBuilder &b) {
                                          op.getReassociationIndices());
 }
 
-/// The dimension of each group of `reassociation` that is not 1 in `type`, or the first one where
-/// all are; nothing where a group has several others.
+/// Returns, for each group of `reassociation`, the dimension whose size in `type` is not 1, or the
+/// first dimension if all sizes are 1. Returns nullopt if a group has several sizes other than 1.
 static std::optional<SmallVector<int64_t>>
 findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation) {
   SmallVector<int64_t> dims;
@@ -50,8 +50,8 @@ findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation
   return dims;
 }
 
-/// A slice that is written into zeros, with more dimensions of 1: what is written gets them, so
-/// that sums of slices stay slices. Null where `slice` is anything else.
+/// Expands a slice inserted into zeros by unit dimensions: the inserted value is expanded instead
+/// of the result, so sums of slices stay slices. Returns null if `slice` has another form.
 static Value expandSlice(InsertSliceOp slice, CollapseShapeOp op, OpBuilder &b) {
   RankedTensorType type = op.getSrcType();
   SmallVector<ReassociationIndices> reassociation = op.getReassociationIndices();
@@ -113,7 +113,7 @@ static Value insertSliceVJP(InsertSliceOp op, unsigned operand, Value g, OpBuild
 }
 
 namespace {
-/// Each operand gets the part of the cotangent at which it was put.
+/// The cotangent of an operand is the slice of the result's cotangent at its position.
 struct ConcatVJP : VJPOpInterface::ExternalModel<ConcatVJP, ConcatOp> {
   LogicalResult buildVJP(Operation *operation, OpBuilder &b, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -1,4 +1,4 @@
-//===- VectorVJP.cpp - differentiation rules of vector --------------------===//
+//===- VectorVJP.cpp - VJPs of vector ops ---------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace mlir::vector;
 using namespace bppsa;
 
 namespace {
-/// A scalar that was spread over a vector of one dimension collects the sum.
+/// The cotangent of a scalar broadcast to a one-dimensional vector is the sum of the elements.
 struct BroadcastVJP : VJPOpInterface::ExternalModel<BroadcastVJP, BroadcastOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -1,4 +1,4 @@
-//===- AddLoss.cpp - a function that computes the loss of a model ---------===//
+//===- AddLoss.cpp - create the loss function of a model ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -22,8 +22,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of the result called `name`, the first one by default. Fails
-/// after an error.
+/// Returns the index of the result `name`, or the first result if `name` is empty. Emits an error
+/// on failure.
 static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
   SmallVector<StringRef> names;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
@@ -37,7 +37,6 @@ static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
   return failure();
 }
 
-/// Checks that a loss of `kind` can be computed from the result `number`.
 static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef lossName,
                                   unsigned number) {
   Type type = forward.getResultTypes()[number];
@@ -62,8 +61,8 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   return success();
 }
 
-/// Appends an array with a value of type `element` for each position of a loss of `output` to the
-/// arguments of `loss`. `role` is what the array is, `shape` the output's attribute `bppsa.shape`,
+/// Appends to the arguments of `loss` an array with elements of type `element`, one per position of
+/// a loss of `output`. `role` describes the array; `shape` is the output's attribute `bppsa.shape`,
 /// or null.
 static Value addPositions(func::FuncOp loss, LossKind kind, NamedAttribute role, Type element,
                           RankedTensorType output, AffineMapAttr shape) {
@@ -91,7 +90,7 @@ struct OutputLoss {
   unsigned number;
 };
 
-/// Makes `loss`, a copy of the model, return losses instead of its outputs.
+/// Rewrites `loss`, a copy of the model, to return losses instead of outputs.
 class LossBuilder {
 public:
   LossBuilder(func::FuncOp loss, bool hasWeights)
@@ -99,7 +98,7 @@ public:
         builder(terminator), hasWeights(hasWeights) {}
 
   void add(const OutputLoss &term);
-  /// Ends the function. With several losses, their sum with these factors comes first.
+  /// Sets the results. Several losses are preceded by their sum weighted by `factors`.
   void finish(ArrayRef<double> factors);
 
 private:
@@ -140,7 +139,7 @@ void LossBuilder::finish(ArrayRef<double> factors) {
   SmallVector<DictionaryAttr> attributes(losses.size(),
                                          builder.getDictionaryAttr(attrs::Loss::make(unit)));
   attributes.append(counts.size(), builder.getDictionaryAttr(attrs::Correct::make(unit)));
-  // Programs that cut sequences into segments go on with the final states of one.
+  // Keep the final states: programs that cut sequences into segments continue from them.
   for (unsigned i = 0, e = loss.getNumResults(); i < e; ++i)
     if (attrs::Carried::ofResult(loss, i)) {
       results.push_back(terminator.getOperand(i));
@@ -162,7 +161,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       refuse(module) << "needs a function @forward with one block";
       return signalPassFailure();
     }
-    // The step of a rank whose positions count nothing is then a part of that of the others.
+    // With exchanges, a rank takes part in the step even if all its positions have weight zero.
     ranksMeet = shares || !forward.getOps<dist::RankMeanOp>().empty();
     SmallVector<OutputLoss> terms;
     if (failed(collectTerms(forward, terms)))
@@ -181,7 +180,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
 
   bool ranksMeet = false;
 
-  /// The losses that the options ask for. Fails after an error.
+  /// Collects the losses that the options request. Emits an error on failure.
   LogicalResult collectTerms(func::FuncOp forward, SmallVectorImpl<OutputLoss> &terms) {
     size_t count = std::max<size_t>(outputs.size(), 1);
     if ((losses.size() > 1 && losses.size() != count) ||
@@ -208,7 +207,6 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     return verifyClassOptions(forward, terms);
   }
 
-  /// What the options say of a loss of `kind`, one of `count`.
   LossOptions getOptions(LossKind kind, size_t count) {
     bool mayLackWeight = weights && (count > 1 || ranksMeet);
     LossOptions options{kind, 0, {}, mayLackWeight};
@@ -219,7 +217,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     return options;
   }
 
-  /// Checks that the options that are for classes suit the losses.
+  /// Checks that options for class losses apply to the losses.
   LogicalResult verifyClassOptions(func::FuncOp forward, ArrayRef<OutputLoss> terms) {
     std::string found =
         llvm::join(llvm::map_range(terms, [](auto &term) { return term.name; }), ", ");

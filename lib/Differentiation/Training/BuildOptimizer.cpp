@@ -28,7 +28,7 @@ using program::Optimizer;
 using program::OptimizerKind;
 
 namespace {
-/// What one vector of the arrays holds before the update, and constants.
+/// The values of one vector of the arrays before the update, and constants.
 struct UpdateState {
   Value parameter, gradient, state0, state1;
   Value learningRate, weightDecay, beta1, beta2, epsilon;
@@ -36,7 +36,6 @@ struct UpdateState {
   Value correction1, correction2;
 };
 
-/// Arithmetic on vectors of floats.
 struct VectorMath {
   ImplicitLocOpBuilder &b;
   VectorType type;
@@ -57,8 +56,8 @@ struct VectorMath {
 };
 } // namespace
 
-/// The update of one vector: returns the new parameters and changes the states
-/// in `s`. The formulas are those of PyTorch's optimizers.
+/// Each function updates one vector: it returns the new parameters and changes the states in `s`.
+/// The formulas are the ones of PyTorch's optimizers.
 using Update = Value (*)(VectorMath math, UpdateState &s);
 
 static Value decayGradient(VectorMath math, const UpdateState &s) {
@@ -75,7 +74,7 @@ static Value updateMomentum(VectorMath math, UpdateState &s) {
   return math.sub(s.parameter, math.mul(s.learningRate, s.state0));
 }
 
-/// The step of Adam along `gradient`, from `parameter`.
+/// The Adam step from `parameter` along `gradient`.
 static Value stepAdam(VectorMath math, UpdateState &s, Value parameter, Value gradient) {
   s.state0 = math.average(s.beta1, s.state0, gradient);
   s.state1 = math.average(s.beta2, s.state1, math.mul(gradient, gradient));
@@ -117,7 +116,6 @@ static Update getUpdate(OptimizerKind kind) {
   llvm_unreachable("every optimizer is listed");
 }
 
-/// Adds an empty function with arguments of the given types to `module`.
 static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, StringRef name,
                                    TypeRange arguments) {
   b.setInsertionPointToEnd(module.getBody());
@@ -127,15 +125,15 @@ static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, Str
 }
 
 namespace {
-/// A loop over the vectors of an array, and where one begins.
+/// A loop over the vectors of an array, and the index of the first element of a vector.
 struct VectorLoop {
   LoopLikeOpInterface loop;
   Value index;
 };
 } // namespace
 
-/// Creates a loop over the vectors of `arrays`, or those that `blocks`, if any, names, and goes
-/// into its body: for single elements one whose iterations run side by side.
+/// Creates a loop over the vectors of `arrays` (restricted to `blocks`, if not null) and sets the
+/// insertion point to its body. With one lane, the loop is parallel.
 static VectorLoop createLoop(ImplicitLocOpBuilder &b, ValueRange arrays, Value blocks,
                              int64_t lanes, ValueRange initial = {}) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -156,7 +154,7 @@ static VectorLoop createLoop(ImplicitLocOpBuilder &b, ValueRange arrays, Value b
     block = arith::IndexCastOp::create(b, b.getIndexType(), block);
     return arith::MulIOp::create(b, block, width);
   };
-  // Processors foresee what they will read in order alone.
+  // Hardware prefetchers follow sequential accesses only, and pruned blocks leave gaps.
   constexpr int64_t kBlocksAhead = 16;
   Value ahead = arith::ConstantIndexOp::create(b, kBlocksAhead);
   ahead = arith::AddIOp::create(b, loop.getInductionVar(), ahead);
@@ -168,7 +166,8 @@ static VectorLoop createLoop(ImplicitLocOpBuilder &b, ValueRange arrays, Value b
   return {loop, getElement(loop.getInductionVar())};
 }
 
-/// `base^exponent` for a whole exponent below 2^24, by squaring: a GPU has no `pow` in f64.
+/// Returns `base^exponent` for an integer exponent below 2^24, by squaring: GPUs have no `pow` in
+/// f64.
 static Value createPower(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   Value bits = arith::FPToSIOp::create(b, b.getI32Type(), exponent);
   Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
@@ -189,7 +188,7 @@ static Value createPower(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   return loop.getResult(0);
 }
 
-/// `1 - beta^step` in every lane, computed in f64.
+/// Returns `1 - beta^step` in every lane, computed in f64.
 static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, Type type) {
   Value wideBeta = arith::ExtFOp::create(b, b.getF64Type(), beta);
   Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
@@ -198,7 +197,7 @@ static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, T
   return vector::BroadcastOp::create(b, type, correction);
 }
 
-/// Whether an argument of a function has elements that stay zero.
+/// Returns whether a function argument has elements that stay zero.
 static bool isPruned(ModuleOp module) {
   return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
     return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
@@ -207,7 +206,7 @@ static bool isPruned(ModuleOp module) {
   });
 }
 
-/// `blocksType` is that of the numbers of the blocks that are not pruned, null without such.
+/// `blocksType` is the type of the list of unpruned blocks, or null if nothing is pruned.
 static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer,
                          int64_t lanes, Type blocksType) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
@@ -260,7 +259,7 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
   func::ReturnOp::create(b);
 }
 
-/// The sum of squares in f64: one partial sum a lane, added in lane order.
+/// Computes the sum of squares in f64 with one partial sum per lane, added in lane order.
 static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value blocks, Value result,
                            int64_t lanes) {
   auto narrow = VectorType::get(lanes, b.getF32Type());
@@ -279,7 +278,7 @@ static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value blocks, V
   memref::StoreOp::create(b, total, result);
 }
 
-/// The same as a reduction, whose order the target chooses.
+/// Computes the sum of squares as a reduction whose order the target chooses.
 static void createReduction(ImplicitLocOpBuilder &b, Value array, Value result) {
   Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
   linalg::FillOp::create(b, zero, result);
@@ -325,7 +324,7 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
     }
     auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);
     ImplicitLocOpBuilder b(NameLoc::get(name, module.getLoc()), &getContext());
-    // Where elements are threads, these leave none out.
+    // With one thread per element, pruned elements are not skipped.
     Type blocksType;
     if (lanes > 1 && isPruned(module))
       blocksType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());

@@ -15,12 +15,11 @@ using namespace bppsa;
 
 static int64_t getRank(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getRank(); }
 
-/// A zero of the element type of `tensor`.
 static TypedAttr getZero(OpBuilder &builder, Value tensor) {
   return cast<TypedAttr>(builder.getZeroAttr(getElementTypeOrSelf(tensor)));
 }
 
-/// The largest entry along the last axis of `output`.
+/// Returns the maximum along the last axis of `output`.
 static Value createMaximum(OpBuilder &builder, Location loc, Value output) {
   auto lowest =
       builder.getFloatAttr(getElementTypeOrSelf(output),
@@ -31,14 +30,13 @@ static Value createMaximum(OpBuilder &builder, Location loc, Value output) {
                          });
 }
 
-/// Whether the class of the current iteration is `target`.
 static Value isTargetClass(OpBuilder &b, Location loc, int64_t axis, Value target) {
   Value index = linalg::IndexOp::create(b, loc, axis);
   Value current = IndexCastOp::create(b, loc, target.getType(), index);
   return CmpIOp::create(b, loc, CmpIPredicate::eq, current, target);
 }
 
-/// The entry of `output` at the class of the target, for each position.
+/// Returns, for each position, the element of `output` at the target class.
 static Value createPicked(OpBuilder &builder, Location loc, Value output, Value target) {
   int64_t axis = getRank(output) - 1;
   return createReduction(builder, loc, {output, target}, axis + 1, axis, getZero(builder, output),
@@ -54,7 +52,7 @@ static Value createPicked(OpBuilder &builder, Location loc, Value output, Value 
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// The weight of each position times that of its class, `classes[target]`.
+/// Multiplies the weight of each position by the weight of its class, `classes[target]`.
 static Value createClassWeights(OpBuilder &builder, Location loc, Value target, Value weight,
                                 Value classes) {
   int64_t axis = getRank(target);
@@ -70,7 +68,7 @@ static Value createClassWeights(OpBuilder &builder, Location loc, Value target, 
       classes);
 }
 
-/// The weights of the classes of `output`, as a constant; ones where there are none.
+/// Returns the class weights as a constant; ones if there are none.
 static Value createClassConstant(OpBuilder &builder, Location loc, const LossOptions &options,
                                  Value output) {
   int64_t count = cast<RankedTensorType>(output.getType()).getShape().back();
@@ -81,7 +79,7 @@ static Value createClassConstant(OpBuilder &builder, Location loc, const LossOpt
   return ConstantOp::create(builder, loc, values);
 }
 
-/// The sum over the classes of their weights times `output - maximum`, for each position.
+/// Returns, for each position, the sum over classes of their weight times `output - maximum`.
 static Value createWeightedSum(OpBuilder &builder, Location loc, Value output, Value maximum,
                                Value classes) {
   return createReduction(
@@ -100,8 +98,8 @@ static Value createWeightedSum(OpBuilder &builder, Location loc, Value output, V
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the cross entropy of a position is made of: `log(sum) - (picked - maximum)`, with the
-/// largest entry, which does not change the value and so has no derivative.
+/// The parts of the cross entropy of a position: `log(sum) - (picked - maximum)`. The maximum does
+/// not change the value, so it needs no derivative.
 struct CrossEntropyParts {
   Value sum, picked, maximum;
 };
@@ -120,15 +118,14 @@ static CrossEntropyParts createParts(OpBuilder &builder, Location loc, Value out
   return {sum, createPicked(builder, loc, output, target), maximum};
 }
 
-/// `log(sum) - (picked - maximum)` of one position.
 static Value buildCrossEntropy(OpBuilder &b, Location loc, ValueRange parts) {
   Value log = math::LogOp::create(b, loc, parts[0]);
   Value shifted = SubFOp::create(b, loc, parts[1], parts[2]);
   return SubFOp::create(b, loc, log, shifted);
 }
 
-/// Cross entropy with the share `s` of each target spread over all C classes: the sum over the
-/// positions, with weights m and m', that of the class of the target included, of
+/// Cross entropy with the share `s` of each target spread over all C classes. With the position
+/// weight m and its product m' with the weight of the target class, it is the sum over positions of
 /// `m' (1 - s) loss(target) + m s / C * sum(w[c] loss(c))`, divided by the sum of m'.
 static Value createSmoothed(OpBuilder &builder, Location loc, const LossOptions &options,
                             Value output, Value target, Value weight, Value own) {
@@ -179,7 +176,7 @@ Value bppsa::createCorrectCount(OpBuilder &builder, Location loc, Value output, 
                                 Value weight) {
   int64_t axis = getRank(output) - 1;
   Value picked = createPicked(builder, loc, output, target);
-  // The classes that a first-maximum search prefers to the target.
+  // Number of classes that a search for the first maximum prefers to the target.
   Value better = createReduction(
       builder, loc, {output, target, picked}, axis + 1, axis, builder.getI64IntegerAttr(0),
       [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {

@@ -1,14 +1,13 @@
-//===- Interlock.cpp - losses of modules with short ways back -------------===//
+//===- Interlock.cpp - interlocking backpropagation -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Interlocking backpropagation (Gomez et al., JMLR 23, 2022) has no scalar whose gradient it is on
-// the graph as it stands. It is the gradient of a sum over copies of parts of that graph, each of
-// which passes cotangents on through some modules and stops them everywhere else. The copies
-// compute what they are copies of: common subexpressions are one again once nothing is left to
-// stop.
+// Interlocking backpropagation (Gomez et al., JMLR 23, 2022) is not the gradient of any scalar in
+// the original graph. It is the gradient of a sum over copies of parts of the graph; each copy
+// propagates cotangents through some modules and stops them elsewhere. The copies compute the same
+// values, so CSE merges them once stop_gradient ops are removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +34,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Which of the losses that reach a module its parameters follow.
+/// The losses in the window of a module that train its parameters.
 enum class Combine { Last, Sum, Mean };
 
 static std::optional<Combine> parseCombine(StringRef text) {
@@ -47,44 +46,44 @@ static std::optional<Combine> parseCombine(StringRef text) {
 }
 
 namespace {
-/// A loss as modules that follow it see it.
+/// A loss as seen by the modules that it trains with the same factor.
 struct Term {
   int64_t loss;
-  /// The modules whose parameters it trains, in order.
+  /// The trained modules, in order.
   SmallVector<int64_t> modules;
   double factor;
-  /// Whether it trains the parameters of its own head.
+  /// Whether it trains the parameters of its head.
   bool trainsHead;
 };
 
-/// The modules of a function of losses, and the heads between modules and losses. Both count
-/// from 0.
+/// The modules of a loss function, and the heads between modules and losses. Both are numbered from
+/// 0.
 class ModuleCuts {
 public:
-  /// `losses` are in the order of the modules.
+  /// `losses` are in module order.
   ModuleCuts(func::FuncOp function, ArrayRef<Value> losses);
 
-  /// The first module without an operation of its own; -1 where each has one.
+  /// Returns the first module without operations, or -1.
   int64_t findEmptyModule() const;
-  /// Notes at each parameter of `function` to which module it belongs, with the heads' own.
+  /// Annotates each parameter of `function` with its module and whether it belongs to a head.
   void markParameters(func::FuncOp function) const;
-  /// The module of `op`; none for what belongs to heads or depends on parameters alone.
+  /// Returns the module of `op`, or nullopt if it belongs to a head or depends on parameters only.
   std::optional<int64_t> getModule(Operation *op) const {
     auto found = modules.find(op);
     return found == modules.end() ? std::nullopt : std::optional<int64_t>(found->second);
   }
-  /// Whether loss number `loss` depends on `op` and that depends on data.
+  /// Returns whether `op` depends on data and loss number `loss` depends on `op`.
   bool isNeeded(Operation *op, int64_t loss) const { return needed[loss].contains(op); }
   bool dependsOnData(Value value) const { return dependences.get(value) >= Dependence::Data; }
 
 private:
   Dependences dependences;
-  /// By loss: what it depends on and depends on data.
+  /// For each loss, the data-dependent operations it depends on.
   SmallVector<DenseSet<Operation *>> needed;
   llvm::DenseMap<Operation *, int64_t> modules;
 };
 
-/// Copies the parts of `function` that terms are made of.
+/// Copies the parts of `function` that belong to a term.
 class TermBuilder {
 public:
   TermBuilder(func::FuncOp function, const ModuleCuts &cuts)
@@ -93,19 +92,19 @@ public:
       ops.push_back(&op);
   }
 
-  /// The value of `loss` through which cotangents pass as `term` says.
+  /// Returns a copy of `loss` that propagates cotangents to the modules of `term` only.
   Value create(const Term &term, Value loss);
   OpBuilder &getBuilder() { return builder; }
 
 private:
-  /// What a copy reads in place of `value`.
+  /// Returns the value that a copy reads in place of `value`.
   Value adapt(Value value, bool isTrained);
 
   Block &block;
   OpBuilder builder;
   const ModuleCuts &cuts;
   SmallVector<Operation *> ops;
-  /// Values without cotangents.
+  /// Values after a stop_gradient.
   llvm::DenseMap<Value, Value> stopped;
 };
 } // namespace
@@ -125,7 +124,7 @@ ModuleCuts::ModuleCuts(func::FuncOp function, ArrayRef<Value> losses) : dependen
       llvm::append_range(worklist, getUsedValues(op));
     }
   }
-  // What a loss shares with a later one is the module of the first of them, or of one before it.
+  // An operation shared by several losses belongs to the module of the first of them.
   int64_t last = losses.size() - 1;
   for (Operation &op : block)
     for (int64_t loss = 0; loss <= last; ++loss)
@@ -145,7 +144,7 @@ int64_t ModuleCuts::findEmptyModule() const {
   return empty == found.end() ? -1 : empty - found.begin();
 }
 
-/// Calls `visit` with the arguments that `value`, which depends on no data, is computed from.
+/// Calls `visit` on the arguments from which `value`, which depends on no data, is computed.
 static void forEachArgument(Value value, function_ref<void(BlockArgument)> visit) {
   SmallVector<Value> worklist = {value};
   llvm::SmallDenseSet<Value> seen;
@@ -180,7 +179,7 @@ void ModuleCuts::markParameters(func::FuncOp function) const {
 }
 
 Value TermBuilder::adapt(Value value, bool isTrained) {
-  // Cotangents of activations end where the copies begin.
+  // Cotangents of activations stop at the inputs of the copied part.
   bool isActivation = value.getDefiningOp() && cuts.dependsOnData(value);
   if ((isTrained && !isActivation) || !isa<FloatType>(getElementTypeOrSelf(value.getType())))
     return value;
@@ -212,7 +211,7 @@ Value TermBuilder::create(const Term &term, Value loss) {
   return copies.lookup(loss);
 }
 
-/// What module `module` of `count` follows loss `loss` by.
+/// Returns the factor of loss `loss` in the training of module `module` of `count`.
 static double getFactor(Combine combine, int64_t window, int64_t count, int64_t module,
                         int64_t loss) {
   int64_t last = std::min(module + window, count) - 1;
@@ -229,8 +228,8 @@ static double getFactor(Combine combine, int64_t window, int64_t count, int64_t 
   llvm_unreachable("unknown combination");
 }
 
-/// The terms of `count` losses: those that modules follow with one factor are one. The head of a
-/// loss follows it alone, and no activation does.
+/// Returns the terms of `count` losses. Modules that a loss trains with the same factor share a
+/// term. A head is trained by its loss with factor 1.
 static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t count) {
   SmallVector<Term> terms;
   for (int64_t loss = 0; loss < count; ++loss) {
@@ -253,7 +252,8 @@ static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t c
   return terms;
 }
 
-/// The losses of the modules: all but the sum that stands before several.
+/// Returns the losses of the modules. With several losses, the first result is their sum and is
+/// skipped.
 static SmallVector<Value> collectLosses(func::FuncOp function) {
   SmallVector<Value> losses;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)

@@ -1,4 +1,4 @@
-//===- LossReductions.cpp - sums over the positions of a loss -------------===//
+//===- LossReductions.cpp - reductions over loss positions ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -51,7 +51,6 @@ Value bppsa::createReduction(OpBuilder &builder, Location loc, ValueRange inputs
       .getResult(0);
 }
 
-/// The sum of `term` over all positions of `inputs`, accumulated in f64.
 static Value createSum(OpBuilder &builder, Location loc, ValueRange inputs, BodyBuilder term) {
   auto type = cast<RankedTensorType>(inputs[0].getType());
   return createReduction(builder, loc, inputs, type.getRank(), 0, builder.getF64FloatAttr(0),
@@ -62,7 +61,6 @@ static Value createSum(OpBuilder &builder, Location loc, ValueRange inputs, Body
                          });
 }
 
-/// The number of positions of `tensor`, as an f64.
 static Value countPositions(OpBuilder &builder, Location loc, Value tensor) {
   Value count = ConstantIndexOp::create(builder, loc, 1);
   for (OpFoldResult size : tensor::getMixedSizes(builder, loc, tensor))
@@ -72,8 +70,8 @@ static Value countPositions(OpBuilder &builder, Location loc, Value tensor) {
   return SIToFPOp::create(builder, loc, builder.getF64Type(), integer);
 }
 
-/// The only element of `sum` divided by `divisor`, an f64 or a tensor of one, as `tensor<f32>`.
-/// With `mayBeZero`, a divisor of zero, whose sum is zero too, counts as one.
+/// Divides the only element of `sum` by `divisor`, an f64 or a tensor with one f64, and returns a
+/// `tensor<f32>`. With `mayBeZero`, a zero divisor, whose sum is also zero, counts as one.
 static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor,
                     bool mayBeZero = false) {
   Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(), builder.getF32Type());

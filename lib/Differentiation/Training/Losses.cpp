@@ -1,4 +1,4 @@
-//===- Losses.cpp - losses as graphs on tensors ---------------------------===//
+//===- Losses.cpp - losses as tensor graphs -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -35,8 +35,8 @@ static Value buildHuber(OpBuilder &b, Location loc, Value x, Value t) {
   return SelectOp::create(b, loc, isNear, quadratic, linear);
 }
 
-/// `(1 - t) x + m + log(exp(-m) + exp(-x - m))`. The shift `m = max(-x, 0)`
-/// keeps the exponentials finite and has no derivative.
+/// `(1 - t) x + m + log(exp(-m) + exp(-x - m))`. The shift `m = max(-x, 0)` keeps the exponentials
+/// finite and needs no derivative.
 static Value buildBCEWithLogits(OpBuilder &b, Location loc, Value x, Value t) {
   Value zero = createFloat(b, loc, x.getType(), 0), one = createFloat(b, loc, x.getType(), 1);
   Value negative = NegFOp::create(b, loc, x);

@@ -1,4 +1,4 @@
-//===- Objective.cpp - what is differentiated in place of a loss ----------===//
+//===- Objective.cpp - the differentiated objective -----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

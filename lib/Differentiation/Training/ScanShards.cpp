@@ -1,13 +1,13 @@
-//===- ScanShards.cpp - cotangents of shares by a scan over ranks ---------===//
+//===- ScanShards.cpp - scan cotangents of shards over ranks --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The cotangents of the first states of a share are an affine map of those of its last ones. All
-// ranks make the maps of their shares at the same time, scan them over the ranks, and run the
-// chains that form gradients at the same time again, where each would have waited for the rank
-// behind it: the scan of BPPSA (Wang et al., MLSys 2020) with a share of the steps as a link.
+// The cotangents of the initial states of a shard are an affine map of the cotangents of its final
+// states. All ranks compute the maps of their shards in parallel, scan them over the ranks, and
+// then run the chains that compute gradients in parallel. Without the scan, each rank would wait
+// for the next one. This is the scan of BPPSA (Wang et al., MLSys 2020) with one shard as a link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +32,11 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Sums that cotangents are terms of
+// Sums of cotangents
 //===----------------------------------------------------------------------===//
 
-/// What `value` or a term of it takes from the rank behind; null where that is nothing.
+/// Returns the exchange by which `value` or one of its terms is received from the next rank, or
+/// null.
 static dist::ShardLeaveOp findLeave(Value value) {
   if (auto leave = value.getDefiningOp<dist::ShardLeaveOp>())
     return leave.getTransposed() ? leave : dist::ShardLeaveOp();
@@ -48,7 +49,7 @@ static dist::ShardLeaveOp findLeave(Value value) {
   return first ? first : findLeave(terms->second);
 }
 
-/// The exchange through `channel` that gives `value`, or a sum with it, to the rank before.
+/// Returns the exchange on `channel` that sends `value`, or a sum with it, to the previous rank.
 static dist::ShardEnterOp findEnter(Value value, uint64_t channel) {
   for (Operation *user : value.getUsers()) {
     auto enter = dyn_cast<dist::ShardEnterOp>(user);
@@ -63,7 +64,8 @@ static dist::ShardEnterOp findEnter(Value value, uint64_t channel) {
   return {};
 }
 
-/// `sum` with `other` in place of its term `term`; null where nothing is left without `other`.
+/// Returns `sum` with its term `term` replaced by `other`; null if `other` is null and no term
+/// remains.
 static Value replaceTerm(OpBuilder &builder, Value sum, Value term, Value other) {
   if (sum == term)
     return other;
@@ -84,7 +86,7 @@ static Value replaceTerm(OpBuilder &builder, Value sum, Value term, Value other)
                          : (first ? first : second);
 }
 
-/// Whether all terms of `sum` but `term` are there before `op`.
+/// Returns whether all terms of `sum` except `term` are defined before `op`.
 static bool areTermsBefore(Value sum, Value term, Operation *op) {
   if (sum == term)
     return true;
@@ -96,7 +98,7 @@ static bool areTermsBefore(Value sum, Value term, Operation *op) {
   return !made || made->isBeforeInBlock(op);
 }
 
-/// Whether `term` is used for `sum` alone, and that once.
+/// Returns whether `term` is used once, in `sum`, and `sum` is used once.
 static bool isTermOfNothingElse(Value sum, Value term) {
   for (; term != sum; term = (*term.user_begin())->getResult(0))
     if (!term.hasOneUse())
@@ -118,14 +120,14 @@ static void eraseDead(Value value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A chain on a share of the steps, and what the cotangents of its states come and go by.
+/// A chain over a shard of the steps, and the exchanges of its state cotangents.
 struct SharedChain {
   ChainOp chain;
   SmallVector<dist::ShardLeaveOp> leaves;
   SmallVector<dist::ShardEnterOp> enters;
 };
 
-/// Replaces what a chain exchanges with its neighbours by a scan over all ranks.
+/// Replaces the exchanges of a chain with neighbouring ranks by a scan over all ranks.
 class ChainScan {
 public:
   explicit ChainScan(SharedChain given)
@@ -142,16 +144,17 @@ private:
   }
   void cloneLinkInto(Region &region);
   Value createMap(OpFoldResult batch);
-  /// What the share makes of zeros.
+  /// Returns the state cotangents that the shard computes from zero seeds.
   Value createOwn(OpFoldResult batch);
-  /// `value` on the rank that the loop begins on, zeros on others, which have no first state.
+  /// Returns `value` on the rank with the first step of the loop, and zeros on other ranks, which
+  /// have no initial state.
   Value keepOnFirst(Value value);
 
   SharedChain shared;
   ChainOp chain;
   OpBuilder builder;
   Location loc;
-  /// Values of each state.
+  /// Number of elements of each state.
   SmallVector<int64_t> sizes;
 };
 } // namespace
@@ -256,11 +259,11 @@ void ChainScan::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// The order of exchanges
+// Order of exchanges
 //===----------------------------------------------------------------------===//
 
-/// Moves `scan`, and what it needs, before other scans of lower channels, up to the next exchange
-/// of another kind.
+/// Moves `scan` and its dependences before scans of lower channels, up to the next exchange of
+/// another type.
 static void moveUp(dist::ShardScanOp scan) {
   for (Operation *before = scan->getPrevNode(); before; before = before->getPrevNode()) {
     auto other = dyn_cast<dist::ShardScanOp>(before);
@@ -280,9 +283,9 @@ static void moveUp(dist::ShardScanOp scan) {
   }
 }
 
-/// Puts scans into the order that all ranks meet in, against that of their channels. Ranks with
-/// late steps went forward with reversed loops in front of others. Fails, after an error, where one
-/// needs another one that comes later.
+/// Sorts scans by descending channel, the order common to all ranks; ranks with late steps run
+/// reversed loops first in the forward pass. Emits an error and fails if a scan depends on a later
+/// one.
 static LogicalResult orderScans(Block &block) {
   for (dist::ShardScanOp scan : llvm::to_vector(block.getOps<dist::ShardScanOp>()))
     moveUp(scan);
@@ -302,8 +305,8 @@ static LogicalResult orderScans(Block &block) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Adds `chain` to `found` where its cotangents come from the rank behind; fails, after an error,
-/// where they do and no scan can give them.
+/// Adds `chain` to `found` if its seeds are received from the next rank. Emits an error and fails
+/// if they are, but a scan cannot compute them.
 static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &found) {
   SharedChain shared{chain, {}, {}};
   for (auto [seed, cotangent] : llvm::zip(chain.getSeeds(), chain.getCotangents())) {

@@ -1,13 +1,13 @@
-//===- ShardExchanges.cpp - what shares of the steps exchange -------------===//
+//===- ShardExchanges.cpp - exchanges between time shards -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank runs each loop over time on its steps, from the states with which the rank before it ends.
-// Loops on top of each other follow: layer 2 of a share needs layer 1 of that share alone, so that
-// ranks compute different layers at the same time. What the model makes of all steps, or of the
-// first one, goes the same way to the rank with the last steps.
+// A rank runs each loop over time on its steps, starting from the final states of the previous
+// rank. Layers are pipelined: layer 2 of a shard needs only layer 1 of that shard, so ranks compute
+// different layers at the same time. Sums over all steps and values of the first step are sent
+// along the same path to the rank with the last steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Channels that the run time tells apart.
+/// Maximum number of channels that the runtime distinguishes.
 static constexpr int64_t kMaxChannels = 1024;
 
 namespace {
@@ -30,16 +30,16 @@ public:
   explicit ShardConnector(MLIRContext *context) : builder(context) {}
 
   void connect(RecurrenceOp loop);
-  /// Runs each reversed loop, and what it exchanges, in front of the loop before it where that
-  /// goes the other way and neither needs the other one.
+  /// Moves each reversed loop and its exchanges before the preceding forward loop if the two are
+  /// independent.
   void runReversedFirst();
-  /// Lets the last rank have `value` of the first one.
+  /// Sends `value` from the first rank to the last rank.
   void forward(Value value);
-  /// Lets the last rank have the sum of `value` over all of them.
+  /// Sends the sum of `value` over all ranks to the last rank.
   void sum(Value value);
-  /// Makes the number of a step of the share that of a step of the whole.
+  /// Converts a step index of the shard to a step index of the whole sequence.
   void shift(linalg::IndexOp number);
-  /// Makes the number of steps of the share that of all steps.
+  /// Replaces the number of steps of the shard by the total number of steps.
   void widen(OpOperand &count);
 
   SmallVector<Value> rests;
@@ -60,7 +60,7 @@ private:
                         .getResult());
   }
 
-  /// A loop, and what its states enter and leave by.
+  /// A loop, and the exchanges of its states.
   struct Connected {
     RecurrenceOp loop;
     SmallVector<Operation *> enters, leaves;
@@ -71,7 +71,7 @@ private:
 };
 } // namespace
 
-/// The states of `loop` behind its last step, the slot `[B, N]` of `trajectory`.
+/// Extracts the state of `loop` after its last step, a slot `[B, N]` of `trajectory`.
 static Value createFinalState(OpBuilder &builder, RecurrenceOp loop, Value trajectory) {
   Location loc = loop.getLoc();
   auto type = cast<RankedTensorType>(trajectory.getType());

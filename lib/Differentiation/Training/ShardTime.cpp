@@ -1,15 +1,15 @@
-//===- ShardTime.cpp - losses of shares of sequences ----------------------===//
+//===- ShardTime.cpp - losses of time shards ------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank that has a share of the steps sees what the steps behind it do with its final states as
-// the cotangents of these. Their products added to its own loss are a scalar whose gradients are
-// what the rank adds to those of the whole sequence, and what it hands to the rank before it. The
-// states of a stream are arguments and results, which the run time hands on between calls. Those of
-// the layers of other models are inside: there exchanges are operations, whose rules of
-// differentiation exchange cotangents.
+// For a rank that owns a shard of the time steps, the effect of later steps is given by the
+// cotangents of its final states. Its objective is its loss plus the products of the final states
+// with these cotangents. The gradients of this scalar are the rank's share of the parameter
+// gradients and the cotangents for the previous rank. The states of a stream are arguments and
+// results that the runtime passes between calls. States in the layers of other models are exchanged
+// by operations whose VJPs exchange cotangents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +85,8 @@ private:
     return false;
   }
 
-  /// The products of the final states of a stream and their cotangents, which become arguments.
+  /// Returns the products of the final states of a stream and their cotangents, which become
+  /// arguments.
   FailureOr<SmallVector<Value>> addProducts(func::FuncOp function) {
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);
@@ -94,7 +95,7 @@ private:
     product.kind = LossKind::VJP;
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
       auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-      // States of other types have no cotangents.
+      // Only f32 states have cotangents.
       if (attrs::Carried::ofResult(function, i) && type && type.getElementType().isF32())
         products.push_back(createLoss(builder, function.getLoc(), product,
                                       terminator->getOperand(i), addCotangent(function, i),
@@ -107,7 +108,7 @@ private:
     return products;
   }
 
-  /// Makes the sum of the loss and `rests`, what the ranks behind add to it, the objective.
+  /// Sets the objective: the loss plus `rests`, the contributions of later ranks.
   static void addObjective(func::FuncOp function, ArrayRef<Value> rests) {
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);

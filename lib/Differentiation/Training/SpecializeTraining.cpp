@@ -1,15 +1,14 @@
-//===- SpecializeTraining.cpp - training and inference behaviour ----------===//
+//===- SpecializeTraining.cpp - training and inference modes --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass gives `bppsa.dropout`, `bppsa.running_statistic` and `dist.rank_mean` their two
-// meanings. A copy of the loss function drops elements and normalises by the
-// batch of all ranks; in every other function dropout is the identity, statistics are the
-// running ones, and a rank is alone. Which elements are dropped is a hash of (seed, stream, element
-// index), so that a training step is a pure function of its arguments and the
-// backward pass sees the same mask without storing it. For the same reason the
+// `bppsa.dropout`, `bppsa.running_statistic` and `dist.rank_mean` differ between training and
+// inference. A copy of the loss function drops elements and normalizes by the batch of all ranks.
+// In all other functions dropout is the identity, running statistics are used, and ranks exchange
+// nothing. The dropout mask is a hash of (seed, stream, element index), so a training step is a
+// pure function of its arguments and the backward pass recomputes the mask. For the same reason,
 // new running statistics are results.
 //
 //===----------------------------------------------------------------------===//
@@ -40,8 +39,8 @@ static Value getI64(OpBuilder &builder, Location loc, uint64_t value) {
                                    builder.getI64IntegerAttr(static_cast<int64_t>(value)));
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable
-/// pseudorandom number generators, OOPSLA 2014).
+/// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+/// OOPSLA 2014).
 static Value emitMix(OpBuilder &builder, Location loc, Value bits) {
   auto xorShift = [&](uint64_t shift) {
     Value shifted = arith::ShRUIOp::create(builder, loc, bits, getI64(builder, loc, shift));
@@ -58,7 +57,7 @@ static Value emitMix(OpBuilder &builder, Location loc, Value bits) {
   return bits;
 }
 
-/// The position of the current element in row-major order.
+/// Returns the position of the current element in row-major order.
 static Value emitLinearIndex(OpBuilder &builder, Location loc, ValueRange sizes) {
   Value position = arith::ConstantIndexOp::create(builder, loc, 0);
   for (auto [i, size] : llvm::enumerate(sizes)) {
@@ -69,7 +68,7 @@ static Value emitLinearIndex(OpBuilder &builder, Location loc, ValueRange sizes)
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), position);
 }
 
-/// Whether the element at `position` stays: 40 random bits against the ratio.
+/// Returns whether the element at `position` is kept: compares 40 random bits with the ratio.
 static Value emitKeep(OpBuilder &builder, Location loc, Value key, Value position, double ratio) {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
   constexpr unsigned kBits = 40;
@@ -142,10 +141,10 @@ static Value createNextStatistic(RunningStatisticOp op, Value running) {
   return generic.getResult(0);
 }
 
-/// Replaces the statistics of `training` by those of the batch, and adds the new running ones to
-/// its results.
+/// Replaces the statistics in `training` by batch statistics and appends the new running statistics
+/// to its results.
 static void useBatchStatistics(func::FuncOp training) {
-  // A layer that is used several times updates its statistics as often, one after the other.
+  // A layer that is called several times updates its statistics once per call, in sequence.
   llvm::MapVector<BlockArgument, Value> updated;
   training.walk([&](RunningStatisticOp op) {
     auto argument = dyn_cast<BlockArgument>(op.getRunning());
@@ -162,7 +161,7 @@ static void useBatchStatistics(func::FuncOp training) {
         attrs::Updated::make(attrs::Parameter::ofArgument(training, argument.getArgNumber())));
 }
 
-/// Makes the loss times what the samples of this rank count what is differentiated.
+/// Appends the loss, multiplied by the weight of the samples of this rank, as the objective.
 static void weighObjective(func::FuncOp training) {
   Operation *terminator = training.front().getTerminator();
   OpBuilder builder(terminator);
@@ -170,7 +169,7 @@ static void weighObjective(func::FuncOp training) {
                   createRankWeighted(builder, terminator->getLoc(), terminator->getOperand(0)));
 }
 
-/// Leaves means over ranks to `training`, where something uses them.
+/// Keeps used rank means in `training` and replaces rank means in other functions by their operand.
 static LogicalResult specializeRankMeans(ModuleOp module, func::FuncOp training) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(training.front())))
     if (isOpTriviallyDead(&op) || (isa<dist::RankMeanOp>(op) && op.use_empty()))
@@ -220,7 +219,7 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
     });
   }
 
-  /// Adds the argument `bppsa.seed` where something is dropped.
+  /// Adds the argument `bppsa.seed` if `training` contains dropout.
   void specializeDropout(func::FuncOp training) {
     SmallVector<DropoutOp> dropouts;
     training.walk([&](DropoutOp op) { dropouts.push_back(op); });

@@ -1,4 +1,4 @@
-//===- StepLayouts.cpp - where the steps of a share are -------------------===//
+//===- StepLayouts.cpp - layouts of values in time shards -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,12 +16,12 @@ using namespace mlir;
 using namespace bppsa;
 using Kind = StepLayout::Kind;
 
-/// Ends every refusal.
+/// The end of every error.
 static constexpr StringLiteral kRemedy =
     "; apart from recurrent layers, sums over all steps and reads of the first or last step, time "
     "shards support only operations that treat each step separately";
 
-/// The node of the model that `op` is of; empty where it is of none.
+/// Returns the name of the model node that `op` was imported from, or an empty string.
 static StringRef getNode(Operation *op) {
   StringRef name;
   op->getLoc()->walk([&](Location loc) {
@@ -42,7 +42,6 @@ LogicalResult bppsa::refuseToShare(Operation *op, const Twine &what) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// What messages call argument `number`.
 static std::string describe(func::FuncOp function, unsigned number) {
   if (auto name = attrs::Input::ofArgument(function, number))
     return ("input '" + name.getValue() + "'").str();
@@ -95,12 +94,13 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
   return success();
 }
 
-/// A loss without a target is a value of the last rank.
+/// Rejects losses of every step mixed with losses of whole sequences. A loss without a target is a
+/// value of the last rank.
 LogicalResult StepLayouts::verifyLosses() {
   unsigned losses = 0, ofSteps = 0;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
     losses += attrs::Loss::ofResult(function, i) ? 1 : 0;
-  // The first of several is their sum.
+  // The first of several losses is their sum.
   losses -= losses > 1 ? 1 : 0;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     ofSteps += attrs::Target::ofArgument(function, i) && get(function.getArgument(i)).isCut();
@@ -152,7 +152,7 @@ LogicalResult StepLayouts::visit(Operation *op) {
       });
 }
 
-/// Memory, and the same element everywhere, with the sizes of a share.
+/// Sets the layout of an empty or splat tensor from its sizes.
 void StepLayouts::visitSized(Value value) {
   for (int64_t axis = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); axis < rank;
        ++axis) {
@@ -164,8 +164,8 @@ void StepLayouts::visitSized(Value value) {
   }
 }
 
-/// An index or number: sizes may follow from the number of steps of the share, which is not that of
-/// the model.
+/// Visits an op on index values or other scalars. Sizes may be computed from the number of steps of
+/// the shard, which differs from the total number.
 LogicalResult StepLayouts::visitScalar(Operation *op) {
   bool readsSize = llvm::any_of(op->getOperands(), [&](Value value) { return isStepSize(value); });
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
@@ -221,7 +221,7 @@ LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
   if (layout.kind != Kind::Steps)
     return refuseToShare(op, "iterates over the states before and after steps");
   bool isOverSteps = layout.axis == 0;
-  // Rows of a loop over another axis are independent of each other.
+  // Rows of a loop over another axis are independent.
   StepLayout ofStates = isOverSteps ? StepLayout{} : StepLayout{Kind::Steps, 0};
   for (Value initial : op.getInitial()) {
     if (!(get(initial) == ofStates))
@@ -242,7 +242,7 @@ LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
 // Linalg
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` adds `terms` that do not depend on the sum to zero.
+/// Returns whether `op` sums terms that do not depend on the accumulator, starting from zero.
 static bool addsToZero(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   BlockArgument sum = body->getArguments().back();
@@ -251,8 +251,8 @@ static bool addsToZero(linalg::LinalgOp op) {
          sum.hasOneUse() && isZeros(op.getDpsInits().front());
 }
 
-/// A sum over the steps of the share. What targets enter is the loss, which ranks add up when the
-/// step is over.
+/// Visits a sum over the steps of the shard. A sum that targets contribute to is the loss, which
+/// ranks add up at the end of the step.
 LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
   for (Value result : op->getResults())
     layouts[result] = {Kind::Last};
@@ -264,7 +264,7 @@ LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
   return success();
 }
 
-/// `op` computes with `count`, a size of the share.
+/// Records uses of `count`, a size of the shard, in `op`.
 LogicalResult StepLayouts::noteStepCounts(Operation *op, Value count) {
   if (!sizes.areEqual(sizes.get(count, op->getContext()), steps))
     return refuseToShare(op, "computes with a value derived from the number of steps");

@@ -1,4 +1,4 @@
-//===- StepLayoutsOfReshapes.cpp - steps in slices and reshapes ----------===//
+//===- StepLayoutsOfReshapes.cpp - time shards of slices and reshapes -----===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace bppsa;
 using Kind = StepLayout::Kind;
 
-/// The number of dimensions in front of `axis` that `dropped` does not hold.
+/// Returns the number of dimensions before `axis` that are not in `dropped`.
 static int64_t countKept(const llvm::SmallBitVector &dropped, int64_t axis) {
   int64_t kept = 0;
   for (int64_t i = 0; i < axis; ++i)

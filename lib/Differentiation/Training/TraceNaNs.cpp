@@ -1,12 +1,12 @@
-//===- TraceNaNs.cpp - which op makes the first NaN -----------------------===//
+//===- TraceNaNs.cpp - find the op with the first NaN ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The copy of a function looks for NaNs in the results of its ops, in the order in which these run.
-// Values in the body of a loop become outputs of the loop, so that one search over an array of all
-// steps finds the first one. The copy is made of ordinary tensor ops and lowered as any function.
+// The traced copy of a function searches for NaNs in the results of its ops, in execution order.
+// Values in loop bodies become outputs of the loop, so one search over an array of all steps finds
+// the first NaN. The copy consists of ordinary tensor ops and is lowered like any function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// How an array is visited: at once, or in steps along its first axis.
+/// The order in which an array is searched: as a whole, or by step along its first axis.
 enum class Order { Whole, Ascending, Descending };
 
 class Tracer {
@@ -49,7 +49,7 @@ private:
   Block &body;
   OpBuilder builder;
   bool isBackward = false;
-  /// Counts the ops of the function.
+  /// Number of ops visited so far.
   int64_t group = 0;
   SmallVector<Value> searches;
   SmallVector<Attribute> entries;
@@ -60,7 +60,7 @@ private:
 // Names
 //===----------------------------------------------------------------------===//
 
-/// The name and the operator of the node that `loc` is of; empty where it is of none.
+/// Returns the name and the operator of the ONNX node of `loc`, or empty strings.
 static std::pair<StringRef, StringRef> getNode(Location loc) {
   if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
@@ -79,8 +79,8 @@ static std::pair<StringRef, StringRef> getNode(Location loc) {
 // Searches
 //===----------------------------------------------------------------------===//
 
-/// The position of the first NaN of `array`, a `tensor<i64>`: the step, negated in descending
-/// order, or 0 where the array is visited at once. Without a NaN it is the largest number.
+/// Returns the position of the first NaN of `array`, a `tensor<i64>`: the step (negated in
+/// descending order), or 0 if the array is searched as a whole. Without a NaN it is INT64_MAX.
 static Value createSearch(OpBuilder &builder, Location loc, Value array, Order order) {
   int64_t rank = cast<RankedTensorType>(array.getType()).getRank();
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
@@ -108,13 +108,13 @@ static Value createSearch(OpBuilder &builder, Location loc, Value array, Order o
   return search.getResult(0);
 }
 
-/// Whether `value` holds floats that are traced in a function or in the body of a loop.
+/// Returns whether `value` holds floats that are traced in a function or a loop body.
 static bool isTraced(Value value) {
   auto shaped = dyn_cast<ShapedType>(value.getType());
   return shaped && shaped.getElementType().isF32() && isa<RankedTensorType, VectorType>(shaped);
 }
 
-/// Whether `op` computes values rather than move or repeat them.
+/// Returns whether `op` computes values instead of moving or repeating them.
 static bool isComputing(Operation *op) {
   return !isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp, StopGradientOp>(op) &&
          !isa<tensor::TensorDialect, vector::VectorDialect>(op->getDialect()) &&
@@ -137,7 +137,6 @@ void Tracer::trace(Value array, Location loc, Order order) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The values that the body of a loop computes.
 static SmallVector<Value> collectValues(Block &block) {
   SmallVector<Value> values;
   for (Operation &op : block.without_terminator())
@@ -146,7 +145,8 @@ static SmallVector<Value> collectValues(Block &block) {
   return values;
 }
 
-/// The type of the array over the steps and samples of `like`, `[T, B, ...]`, that holds `value`.
+/// Returns the type of the array of all `value`s over the steps and samples of `like`, `[T, B,
+/// ...]`.
 static Type getArrayType(Value value, ArrayRef<int64_t> like) {
   auto shaped = cast<ShapedType>(value.getType());
   SmallVector<int64_t> shape(like.take_front(2));
@@ -154,14 +154,14 @@ static Type getArrayType(Value value, ArrayRef<int64_t> like) {
   return RankedTensorType::get(shape, shaped.getElementType());
 }
 
-/// The first two sizes of the arrays of a loop with these sequences and initial states.
+/// Returns the sizes `[T, B]` of the arrays of a loop with these sequences and initial states.
 static SmallVector<int64_t> getLoopSizes(ValueRange sequences, ValueRange states) {
   if (!sequences.empty())
     return llvm::to_vector(cast<RankedTensorType>(sequences[0].getType()).getShape().take_front(2));
   return {ShapedType::kDynamic, cast<RankedTensorType>(states[0].getType()).getDimSize(0)};
 }
 
-/// Moves the body of `from` to `to`, whose terminator also yields `values` from number `at` on.
+/// Moves the body of `from` to `to` and inserts `values` into the yield operands at index `at`.
 static void moveBody(Region &from, Region &to, ArrayRef<Value> values, size_t at) {
   to.takeBody(from);
   Operation *yield = to.front().getTerminator();
@@ -204,14 +204,14 @@ void Tracer::traceLoop(ChainOp op) {
   for (size_t i = 0, e = op->getNumResults(); i < e; ++i)
     op->getResult(i).replaceAllUsesWith(traced->getResult(i < before ? i : i + values.size()));
   op.erase();
-  // A chain undoes a recurrence, so it runs the other way.
+  // A chain runs in the opposite direction of its recurrence.
   for (auto [i, value] : llvm::enumerate(values))
     trace(traced->getResult(before + i), value.getLoc(),
           traced.getReverse() ? Order::Ascending : Order::Descending);
 }
 
 //===----------------------------------------------------------------------===//
-// The function
+// Function
 //===----------------------------------------------------------------------===//
 
 void Tracer::visit(Operation *op) {
@@ -233,7 +233,7 @@ void Tracer::visit(Operation *op) {
       trace(result, op->getLoc(), Order::Whole);
 }
 
-/// Returns the positions that the searches found, in place of what the function returned.
+/// Replaces the results of the function by the positions that the searches found.
 void Tracer::finish() {
   Operation *terminator = body.getTerminator();
   builder.setInsertionPoint(terminator);
