@@ -1,4 +1,4 @@
-//===- AxisClasses.h - axes that are the same by data flow ------*- C++ -*-===//
+//===- AxisClasses.h - axes that data flow identifies -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,59 +13,59 @@
 
 namespace bppsa {
 
-/// What an axis of a graph input or output carries.
+/// The role of an axis of a graph input or output.
 enum class AxisRole { Unknown, Batch, Time };
 
-/// What the graph does to the axes of a class, as bits.
+/// Facts about the use of the axes of a class, as bits.
 enum AxisFact : unsigned {
-  /// A parameter or a constant has values of its own for the positions.
+  /// A parameter or a constant has different values along the axis.
   Pinned = 1,
-  /// Some positions are picked, joined with others, padded or seen through a window.
+  /// Positions are selected, concatenated, padded or read through a window.
   Cut = 2,
   /// A result depends on several positions.
   Mixed = 4,
-  /// It is a part of what was one axis.
+  /// The axis was split off a larger axis.
   Split = 8
 };
 
-/// Classes of axes of tensors. An axis is a number; negative ones stand for axes
-/// of which nothing is known, and are ignored.
+/// Equivalence classes of tensor axes. Axes are integers; negative integers stand for unknown axes
+/// and are ignored.
 class AxisClasses {
 public:
-  /// A new axis in a class of its own.
+  /// Adds an axis in a new class.
   int add(unsigned facts = 0);
-  /// The axis that stands for the class of `axis`.
+  /// Returns the representative of the class of `axis`.
   int find(int axis) const;
-  /// Makes two classes one.
+  /// Merges two classes.
   void unite(int a, int b);
 
   void setRole(int axis, AxisRole role);
-  /// The first role that an axis of the class was given.
+  /// Returns the first role that was set for an axis of the class.
   AxisRole getRole(int axis) const;
   bool hasRoles() const { return !roles.empty(); }
-  /// Says that a Scan or Loop goes along `axis`. Of several the first one counts.
+  /// Records that a Scan or Loop iterates along `axis`. Only the first call has an effect.
   void addLoopAxis(int axis);
-  /// Whether the class of `axis` carries steps: those of recurrent layers or, in graphs without
-  /// such layers, of a Scan or Loop.
+  /// Returns whether the class of `axis` carries time steps: the steps of recurrent layers or, in
+  /// graphs without recurrent layers, of a Scan or Loop.
   bool carriesSteps(int axis) const;
 
   void mark(int axis, AxisFact fact);
-  /// The facts of the class of `axis`.
+  /// Returns the facts of the class of `axis`.
   unsigned getFacts(int axis) const;
 
-  /// Says that one tensor has all of `axes`.
+  /// Records that one tensor has all of `axes`.
   void addTensor(mlir::ArrayRef<int> axes);
-  /// Whether some tensor has an axis of each class; with `a` and `b` of one class, whether it
-  /// has two of it.
+  /// Returns whether some tensor has an axis of each class. If `a` and `b` are in one class, the
+  /// tensor must have two axes of that class.
   bool meet(int a, int b) const;
 
 private:
   llvm::SmallVector<int> parents;
-  /// Of each axis that stands for a class.
+  /// Indexed by axis; valid for class representatives.
   llvm::SmallVector<unsigned> facts;
   llvm::SmallVector<std::pair<int, AxisRole>> roles;
   int loopAxis = -1;
-  /// Pairs of axes of one tensor, as they were found.
+  /// Pairs of axes of one tensor, as recorded.
   llvm::DenseSet<std::pair<int, int>> pairs;
 };
 

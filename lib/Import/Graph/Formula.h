@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Formulas that hold in one branch only are evaluated at a harmless place in the
-// other one: a cotangent of zero times an infinite slope would be no number.
+// A formula that is valid in one branch only is evaluated at a harmless point in the other branch.
+// Otherwise a zero cotangent times an infinite slope would be NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace bppsa {
 
-/// Makes the ops of one formula, on values of `type`: f32, or a vector of it.
+/// Builds the ops of one formula on values of `type`: f32, or a vector of f32.
 struct Formula {
   mlir::OpBuilder &b;
   mlir::Location loc;
@@ -27,8 +27,8 @@ struct Formula {
   mlir::Value sub(mlir::Value x, mlir::Value y) const;
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
-  /// The same of numbers that are never infinite, by one that is never zero. Its derivative needs
-  /// no guards.
+  /// Divides numbers that are never infinite by a divisor that is never zero, so the derivative
+  /// needs no guards.
   mlir::Value divFinite(mlir::Value x, mlir::Value y) const;
   mlir::Value max(mlir::Value x, double y) const;
   mlir::Value min(mlir::Value x, double y) const;
@@ -37,15 +37,15 @@ struct Formula {
   mlir::Value isPositive(mlir::Value x) const;
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) const;
 
-  /// x where it is positive, else alpha (e^x - 1).
+  /// x if x > 0, else alpha (e^x - 1).
   mlir::Value elu(mlir::Value x, double alpha) const;
-  /// x where it is positive, else alpha (e^(x / alpha) - 1).
+  /// x if x > 0, else alpha (e^(x / alpha) - 1).
   mlir::Value celu(mlir::Value x, double alpha) const;
-  /// alpha x + beta between 0 and 1.
+  /// alpha x + beta, clamped to [0, 1].
   mlir::Value hardSigmoid(mlir::Value x, double alpha, double beta) const;
-  /// x where it is positive, else alpha x.
+  /// x if x > 0, else alpha x.
   mlir::Value leakyRelu(mlir::Value x, double alpha) const;
-  /// x above alpha, else zero.
+  /// x if x > alpha, else zero.
   mlir::Value thresholdedRelu(mlir::Value x, double alpha) const;
   /// log(1 + e^x).
   mlir::Value softplus(mlir::Value x) const;

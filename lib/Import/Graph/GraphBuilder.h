@@ -21,15 +21,15 @@
 
 namespace bppsa {
 
-/// Part of a dimension: its size, and the axis it is, as far as that is known.
+/// One factor of a dimension: its size, and its axis if known.
 struct Factor {
   mlir::AffineExpr size;
-  /// An axis of `GraphBuilder::axes`, or -1.
+  /// Axis in `GraphBuilder::axes`, or -1.
   int origin = -1;
 };
 
-/// One dimension. Reshape merges dimensions: the factors say which ones, so that
-/// a later Reshape that splits them again finds the axes.
+/// A tensor dimension. Reshape merges dimensions; the factors record the merged dimensions so that
+/// a later Reshape that splits them recovers the axes.
 struct Dim {
   mlir::AffineExpr size;
   llvm::SmallVector<Factor, 1> factors;
@@ -39,26 +39,25 @@ struct Dim {
 
 struct TensorList;
 
-/// One value of the ONNX graph.
+/// A value of the ONNX graph.
 struct Tensor {
   mlir::Type elementType;
   llvm::SmallVector<Dim> dims;
-  /// Null as long as only `elements` is known.
+  /// Null while only `elements` is known.
   mlir::Value value;
-  /// The elements of a small integer or bool tensor of static shape, in
-  /// row-major order, if they depend on sizes only.
+  /// The elements, in row-major order, of a small integer or bool tensor of static shape if they
+  /// depend on sizes only.
   std::optional<llvm::SmallVector<mlir::AffineExpr>> elements;
-  /// Of a value that is a list of tensors: the list. All other members are empty then.
+  /// The list if the value has an ONNX sequence type. All other members are then empty.
   std::shared_ptr<const TensorList> list = nullptr;
 
   int64_t getRank() const { return dims.size(); }
   llvm::SmallVector<mlir::AffineExpr> getSizes() const;
 };
 
-/// Makes IR for tensors. Sizes that must be equal and are not make an operation
-/// fail: if a symbol can be bound so that they are, `pendingBinding` is set and
-/// the import starts again with it, so that no expression ever has to be
-/// replaced afterwards.
+/// Builds IR for tensors with symbolic shapes. An operation fails if sizes that must be equal are
+/// not known to be equal. If binding a symbol makes them equal, `pendingBinding` is set and the
+/// import restarts with this binding, so existing expressions never need to be rewritten.
 class GraphBuilder {
 public:
   using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
@@ -70,34 +69,36 @@ public:
   std::optional<SymbolBinding> pendingBinding;
   /// Names of the symbols, by position.
   std::vector<std::string> symbols;
-  /// Which axes are the same by data flow, and what the graph does to them.
+  /// The axes identified by data flow, and their uses.
   AxisClasses axes;
-  /// The least value of each symbol with which the graph means what was built.
+  /// The minimum of each symbol for which the built IR is valid.
   llvm::SmallVector<int64_t> minSizes;
-  /// Attributes of the arguments of the function, by number. They are set on it when all are known:
-  /// every change there makes a new list of all of them.
+  /// Attributes of the function arguments, by argument number. They are set on the function once
+  /// all are known because each update of a function reallocates the list of all argument
+  /// attributes.
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
-  /// Numbers of the arguments that are parameters, by name.
+  /// Argument numbers of the parameters, by name.
   llvm::StringMap<unsigned> parameterNumbers;
-  /// The operand of a loop of which an argument of its body holds one step and one row, or all.
+  /// Maps an argument of a loop body to the operand of the loop. The argument holds one step and
+  /// one row, or all, of the operand.
   llvm::DenseMap<mlir::Value, mlir::Value> outerValues;
-  /// Dropouts made so far; each has a stream of random numbers of its own.
+  /// Number of Dropout nodes built so far; each has a separate random stream.
   int64_t numDropouts = 0;
-  /// Batch normalizations in training mode made so far.
+  /// Number of batch normalizations in training mode built so far.
   int64_t numTrainingModes = 0;
-  /// Whether they take the statistics of all ranks.
+  /// Batch normalizations use the statistics of all ranks.
   bool sharesStatistics = false;
-  /// Whether `--untie` has been given.
+  /// `--untie` was given.
   bool isUntied = false;
-  /// The end of an error on an initializer of two meanings.
+  /// Returns the end of an error about an initializer used in two roles.
   llvm::StringRef offerUntie() const {
     return isUntied ? "; use a separate initializer for each use in the model"
                     : "; --untie gives each use its own";
   }
-  /// Whether marks of `Mixed` count: what is made meanwhile is not for training only.
+  /// Whether `Mixed` marks are recorded. False while code that exists only for training is built.
   bool marksMixing = true;
 
-  /// Sizes that are made while this lives are for a region of its own.
+  /// Caches sizes in a separate map while it is alive, for code in another region.
   class SizeScope {
   public:
     explicit SizeScope(GraphBuilder &graph) : graph(graph), outer(std::move(graph.sizeValues)) {
@@ -125,53 +126,53 @@ public:
   // Order of sizes
   //===--------------------------------------------------------------------===//
 
-  /// Whether a >= b for all sizes; false if that is not known.
+  /// Returns whether a >= b for all sizes; false if unknown.
   bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b) const {
     return bppsa::isAtLeast(a, b, minSizes);
   }
-  /// Makes a >= b hold: where it does not for all sizes, a symbol gets a larger
-  /// least value, which programs demand of every array. Fails if no least value
-  /// of one symbol does it.
+  /// Ensures a >= b. If this does not hold for all sizes, raises the minimum of a symbol; programs
+  /// check it for every array. Fails if raising the minimum of one symbol is not sufficient.
   mlir::LogicalResult requireAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
   //===--------------------------------------------------------------------===//
   // Dimensions
   //===--------------------------------------------------------------------===//
 
-  /// A dimension of unknown origin, or of the origin of its symbol.
+  /// Returns a dimension with the axis of its symbol, or with an unknown axis.
   Dim getDim(mlir::AffineExpr size) const;
   Dim getDim(int64_t size) const { return getDim(getExpr(size)); }
   llvm::SmallVector<Dim> getDims(llvm::ArrayRef<int64_t> sizes) const;
 
-  /// A dimension of a graph input: one of its own origin, or that of its symbol.
+  /// Creates the dimension of a graph input, with a new axis or the axis of its symbol.
   Dim makeInputDim(mlir::AffineExpr size);
-  /// Dimensions of values that differ between positions whatever the inputs are: those of
+  /// Creates dimensions along which values differ regardless of the inputs: dimensions of
   /// parameters and constants.
   llvm::SmallVector<Dim> makePinnedDims(llvm::ArrayRef<int64_t> sizes);
-  /// The axis of `dim`, or -1 where none is known or several are merged.
+  /// Returns the axis of `dim`, or -1 if it is unknown or several axes are merged.
   int getOrigin(const Dim &dim) const;
-  /// Says that `dim` carries `role`.
+  /// Records the role of `dim`.
   void setRole(const Dim &dim, AxisRole role) { axes.setRole(getOrigin(dim), role); }
   AxisRole getRole(const Dim &dim) const { return axes.getRole(getOrigin(dim)); }
-  /// Says what a node does to the axes in `dim`.
+  /// Records a use of the axes in `dim`.
   void mark(const Dim &dim, AxisFact fact);
-  /// Says that values depend on `size`, and so on all positions of the axes that it measures.
+  /// Records that values depend on `size`, and therefore on all positions of the axes that have
+  /// this size.
   void markSize(mlir::AffineExpr size);
 
-  /// Says that symbol `position` is dimension `index` of `tensor`.
+  /// Records that symbol `position` is dimension `index` of `tensor`.
   void bindSymbol(unsigned position, mlir::Value tensor, int64_t index);
 
-  /// The common dimension of `a` and `b`, which must be equal.
+  /// Returns the common dimension of `a` and `b`, which must be equal.
   mlir::FailureOr<Dim> unify(const Dim &a, const Dim &b);
-  /// As ONNX broadcasts: a dimension of size 1 fits any other.
+  /// Broadcasts as ONNX does: a dimension of size 1 fits any other.
   mlir::FailureOr<llvm::SmallVector<Dim>> broadcast(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
-  /// The size as an attribute or an index value.
+  /// Returns the size as an attribute or an index value.
   mlir::OpFoldResult getSize(mlir::AffineExpr size);
   mlir::Value getSizeValue(mlir::AffineExpr size);
   mlir::RankedTensorType getType(llvm::ArrayRef<Dim> dims, mlir::Type elementType) const;
 
-  /// For diagnostics: "T * 20", "[T, 16, 20]".
+  /// Formats for diagnostics: "T * 20", "[T, 16, 20]".
   std::string describe(mlir::AffineExpr expr) const;
   std::string describe(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
   std::string describeShape(const Tensor &tensor) const { return describe(tensor.getSizes()); }
@@ -180,71 +181,71 @@ public:
   // Tensors
   //===--------------------------------------------------------------------===//
 
-  /// The value of `tensor` in the IR; made here for one that is only known as
-  /// expressions.
+  /// Returns the IR value of `tensor`. Creates a constant if only the elements are known.
   mlir::Value getValue(const Tensor &tensor);
-  /// A tensor of the value `value`.
+  /// Wraps `value` as a tensor.
   Tensor make(mlir::Value value, llvm::ArrayRef<Dim> dims);
   Tensor makeConstant(mlir::DenseElementsAttr attribute);
-  /// A tensor of integers or bools that are known as expressions.
+  /// Creates an integer or bool tensor whose elements are known as expressions.
   Tensor makeElements(mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
                       llvm::ArrayRef<mlir::AffineExpr> elements);
   mlir::Value makeEmpty(llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   Tensor makeFilled(llvm::ArrayRef<Dim> dims, mlir::TypedAttr element);
-  /// A rank-0 f32 tensor that holds `size`.
+  /// Creates a rank-0 f32 tensor that holds `size`.
   Tensor makeSizeAsFloat(mlir::AffineExpr size);
 
-  /// An all-parallel linalg.generic over the broadcast operands.
+  /// Creates an all-parallel linalg.generic over the broadcast operands.
   mlir::FailureOr<Tensor> makeElementwise(llvm::ArrayRef<Tensor> operands, mlir::Type elementType,
                                           Body body);
-  /// `operand` repeated to `dims`, to which it must broadcast.
+  /// Broadcasts `operand` to `dims`.
   mlir::FailureOr<Tensor> makeBroadcast(const Tensor &operand, llvm::ArrayRef<Dim> dims);
-  /// What `body` makes of the elements along `reduced`, which the result lacks, and of the
-  /// accumulator, its second argument, from `neutral` on.
+  /// Reduces `operand` over the dimensions `reduced`, which the result lacks. The second argument
+  /// of `body` is the accumulator, initialized to `neutral`.
   Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> reduced,
                        mlir::TypedAttr neutral, Body body);
-  /// Sum, or maximum without a derivative, over `axes`, which stay as ones.
+  /// Sum, or maximum without a derivative, over `axes`, which are kept with size 1.
   Tensor makeSum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
   Tensor makeMaximum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
-  /// The sum of products that the maps describe; the last one is that of the
-  /// result, of shape `dims`.
+  /// Creates the sum of products described by `maps`; the last map belongs to the result, which has
+  /// the shape `dims`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, llvm::ArrayRef<Dim> dims,
                          llvm::ArrayRef<mlir::AffineMap> maps);
-  /// The same, added to `init`.
+  /// Creates the sum of products and adds it to `init`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
                          llvm::ArrayRef<mlir::AffineMap> maps);
-  /// A linalg.generic that starts from `init`; maps are those of the inputs and
-  /// that of the result, whose dimensions are the parallel loops.
+  /// Creates a linalg.generic whose result is initialized to `init`. `maps` holds the maps of the
+  /// inputs, then the map of the result; the dimensions of the result are the parallel loops.
   Tensor makeGeneric(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                      llvm::ArrayRef<mlir::AffineMap> maps, Body body);
   Tensor makeTranspose(const Tensor &operand, llvm::ArrayRef<int64_t> permutation);
-  /// The same elements with other dimensions; the products of the sizes must be
-  /// equal. Origins are those of `dims` where known, else those of `operand`.
+  /// Reshapes `operand` to `dims`; the products of the sizes must be equal. The axes are taken from
+  /// `dims` if known, else from `operand`.
   Tensor makeReshape(const Tensor &operand, llvm::ArrayRef<Dim> dims);
-  /// Dimension `axis` from `offset`, `size` elements that lie `stride` apart.
+  /// Slices dimension `axis` from `offset`: `size` elements at distance `stride`.
   Tensor makeSlice(const Tensor &operand, int64_t axis, mlir::AffineExpr offset,
                    mlir::AffineExpr size, int64_t stride = 1);
-  /// `operand` with `before[i]` elements `element` before dimension i and
-  /// `after[i]` after it.
+  /// Pads `operand` with `element`: `before[i]` elements before dimension i and `after[i]` after
+  /// it.
   Tensor makePadded(const Tensor &operand, llvm::ArrayRef<int64_t> before,
                     llvm::ArrayRef<int64_t> after, mlir::TypedAttr element);
-  /// Operands must agree in all dimensions but `axis`.
+  /// Concatenates along `axis`. The operands must agree in all other dimensions.
   mlir::FailureOr<Tensor> makeConcat(llvm::ArrayRef<Tensor> operands, int64_t axis);
-  /// `operand` without the dimensions `axes`, all of size 1.
+  /// Removes the dimensions `axes`, which must have size 1.
   Tensor makeSqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
   Tensor makeUnsqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
 private:
-  /// The dimensions of the result of a loop nest; says what it does to those of its operands.
+  /// Returns the dimensions of the result of a loop nest and records the uses of the dimensions of
+  /// its operands.
   llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                                      llvm::ArrayRef<mlir::AffineMap> maps);
   mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
-  /// A concatenation of tensors of size one along its axis, transposed: one of transposed tensors,
-  /// where no element of these moves.
+  /// Transposes a concatenation of tensors whose size along the concatenated axis is one by
+  /// transposing the parts, if this moves no element within a part.
   std::optional<mlir::Value> transposeParts(const Tensor &operand,
                                             llvm::ArrayRef<int64_t> permutation);
-  /// `value` with each group of dimensions merged into one; what the value was expanded from where
-  /// the groups take away the ones that this added, and parts of a concatenation one by one.
+  /// Collapses each group of dimensions of `value`. Looks through an expansion whose unit
+  /// dimensions the groups collapse again, and collapses the parts of a concatenation separately.
   mlir::Value makeCollapsed(mlir::Value value, mlir::RankedTensorType type,
                             llvm::ArrayRef<mlir::ReassociationIndices> groups);
   Dim mergeOrigins(const Dim &a, const Dim &b);

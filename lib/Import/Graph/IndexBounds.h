@@ -1,4 +1,4 @@
-//===- IndexBounds.h - graph inputs whose elements have bounds ---*- C++ -*-===//
+//===- IndexBounds.h - bounds of elements of graph inputs -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,15 +11,14 @@
 
 namespace bppsa {
 
-/// Says that the elements of `values` have the bound `size`. Where they are exactly the elements of
-/// a graph input, in any order and shape, or those of its steps, the argument gets the size in
-/// `bppsa.index_bounds`, so that a program can check the array: it is that of a dimension that the
-/// elements pick from. Values that are computed are not followed: only some elements of an input
-/// may matter to them.
+/// Records that the elements of `values` index a dimension of size `size`. If `values` consists of
+/// exactly the elements of a graph input (or of one step of it), in any order and shape, the
+/// argument gets `size` in `bppsa.index_bounds` so that programs can check the array. Computed
+/// values are not followed because they may depend on some elements only.
 void recordIndexBound(GraphBuilder &graph, mlir::Value values, mlir::AffineExpr size);
 
-/// The same for `bppsa.length_bounds`: `size` is a number of steps of which the elements are
-/// lengths.
+/// Records that the elements of `values` are lengths of at most `size` steps, in
+/// `bppsa.length_bounds`.
 void recordLengthBound(GraphBuilder &graph, mlir::Value values, mlir::AffineExpr size);
 
 } // namespace bppsa

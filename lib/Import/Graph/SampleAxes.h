@@ -1,4 +1,4 @@
-//===- SampleAxes.h - which axes of a graph carry samples -------*- C++ -*-===//
+//===- SampleAxes.h - find the batch axes of a graph ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,40 +13,40 @@
 
 namespace bppsa {
 
-/// An input or an output of a graph.
+/// A graph input or output.
 struct BoundaryArray {
   std::string name;
   llvm::SmallVector<Dim> dims;
-  /// Of the argument or result of the function.
+  /// Number of the argument or result of the function.
   unsigned index;
   bool isInput;
 
   void setAttr(mlir::func::FuncOp function, mlir::NamedAttribute attribute) const;
 };
 
-/// For each array the axis that carries samples, or -1.
+/// For each array, the axis that carries samples, or -1.
 struct SampleLayout {
   llvm::SmallVector<int64_t> axes;
-  /// Results for a sample depend on other samples of its batch, or an output is no list of samples.
+  /// Results for a sample depend on other samples of its batch, or an output has no batch axis.
   bool mixes = false;
 };
 
-/// Every way in which the arrays of a finished graph can be cut into batches along one axis each,
-/// so that the graph means the same for each batch. The first is the one that the graph asks for;
-/// it may cut nothing.
+/// Returns all layouts in which the arrays of a finished graph can be cut into batches, along one
+/// axis each, so that each batch computes the same function. The first layout is the one that the
+/// graph suggests; it may cut nothing.
 ///
-/// Recurrent layers say which axis carries samples. Without them it is the first of an input,
-/// unless that has a fixed size and exactly one other has not. An axis that parameters have values
-/// of their own for, or that is cut, joined or padded, carries none. Inputs that have no such axis
-/// are the same for all samples.
+/// Recurrent layers determine the batch axis. Without them, it is the first axis of an input, unless
+/// this axis has a fixed size and exactly one other axis does not. An axis along which parameters
+/// have different values, or which is cut, concatenated or padded, is not a batch axis. Inputs
+/// without a batch axis are shared by all samples.
 llvm::SmallVector<SampleLayout> findSampleLayouts(const GraphBuilder &graph,
                                                   llvm::ArrayRef<BoundaryArray> arrays);
 
-/// Gives the arguments and results of `function` the attributes that say which axis carries
-/// samples: `bppsa.batch_axis` in the layout that `requests` choose, and where there are others
-/// `bppsa.batch_axes` in all of them, the chosen one first. The function has
-/// `bppsa.mixing_layouts` where results for a sample depend on others. Fails, after an error that
-/// names the axes that are accepted, where no layout is what the requests ask for.
+/// Sets the batch axis attributes of the arguments and results of `function`. `bppsa.batch_axis`
+/// holds the axis in the layout chosen by `requests`. If there are other layouts,
+/// `bppsa.batch_axes` holds the axes in all layouts, the chosen one first. `bppsa.mixing_layouts`
+/// on the function marks layouts in which results for a sample depend on other samples. Emits an
+/// error that names the accepted axes and fails if no layout satisfies the requests.
 llvm::LogicalResult setBatchAxes(mlir::func::FuncOp function, const GraphBuilder &graph,
                                  llvm::ArrayRef<BoundaryArray> arrays,
                                  llvm::ArrayRef<BatchAxisRequest> requests);

@@ -1,4 +1,4 @@
-//===- SlicedGathers.h - steps that pick slices of arrays -------*- C++ -*-===//
+//===- SlicedGathers.h - loop gathers as sequences --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,13 +11,14 @@
 
 namespace bppsa {
 
-/// Whether a node of `graph`, also in graphs inside of nodes, or an output of it is `name`.
+/// Returns whether `name` is an input of a node of `graph` or its subgraphs, or an output of
+/// `graph`.
 bool readsValue(const onnx::GraphProto &graph, llvm::StringRef name);
 
-/// Finds the nodes in the body of a Loop that pick, at an index computed from the iteration number,
-/// a slice of an array or an element of a list from outside. In `body` each becomes a copy of one
-/// step of a sequence; returns these. Reads of `lists` at the iteration number become reads at
-/// positions that count from the end.
+/// Finds the nodes in the body of a Loop that read a slice of an outer array, or an element of an
+/// outer list, at an index computed from the iteration number. Replaces each node in `body` by a
+/// copy of one step of a sequence and returns these sequences. Reads of `lists` at the iteration
+/// number are rewritten to indices that count from the end.
 mlir::FailureOr<llvm::SmallVector<LoopSequence>>
 sliceGathers(Node &node, onnx::GraphProto &body, mlir::AffineExpr steps, LoopLists &lists);
 

@@ -12,11 +12,12 @@
 
 namespace bppsa {
 
-/// `formula` of the elements of `operands`, floats whose shapes are known to fit.
+/// Applies `formula` elementwise to `operands`, float tensors whose shapes are known to be
+/// broadcastable.
 Tensor makeFormula(GraphBuilder &graph, llvm::ArrayRef<Tensor> operands,
                    llvm::function_ref<mlir::Value(const Formula &, mlir::ValueRange)> formula);
 
-/// An elementwise op of two operands whose shapes are known to fit.
+/// Applies an elementwise op to two operands whose shapes are known to be broadcastable.
 template <typename OpTy> Tensor combine(GraphBuilder &graph, const Tensor &a, const Tensor &b) {
   return makeFormula(graph, {a, b}, [](const Formula &f, mlir::ValueRange arguments) {
     return OpTy::create(f.b, f.loc, arguments[0], arguments[1]).getResult();
@@ -29,19 +30,20 @@ template <typename OpTy> Tensor apply(GraphBuilder &graph, const Tensor &operand
   });
 }
 
-/// The sum of `formula` of the elements of `operand` over `axes`, which stay as ones.
+/// Returns the sum of `formula` of the elements of `operand` over `axes`, which are kept with size
+/// 1.
 Tensor makeSumOf(GraphBuilder &graph, const Tensor &operand, llvm::ArrayRef<int64_t> axes,
                  llvm::function_ref<mlir::Value(const Formula &, mlir::Value)> formula);
 
-/// The sum over `axes`, which stay as ones, divided by the number of elements.
+/// Returns the mean over `axes`, which are kept with size 1.
 mlir::FailureOr<Tensor> makeMean(GraphBuilder &graph, const Tensor &operand,
                                  llvm::ArrayRef<int64_t> axes);
 
-/// The square root of the sum of squares over `axes`; its derivative where that is zero is zero.
+/// Returns the Euclidean norm over `axes`. Its derivative at zero is zero.
 Tensor makeNorm(GraphBuilder &graph, const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
-/// For each position of the other axes, the index along `axis`, which stays as one, of the first
-/// largest (or smallest) element, or the last one. A NaN is larger than any number.
+/// Returns the index along `axis` of the first (or last, with `isLast`) largest or smallest
+/// element. `axis` is kept with size 1. A NaN is larger than any number.
 Tensor makeArgExtremum(GraphBuilder &graph, const Tensor &operand, int64_t axis, bool isMax,
                        bool isLast);
 

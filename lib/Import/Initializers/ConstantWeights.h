@@ -17,12 +17,13 @@
 
 namespace bppsa {
 
-/// The float values of the Constant node `node`; nothing for any other node or element type.
+/// Returns the float values of the Constant node `node`, or nullopt for other nodes or element
+/// types.
 std::optional<onnx::TensorProto> getFloatConstant(const onnx::NodeProto &node);
 
-/// The names of the outputs of Constant nodes, in all graphs and functions, that look like weights:
-/// float arrays of rank 2 or more that reach a weight input of a product (MatMul, Gemm, Conv, the
-/// recurrent layers, Einsum, a Gather with computed indices) through changes of layout only.
+/// Returns the names of the outputs of Constant nodes, in all graphs and functions, that look like
+/// weights: float arrays of rank 2 or more that reach a weight input of a product (MatMul, Gemm,
+/// Conv, a recurrent layer, Einsum, or Gather with computed indices) through layout changes only.
 std::vector<std::string> findConstantWeights(const onnx::ModelProto &model);
 
 } // namespace bppsa

@@ -1,11 +1,11 @@
-//===- GuessKind.h - kinds that a file does not record ----------*- C++ -*-===//
+//===- GuessKind.h - infer roles of initializers ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Most files do not record which initializers are parameters. Values, names and uses decide then;
-// docs/Reference/CommandLine.md has the rules.
+// Most files do not record which initializers are parameters. Their values, names and uses then
+// decide; docs/Reference/CommandLine.md has the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,12 @@
 
 namespace bppsa {
 
-/// Guesses the kinds of the float initializers of one file.
+/// Infers the roles of the float initializers of one file.
 class KindGuesser {
 public:
   KindGuesser(const OnnxFile &file, const RecordedKinds &kinds);
 
-  /// Fails after an error if the values of `tensor` cannot be read.
+  /// Emits an error and fails if the values of `tensor` cannot be read.
   mlir::FailureOr<InitializerKind> guess(const onnx::TensorProto &tensor) const;
 
 private:
@@ -31,7 +31,7 @@ private:
 
   const OnnxFile &file;
   const RecordedKinds &kinds;
-  /// The values that layers use as weights, with the operator of the layer.
+  /// Values used as weights by layers, with the operator of the layer.
   llvm::StringMap<std::string> weights;
 };
 

@@ -1,11 +1,11 @@
-//===- InitializerUses.h - who reads an initializer -------------*- C++ -*-===//
+//===- InitializerUses.h - uses of initializers -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters keep one initializer for parameters of equal value. This says which nodes read it, and
-// for which module of the framework each of them stands.
+// Exporters share one initializer between parameters of equal value. This file finds the nodes that
+// read an initializer and the framework module of each node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,44 +19,44 @@
 
 namespace bppsa {
 
-/// An input of a node, in the main graph or inside of a node of it, that is an initializer.
+/// An input of a node, in the main graph or a subgraph, that is an initializer.
 struct InitializerUse {
   onnx::NodeProto *node;
   int input;
-  /// The output of the `Identity` through which the initializer is read; empty where it is read
-  /// by its own name.
+  /// The output of the `Identity` through which the initializer is read; empty if it is read
+  /// directly.
   std::string alias;
-  /// The module that the exporter recorded for the node, as in `layers.1.norm1`; empty for the
-  /// outermost one.
+  /// The module that the exporter recorded for the node, such as `layers.1.norm1`; empty for the
+  /// outermost module.
   std::optional<std::string> module;
-  /// The parameter of the module that an input of a normalization node is, such as `running_var`;
-  /// empty for other nodes.
+  /// The module parameter that corresponds to an input of a normalization node, such as
+  /// `running_var`; empty for other nodes.
   std::string slot;
-  /// What the calls of one module share in this place, where the exporter gives each call a name of
-  /// its own for a weight in another layout: the module, the number of the node in it, and all
-  /// initializers of the node. Empty where names are those of parameters.
+  /// A key shared by the calls of one module, for exporters that give each call a separate name for
+  /// a weight in another layout: the module, the number of the node within it, and all initializers
+  /// of the node. Empty if names are parameter names.
   std::string role;
 };
 
-/// Uses that belong together: one parameter of the framework, as far as the file tells.
+/// Uses that correspond to one parameter of the framework, judging by the file.
 using UseGroup = llvm::SmallVector<InitializerUse>;
 
-/// The uses of each float initializer of `graph` that is used, by its name. Those through one alias
-/// are a group, those of one module, and those of one role; a use of which nothing is known is a
-/// group of its own. Where the initializer is read by its own name, that group is the first.
+/// Returns the uses of each used float initializer of `graph`, by name. Uses are grouped by alias,
+/// module or role; a use without this information is a separate group. If the initializer is read
+/// directly, the group of these uses is the first.
 std::map<std::string, llvm::SmallVector<UseGroup>> collectInitializerUses(onnx::GraphProto &graph);
 
-/// Whether `use` reads running statistics of a BatchNormalization.
+/// Returns whether `use` reads running statistics of a BatchNormalization.
 bool isStatistic(const InitializerUse &use);
 
-/// Whether the uses of `group` are calls of one module by several names.
+/// Returns whether the uses of `group` are calls of one module under several names.
 bool isCalledModule(const UseGroup &group);
 
-/// The name that an initializer for the uses of `group` should have: that of the alias, or of the
-/// module with the last component of `initializer`; empty where neither is known.
+/// Returns the name for an initializer that serves the uses of `group`: the name of the alias, or
+/// the module joined with the last component of `initializer`; empty if neither is known.
 std::string getParameterName(llvm::StringRef initializer, const UseGroup &group);
 
-/// The value of `key` in the metadata of a node or a value; empty where there is none.
+/// Returns the value of `key` in the metadata of a node or a value, or an empty string.
 template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::StringRef key) {
   for (const onnx::StringStringEntryProto &entry : proto.metadata_props())
     if (entry.key() == key)
@@ -67,10 +67,10 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
 /// Adds `tensor` to the initializers of the main graph.
 void addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor);
 
-/// The module that the newer exporter of PyTorch has recorded for a node, as in `layers.1.norm1`.
+/// Returns the module that PyTorch's newer exporter recorded for a node, such as `layers.1.norm1`.
 std::optional<std::string> readModule(const onnx::NodeProto &node);
 
-/// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
+/// Adds every name defined in `graph` and its subgraphs to `names`.
 void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names);
 
 } // namespace bppsa

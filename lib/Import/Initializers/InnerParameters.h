@@ -1,4 +1,4 @@
-//===- InnerParameters.h - parameters inside of nodes -----------*- C++ -*-===//
+//===- InnerParameters.h - parameters in subgraphs --------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,13 +15,12 @@ namespace bppsa {
 
 namespace onnx = ::bppsa_onnx;
 
-/// Calls `visit` on the graphs inside of the nodes of `graph`, in the order of the nodes, those
-/// around others first.
+/// Calls `visit` on the subgraphs of the nodes of `graph`, in node order, outer graphs first.
 void visitInnerGraphs(const onnx::GraphProto &graph,
                       llvm::function_ref<void(const onnx::GraphProto &)> visit);
 
-/// The names of the float initializers of graphs inside of nodes that are parameters: those that
-/// have elements and that nothing else in `model` is called.
+/// Returns the names of the float initializers of subgraphs that are parameters: they are not
+/// empty, and their name is unique in `model`.
 llvm::StringSet<> findInnerParameters(const onnx::ModelProto &model);
 
 } // namespace bppsa

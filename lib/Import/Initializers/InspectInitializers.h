@@ -1,4 +1,4 @@
-//===- InspectInitializers.h - what exporters make of parameters -*- C++ -*-===//
+//===- InspectInitializers.h - inspect initializer values -------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,26 +12,26 @@
 
 namespace bppsa {
 
-/// What rules ask of the values of an initializer.
+/// Properties of the values of an initializer.
 struct ValueFacts {
   int64_t count = 0;
   bool isUniform = true, isFinite = true;
 };
 
-/// Fails after an error if the values cannot be read.
+/// Emits an error and fails if the values cannot be read.
 mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor);
 
-/// Whether exporters invent `name` for constants. Those of PyTorch's older exporter, `onnx::GRU_5`,
-/// are weights in another layout as well.
+/// Returns whether exporters generate names like `name` for constants. Generated names of PyTorch's
+/// older exporter, such as `onnx::GRU_5`, are also used for weights in another layout.
 bool isInventedName(llvm::StringRef name);
 
-/// Whether an exporter seems to have made `tensor`, which `groups` use, of several parameters.
-/// Fails after an error where its values cannot be read.
+/// Returns whether an exporter seems to have merged several parameters into `tensor`, whose uses
+/// are `groups`. Emits an error and fails if its values cannot be read.
 mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                   llvm::ArrayRef<UseGroup> groups);
 
-/// The pairs of float matrices among `tensors` of which one is the other transposed, bit for bit,
-/// in the order of `tensors`. Fails after an error where values cannot be read.
+/// Returns the pairs of float matrices in `tensors`, in order, that are bitwise transposes of each
+/// other. Emits an error and fails if values cannot be read.
 mlir::FailureOr<std::vector<std::pair<std::string, std::string>>>
 findTransposed(const OnnxFile &file, llvm::ArrayRef<const onnx::TensorProto *> tensors);
 

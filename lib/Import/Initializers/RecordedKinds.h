@@ -1,13 +1,12 @@
-//===- RecordedKinds.h - what a file records of initializers ----*- C++ -*-===//
+//===- RecordedKinds.h - initializer roles in metadata ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor of
-// the module: in the metadata of initializers and, for those that have been folded, in the
-// signature of the exported program. It also records the values that an initializer was folded
-// from.
+// the module: in the metadata of initializers and, for folded tensors, in the signature of the
+// exported program. It also records the values that an initializer was folded from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,17 +27,17 @@ class RecordedKinds {
 public:
   explicit RecordedKinds(const onnx::GraphProto &graph);
 
-  /// Nothing where the file does not record it.
+  /// Returns nullopt if the file does not record the kind.
   std::optional<InitializerKind> find(llvm::StringRef initializer) const;
-  /// Whether the file records that the module has the parameter `name`.
+  /// Returns whether the file records that the module has the parameter `name`.
   bool isParameter(llvm::StringRef name) const { return signature.lookup(name) == "PARAMETER"; }
-  /// Whether the file lists all parameters of the exported program.
+  /// Returns whether the file lists all parameters of the exported program.
   bool hasSignature() const { return !signature.empty(); }
-  /// The parameters of the exported program that are neither among `initializers` nor folded into
-  /// one of them, such as a scale of ones that the exporter has left out. In alphabetical order.
+  /// Returns, in alphabetical order, the parameters of the exported program that are neither in
+  /// `initializers` nor folded into one of them, such as a scale of ones that the exporter removed.
   std::vector<std::string> findLost(const llvm::StringSet<> &initializers) const;
-  /// Whether an initializer was folded from a value whose name is that of a parameter or buffer of
-  /// a submodule. For files without a signature.
+  /// Returns whether an initializer was folded from a value with the name of a parameter or buffer
+  /// of a submodule. Intended for files without a signature.
   bool isFoldedFromName(llvm::StringRef initializer) const;
 
 private:
@@ -51,13 +50,13 @@ private:
   void addFused(const onnx::NodeProto &node);
   InitializerKind classifyFolded(llvm::StringRef name, llvm::ArrayRef<std::string> sources) const;
 
-  /// By the names of values.
+  /// By value name.
   llvm::StringMap<Record> records;
-  /// The kinds of the tensors of the module, by their names in it.
+  /// The kinds of the tensors of the module, by their names in the module.
   llvm::StringMap<std::string> signature;
-  /// Why the exporter has computed weights of layers that it has fused.
+  /// The reason why the exporter computed the weights of a fused layer.
   llvm::StringMap<std::string> fused;
-  /// Inputs, and outputs of nodes: the exporter has folded at most their shapes.
+  /// Inputs and outputs of nodes. The exporter folds at most their shapes.
   llvm::StringSet<> computed;
 };
 

@@ -1,4 +1,4 @@
-//===- LoopBuilder.h - loops around graphs of ONNX --------------*- C++ -*-===//
+//===- LoopBuilder.h - build recurrences from subgraphs ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,53 +12,53 @@
 
 namespace bppsa {
 
-/// Where an array outside of a loop has the steps and the rows of the loop. Axes are those of the
-/// array; one that is kept is an axis of size 1 in the body.
+/// The time axis and the row axis of an array outside a loop. Axes are counted in the array. A kept
+/// axis has size 1 in the body.
 struct LoopLayout {
   std::optional<int64_t> stepAxis, rowAxis;
   bool keepsStepAxis = false, keepsRowAxis = false;
 
-  /// The axis in the body for each axis of the array, or -1.
+  /// Returns the axis in the body for each axis of the array, or -1.
   llvm::SmallVector<int64_t> getBodyAxes(int64_t rank) const;
 };
 
-/// `array` as a sequence `[steps, rows, d...]` or, where it has no steps, as a state `[rows, d...]`
-/// of a loop. One without rows is repeated for each of `rows`.
+/// Transposes `array` to a sequence `[steps, rows, d...]` or, without a time axis, to a state
+/// `[rows, d...]`. An array without a row axis is broadcast to `rows`.
 Tensor toLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout, Dim rows);
-/// The reverse of `toLoopOrder`.
+/// The inverse of `toLoopOrder`.
 Tensor fromLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout);
 
-/// Makes a `bppsa.recurrence` in graph form. Between construction and `finish`, new operations go
-/// into its body; `scope` is what the nodes of the body can read.
+/// Builds a `bppsa.recurrence` in graph form. Between construction and `finish`, new operations are
+/// inserted into its body; `scope` holds the values visible to the nodes of the body.
 class LoopBuilder {
 public:
-  /// `what` begins messages: "node 'name' (Scan): ". Values of a class of axes `rowClass` differ
-  /// from row to row; -1 where there are no such values outside of the loop.
+  /// `what` begins diagnostics: "node 'name' (Scan): ". Values with an axis of the class `rowClass`
+  /// differ from row to row; -1 means that no outer values do.
   LoopBuilder(GraphImporter &importer, Scope &outer, std::string what, Dim rows, int rowClass = -1);
   ~LoopBuilder();
 
   Scope scope;
 
-  /// Adds an operand in the order of the loop, with fixed sizes `d...`, and returns its value in
-  /// the body.
+  /// Adds an operand in loop order, with fixed sizes `d...`, and returns its value in the body.
   Tensor addSequence(const Tensor &sequence);
   Tensor addState(const Tensor &initial);
 
   struct Results {
-    /// After the last step, `[rows, d...]`; and of every step, `[steps, rows, d...]`.
+    /// After the last step, `[rows, d...]`, and after every step, `[steps, rows, d...]`.
     llvm::SmallVector<Tensor> states, outputs;
   };
-  /// Ends the body, which yields `states` and `outputs`, and makes the loop of `steps` steps.
+  /// Terminates the body with a yield of `states` and `outputs` and creates the loop of `steps`
+  /// steps.
   mlir::FailureOr<Results> finish(llvm::ArrayRef<Tensor> states, llvm::ArrayRef<Tensor> outputs,
                                   Dim steps, bool reverse = false);
 
 private:
-  /// The value of a tensor from outside, which is created there if it is a known constant.
+  /// Returns the value of an outer tensor. A known constant is created outside the loop.
   mlir::Value getOutside(const Tensor &tensor);
   mlir::FailureOr<Tensor> capture(llvm::StringRef name, const Tensor &outer);
   mlir::FailureOr<Tensor> captureList(llvm::StringRef name, const TensorList &outer);
   Tensor captureRows(const Tensor &outer, int64_t rowAxis);
-  /// A new argument of the body before argument `position`.
+  /// Inserts an argument of the body before argument `position`.
   mlir::Value addArgument(unsigned position, mlir::Value operand, unsigned leadingDims);
   mlir::InFlightDiagnostic error() const;
 
@@ -73,7 +73,7 @@ private:
   GraphBuilder::SizeScope sizes;
   int64_t numDropouts, numTrainingModes;
   llvm::SmallVector<mlir::Value> sequences, initial, captures;
-  /// States that no step changes: values of the rows that the body reads from outside.
+  /// States that no step changes. They hold row-dependent values that the body reads from outside.
   llvm::SmallVector<mlir::Value> constantStates;
 };
 

@@ -13,56 +13,57 @@
 
 namespace bppsa {
 
-/// An array that a body sees one step after the other.
+/// An array of which the body of a loop reads one step per iteration.
 struct LoopSequence {
   std::string name;
   Tensor array;
-  /// The axis of `array` that counts steps.
+  /// The time axis of `array`.
   int64_t axis;
 };
 
-/// What Scan and Loop ask for, in the terms of both.
+/// The common form of Scan and Loop nodes.
 struct LoopRequest {
   const onnx::GraphProto *body;
-  /// Names in the body and values before the first step.
+  /// Names in the body, and values before the first step.
   llvm::SmallVector<std::pair<std::string, Tensor>> states;
   llvm::SmallVector<LoopSequence> sequences;
-  /// Values of the body that no step changes.
+  /// Loop-invariant values of the body.
   llvm::SmallVector<std::pair<std::string, Tensor>> constants;
-  /// How many outputs the body has before those of the states.
+  /// Number of outputs of the body before the states.
   size_t numLeadingOutputs = 0;
-  /// For each output that is a sequence the axis of its steps, which may count from the back.
+  /// The time axis of each scan output; negative axes count from the back.
   llvm::SmallVector<int64_t> outputAxes;
   Dim steps;
   bool reverse = false;
-  /// The lists among the states of the body, which `states` has the tensors of; null without any.
+  /// The lists among the states of the body; `states` holds their tensors. Null if there are none.
   LoopLists *lists = nullptr;
 };
 
-/// The body of a loop after its import: shapes and facts, no code.
+/// The dimensions found by a trial import of the body.
 struct LoopShapes {
   llvm::SmallVector<llvm::SmallVector<Dim>> states, sequences, outputs;
 };
 
-/// Imports a loop over a graph, as a recurrence whose rows are the samples where an axis carries
-/// them: one that the body treats alike and keeps apart. Else it has one row, and all sizes must be
-/// fixed.
+/// Imports a loop over a subgraph as a recurrence. The rows of the recurrence are the samples if
+/// there is a batch axis: an axis along which the body computes every position independently and in
+/// the same manner. Otherwise the recurrence has one row and all sizes must be fixed.
 class LoopImporter {
 public:
   LoopImporter(Node &node, const LoopRequest &request)
       : node(node), graph(node.graph), request(request) {}
 
-  /// The final states and the sequences of outputs.
+  /// Returns the final states, then the scan outputs.
   mlir::FailureOr<llvm::SmallVector<Tensor>> run();
 
 private:
-  /// Where the states, sequences and outputs have the rows.
+  /// The row axes of the states, sequences and outputs.
   struct Rows {
     Dim dim;
     llvm::SmallVector<std::optional<int64_t>> states, sequences, outputs;
   };
 
-  /// Imports the body to see what it does to the axes; `shapes` holds them then. Leaves no code.
+  /// Imports the body to find its uses of axes, stores the dimensions in `shapes`, and erases the
+  /// code again.
   mlir::LogicalResult analyse();
   mlir::LogicalResult checkStates(llvm::ArrayRef<Tensor> results);
   mlir::LogicalResult analyseBody(llvm::DenseMap<int, int> &fresh);

@@ -20,33 +20,33 @@ struct Activation {
   double alpha = 0, beta = 0;
 };
 
-/// The activations of all directions of `node` with their parameters, in the order f, g, h of each
-/// direction; `usual` are those of a direction where the node names none.
+/// Returns the activations of all directions of `node`, in the order f, g, h within each direction.
+/// `usual` holds the defaults of one direction.
 mlir::FailureOr<llvm::SmallVector<Activation>>
 readActivations(const Node &node, llvm::ArrayRef<llvm::StringRef> usual, int64_t directions);
 
-/// The values of a cell inside of the body: weights and biases by ONNX's gate
-/// order, the input of the step and the states before it.
+/// The values of a cell inside the body: weights and biases in ONNX's gate order, the input of the
+/// step and the states before it.
 struct CellArguments {
   mlir::Value x;
   llvm::SmallVector<mlir::Value> states;
   llvm::SmallVector<mlir::Value> w, r;
-  /// One for each gate, the sum of both biases; empty without biases.
+  /// The sum of both biases for each gate; empty without biases.
   llvm::SmallVector<mlir::Value> bias;
-  /// The recurrent bias of a GRU's new gate where it is not part of `bias`.
+  /// The recurrent bias of a GRU's candidate gate if it is not part of `bias`.
   mlir::Value hiddenBias;
-  /// Peepholes of an LSTM from its state to the gates i, o and f; empty without.
+  /// Peephole weights of an LSTM for the gates i, o and f; empty if absent.
   llvm::SmallVector<mlir::Value> peepholes;
 };
 
-/// What the attributes of a node say of its cell.
+/// Options of a cell from the attributes of its node.
 struct CellOptions {
-  /// By ONNX's names f, g, h.
+  /// In the order of ONNX's names f, g, h.
   llvm::ArrayRef<Activation> activations;
-  /// Operands of the activations of gates and candidates are limited to [-clip, clip].
+  /// Inputs of the activations of gates and candidates are clamped to [-clip, clip].
   std::optional<double> clip;
   bool linearBeforeReset = false;
-  /// The forget gate of an LSTM is what its input gate leaves.
+  /// The forget gate of an LSTM is one minus its input gate.
   bool inputForget = false;
 };
 
@@ -55,8 +55,9 @@ llvm::SmallVector<mlir::Value> buildCell(llvm::StringRef op, mlir::OpBuilder &bu
                                          mlir::Location loc, const CellArguments &arguments,
                                          const CellOptions &options);
 
-/// `states` where the step is part of its sample, else `before`. `mask` is a vector of one
-/// element, 1 where it is and 0 where it is not; `ones` is a column of ones that spreads it.
+/// Selects `states` if the step is within the length of its sample, else `before`. `mask` is a
+/// vector of one element, 1 within the length and 0 beyond; `ones` is a column of ones that
+/// broadcasts the mask.
 llvm::SmallVector<mlir::Value> keepBeyondEnd(mlir::OpBuilder &builder, mlir::Location loc,
                                              mlir::Value mask, mlir::Value ones,
                                              mlir::ValueRange states, mlir::ValueRange before);

@@ -20,18 +20,18 @@ struct StepIndex {
   int64_t rank;
 };
 
-/// Finds values of the body of a Loop that are computed from the iteration number, constants and
+/// Finds values in the body of a Loop that are computed from the iteration number, constants and
 /// sizes.
 class StepIndexFinder {
 public:
   StepIndexFinder(Node &node, const onnx::GraphProto &body);
 
-  /// Nothing where the value is none, or is computed otherwise.
+  /// Returns nullopt if the value does not have this form.
   std::optional<StepIndex> find(llvm::StringRef name);
-  /// Whether the body defines the name.
+  /// Returns whether the body defines `name`.
   bool isInner(llvm::StringRef name) const { return inner.contains(name); }
 
-  /// The node of the body that defines the name, or null.
+  /// Returns the node of the body that defines `name`, or null.
   const onnx::NodeProto *findProducer(llvm::StringRef name) const { return producers.lookup(name); }
 
 private:
@@ -48,8 +48,8 @@ private:
   llvm::StringMap<std::optional<StepIndex>> found;
 };
 
-/// The length of the Python range that TorchScript's exporter computes as `name`, in the graph of
-/// `node`; nothing where the value is none.
+/// Returns the length of the Python range that TorchScript's exporter computes as `name` in the
+/// graph of `node`, or nullopt if the value is not such a length.
 MaybeExpr findRangeLength(Node &node, llvm::StringRef name);
 
 } // namespace bppsa

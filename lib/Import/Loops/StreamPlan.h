@@ -1,4 +1,4 @@
-//===- StreamPlan.h - the arrays of a step graph in a stream ----*- C++ -*-===//
+//===- StreamPlan.h - layouts of step graphs in streams ---------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,31 +12,32 @@
 
 namespace bppsa {
 
-/// How an input or an output of a step graph lies in the array of a stream.
+/// The layout of an input or output of a step graph in the array of the stream.
 struct StreamAxes {
-  /// Axes of the graph's own array that carry steps and samples; without one, the array of the
-  /// stream gets one in front.
+  /// Axes of the graph's array that carry time steps and samples. If an axis is absent, the array
+  /// of the stream gets a new leading axis.
   std::optional<int64_t> step, batch;
   /// The other end of a carried pair; empty for a sequence.
   std::string partner;
 
   bool isCarried() const { return !partner.empty(); }
-  /// Axes that the stream has in front of those of the graph.
+  /// Returns the number of leading axes that the stream adds to the axes of the graph.
   int64_t getNumNewAxes() const { return (isCarried() || step ? 0 : 1) + (batch ? 0 : 1); }
   LoopLayout getLayout() const;
 };
 
-/// What `--carry`, `--batch-axis` and `--step-axis` make of the inputs and outputs of a graph.
+/// The layouts of the graph inputs and outputs that `--carry`, `--batch-axis` and `--step-axis`
+/// request.
 struct StreamPlan {
   llvm::StringMap<StreamAxes> inputs, outputs;
 };
 
-/// The axis that carries samples for each input and output in which data flow finds one.
+/// The batch axis of each input and output in which data flow finds one.
 using FoundAxes = llvm::StringMap<int64_t>;
 
-/// Plans the stream that `options` ask for. Binds the symbolic dimensions that count samples to 1:
-/// a sample's own graph sees a batch of 1. Fails after an error where the options name nothing of
-/// the graph, or axes that are not of size 1, and where a dimension has no size.
+/// Plans the stream requested by `options`. Symbolic dimensions that count samples are bound to 1,
+/// because the graph of one sample has a batch of 1. Emits an error and fails if the options name
+/// unknown inputs or outputs or an axis whose size is not 1, or if a dimension has no size.
 mlir::FailureOr<StreamPlan> planStream(const OnnxFile &file, const ImportOptions &options,
                                        const FoundAxes &found, GraphBindings &bindings);
 

@@ -1,4 +1,4 @@
-//===- Bindings.h - inputs and dimensions that are bound --------*- C++ -*-===//
+//===- Bindings.h - bound inputs and dimensions -----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,22 +14,22 @@
 
 namespace bppsa {
 
-/// What a symbolic dimension turned out to be: another one, or a number.
+/// Symbolic dimensions and their replacements: another dimension, or a constant.
 using Bindings = std::map<std::string, std::variant<std::string, int64_t>>;
 
-/// What `--bind` asks for.
+/// The bindings requested by `--bind`.
 struct GraphBindings {
-  /// Graph inputs that are constants.
+  /// Graph inputs with constant values.
   llvm::StringMap<mlir::DenseElementsAttr> inputs;
-  /// Symbolic dimensions that are numbers.
+  /// Symbolic dimensions with fixed sizes.
   Bindings dimensions;
 };
 
-/// The name of dimension `index` of `input`, which has no fixed size.
+/// Returns the name of dimension `index` of `input`, which has no fixed size.
 std::string getDimensionName(const onnx::ValueInfoProto &input, int64_t index);
 
-/// Reads `requests`; fails after an error where one names nothing of the graph, or its values are
-/// not those of the input.
+/// Parses `requests`. Emits an error and fails if a request names neither a graph input nor a
+/// dimension, or its values do not fit the input.
 mlir::FailureOr<GraphBindings> readBindings(const OnnxFile &file,
                                             llvm::ArrayRef<BindRequest> requests);
 

@@ -1,4 +1,4 @@
-//===- GraphImporter.h - nodes of a graph and of graphs inside --*- C++ -*-===//
+//===- GraphImporter.h - import nodes and subgraphs -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,20 +19,22 @@ struct OpRule;
 /// Initializers of the main graph by name.
 using Initializers = llvm::StringMap<const onnx::TensorProto *>;
 
-/// The values that nodes of a graph can read, by name: its own, and those of the graphs around it.
+/// The values visible to the nodes of a graph, by name: its values and the values of enclosing
+/// graphs.
 class Scope {
 public:
-  /// What stands inside of this scope for `outer`, a value of a graph around it.
+  /// Returns the value inside this scope that represents `outer`, a value of an enclosing graph.
   using Capture = std::function<mlir::FailureOr<Tensor>(llvm::StringRef name, const Tensor &outer)>;
 
   explicit Scope(Scope *parent = nullptr, Capture capture = {})
       : parent(parent), capture(std::move(capture)) {}
 
-  /// False where this graph defines the name already.
+  /// Returns false if this graph already defines the name.
   bool define(llvm::StringRef name, Tensor tensor) {
     return values.try_emplace(name, std::move(tensor)).second;
   }
-  /// Null where nothing defines the name. Fails after an error where the value cannot be captured.
+  /// Returns null if the name is undefined. Emits an error and fails if the value cannot be
+  /// captured.
   mlir::FailureOr<const Tensor *> lookup(llvm::StringRef name);
 
 private:
@@ -41,7 +43,7 @@ private:
   llvm::StringMap<Tensor> values;
 };
 
-/// Imports nodes, one after the other.
+/// Imports nodes in order.
 class GraphImporter {
 public:
   GraphImporter(const OnnxFile &file, GraphBuilder &graph) : file(file), graph(graph) {}
@@ -50,26 +52,26 @@ public:
   GraphBuilder &graph;
   int64_t opset = 0;
   Initializers initializers;
-  /// Float initializers of graphs inside of nodes: they are constants.
+  /// Names of float initializers in subgraphs that are constants.
   std::vector<std::string> innerConstants;
-  /// Nodes that normalise by the statistics of the batch wherever the model runs.
+  /// Nodes that normalize by batch statistics in every mode.
   std::vector<std::string> batchStatistics;
 
-  /// Imports the nodes of `proto`. What they define is in `scope` then.
+  /// Imports the nodes of `proto` and defines their outputs in `scope`.
   mlir::LogicalResult importNodes(const onnx::GraphProto &proto, Scope &scope);
-  /// The outputs of `proto`, whose nodes are imported.
+  /// Returns the outputs of `proto`, whose nodes have been imported.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getOutputs(const onnx::GraphProto &proto,
                                                         Scope &scope) const;
-  /// Imports the initializers, as constants, and nodes of a graph inside of a node; returns its
-  /// outputs. Its inputs are in `scope` already.
+  /// Imports the initializers (as constants) and nodes of a subgraph and returns its outputs.
+  /// `scope` already holds its inputs.
   mlir::FailureOr<llvm::SmallVector<Tensor>> importBody(const onnx::GraphProto &proto,
                                                         Scope &scope);
-  /// Adds `tensor` to `scope`, or fails after an error.
+  /// Defines `tensor` in `scope`, or emits an error and fails.
   mlir::LogicalResult define(Scope &scope, const std::string &name, Tensor tensor) const;
 
 private:
-  /// Of graphs inside of nodes: loops import theirs several times, loops inside of loops more
-  /// often.
+  /// Limits the nodes imported in subgraphs. Loops import their body several times, so nested loops
+  /// multiply the count.
   static constexpr int64_t maxInnerNodes = 1 << 17;
 
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
@@ -79,14 +81,14 @@ private:
   int64_t numInnerNodes = 0;
 };
 
-/// The row of the table for `node`; null if there is none.
+/// Returns the row of the support table for `node`, or null.
 const OpRule *findRule(const onnx::NodeProto &node);
 
-/// The name of `node`, or that of its first output where it has none.
+/// Returns the name of `node`, or of its first output if it has none.
 llvm::StringRef getNodeName(const onnx::NodeProto &node);
 
-/// Every node of `graph` has a row in the table. Otherwise one error names all ops that have none,
-/// each with the rewrite that helps, where there is one.
+/// Requires that every node of `graph` has a row in the support table. Otherwise emits one error
+/// that names all unsupported ops, each with a rewrite that helps, if there is one.
 mlir::LogicalResult requireSupported(const onnx::GraphProto &graph, mlir::Location location);
 
 } // namespace bppsa

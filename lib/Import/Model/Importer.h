@@ -1,4 +1,4 @@
-//===- Importer.h - one node of the graph and its context -------*- C++ -*-===//
+//===- Importer.h - a graph node and its context ----------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,13 +12,14 @@
 
 namespace bppsa {
 
-/// The value of a constant tensor of one element, or of equal float elements.
+/// Returns the value of a constant tensor that has one element, or float elements that are all
+/// equal.
 std::optional<double> getSplatConstant(const Tensor &tensor);
 
-/// A number as messages print it: "0.5", not "5.000000e-01".
+/// Formats a number for messages: "0.5", not "5.000000e-01".
 std::string describeNumber(double value);
 
-/// A node whose attributes and operands have been checked against the table.
+/// A node whose attributes and operands have been checked against the support table.
 class Node {
 public:
   Node(GraphImporter &importer, Scope &scope, const onnx::GraphProto &parent,
@@ -28,24 +29,24 @@ public:
         opset(importer.opset), outputs(proto.output_size()) {}
 
   GraphImporter &importer;
-  /// What the graphs in attributes of the node can read.
+  /// The scope visible to subgraphs of the node.
   Scope &scope;
   GraphBuilder &graph;
   const OnnxFile &file;
   const Initializers &initializers;
-  /// The graph that the node is in.
+  /// The graph that contains the node.
   const onnx::GraphProto &parent;
   const onnx::NodeProto &proto;
   const OpRule &rule;
   int64_t opset;
-  /// One for each operand of the rule that `opset` has; absent ones are empty.
+  /// One per operand of the rule that exists in `opset`; absent operands are nullopt.
   llvm::SmallVector<std::optional<Tensor>> inputs;
-  /// One for each output of the node.
+  /// One per output of the node.
   llvm::SmallVector<std::optional<Tensor>> outputs;
 
   llvm::StringRef getOp() const { return rule.name; }
   std::string describeShape(const Tensor &tensor) const { return graph.describeShape(tensor); }
-  /// Begins the one line of an error: "node 'name' (Op): ".
+  /// Begins a single-line error: "node 'name' (Op): ".
   mlir::InFlightDiagnostic emitError() const;
 
   /// Checks attributes, operand counts and element types against the rule.
@@ -62,10 +63,10 @@ public:
   float getFloat(llvm::StringRef name, float otherwise) const;
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<llvm::ArrayRef<int64_t>> getInts(llvm::StringRef name) const;
-  /// Empty if it is absent.
+  /// Returns an empty list if the attribute is absent.
   llvm::ArrayRef<float> getFloats(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
-  /// The graph in the required attribute `name`.
+  /// Returns the subgraph in the required attribute `name`.
   const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }
 
   //===--------------------------------------------------------------------===//
@@ -77,47 +78,47 @@ public:
   bool wantsOutput(size_t index) const {
     return index < outputs.size() && !proto.output(index).empty();
   }
-  /// Whether the output is one of the graph, or an input of any node.
+  /// Returns whether the output is a graph output or an input of any node.
   bool isRead(size_t index) const;
   mlir::LogicalResult setOutput(size_t index, Tensor tensor) {
     if (index < outputs.size())
       outputs[index] = std::move(tensor);
     return mlir::success();
   }
-  /// The only output, or the error that sizes do not fit.
+  /// Sets the only output, or emits an error that sizes do not match.
   mlir::LogicalResult setOutput(mlir::FailureOr<Tensor> tensor);
 
-  /// The error that the shapes of the inputs do not fit.
+  /// Emits the error that the shapes of the inputs do not match.
   mlir::LogicalResult emitShapeError() const;
 
-  /// Inputs `indices` have one element type.
+  /// Requires that inputs `indices` have the same element type.
   mlir::LogicalResult requireOneElementType(llvm::ArrayRef<size_t> indices) const;
   mlir::LogicalResult requireRank(size_t index, int64_t rank) const;
 
-  /// `axis` counted from the front, in [0, rank).
+  /// Normalizes `axis`, which may count from the back, to [0, rank).
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
   mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                                             int64_t rank) const;
 
-  /// The elements of a rank-0 or rank-1 integer input that is known at compile
-  /// time, as expressions of sizes or as numbers.
+  /// Returns the elements of a rank-0 or rank-1 integer input known at compile time, as expressions
+  /// of sizes or as constants.
   mlir::FailureOr<llvm::SmallVector<mlir::AffineExpr>> getExprs(size_t index) const;
   mlir::FailureOr<llvm::SmallVector<int64_t>> getConstants(size_t index) const;
-  /// The same of an input with one element; `name` is what ONNX calls it.
+  /// Returns the value of an input with one element; `name` is its ONNX name.
   mlir::FailureOr<int64_t> getNumber(size_t index, llvm::StringRef name) const;
-  /// An integer list that is an attribute in old opsets and an input in new
-  /// ones; nothing if it is absent.
+  /// Returns an integer list that is an attribute in old opsets and an input in new ones, or
+  /// nullopt if it is absent.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getList(llvm::StringRef attribute,
                                                                      size_t index) const;
 
-  /// The value of a float setting: the attribute `name` in old opsets, the input
-  /// `index`, a constant or an initializer of equal elements, in new ones, or
-  /// `otherwise`. An initializer that holds a setting is not trained.
+  /// Returns the value of a float setting: the attribute `name` in old opsets; in new ones the
+  /// input `index`, a constant or an initializer with equal elements; `otherwise` if it is absent.
+  /// An initializer that holds a setting is not trained.
   mlir::FailureOr<double> getSetting(llvm::StringRef name, size_t index, double otherwise) const;
-  /// Says that the initializer that is input `index`, if it is one, is not trained.
+  /// Marks the initializer that is input `index`, if any, as not trained.
   void freeze(size_t index) const;
 
-  /// Dimensions of the given sizes; sizes that are or may be negative are errors.
+  /// Creates dimensions of the given sizes. Sizes that are or may be negative are errors.
   mlir::FailureOr<llvm::SmallVector<Dim>> makeDims(llvm::ArrayRef<mlir::AffineExpr> sizes) const;
 
 private:

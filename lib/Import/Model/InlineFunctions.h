@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Replaces every call of a model-local function, also in graphs inside of nodes, by the nodes of
-/// the function. These are called `CALL/NODE`. Fails after an error where functions call each
-/// other in a circle, a call does not fit its function, or there would be more than 2^20 nodes.
+/// Inlines every call of a model-local function, including calls in subgraphs. Inlined nodes are
+/// named `CALL/NODE`. Emits an error and fails if functions are recursive, a call does not match
+/// its function, or the result exceeds 2^20 nodes.
 mlir::LogicalResult inlineFunctions(OnnxFile &file);
 
 } // namespace bppsa

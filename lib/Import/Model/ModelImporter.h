@@ -16,31 +16,31 @@
 
 namespace bppsa {
 
-/// Loads what imported functions are made of.
+/// Loads the dialects used by imported functions.
 void loadImportedDialects(mlir::MLIRContext *context);
 
 /// One attempt to import a graph.
 class ModelImporter {
 public:
-  /// `innerNames` are those of the parameters of graphs inside of nodes. With a `stream`, the graph
-  /// is the body of a loop over its steps.
+  /// `innerNames` holds the names of the parameters in subgraphs. With a `stream`, the graph is the
+  /// body of a loop over the steps of the stream.
   ModelImporter(const OnnxFile &file, const llvm::StringSet<> &innerNames,
                 const ImportOptions &options, const GraphBindings &bindings,
                 const StreamPlan *stream);
 
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> run();
 
-  /// After a failed attempt: the binding of a symbol that was missing, by name.
+  /// Returns the symbol binding, by name, that a failed attempt lacked.
   std::optional<Bindings::value_type> getMissingBinding() const;
   bool isMissingBinding() const { return graph.pendingBinding.has_value(); }
-  /// After an attempt: the value of that name, or null where it has not been imported; and the
-  /// names of the symbols, by position.
+  /// After an attempt: returns the value `name`, or null if it has not been imported, and the names
+  /// of the symbols by position.
   const Tensor *lookup(llvm::StringRef name) { return scope.lookup(name).value_or(nullptr); }
   llvm::ArrayRef<std::string> getSymbols() const { return graph.symbols; }
 
 private:
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
-  /// The error that a graph output is a list of tensors.
+  /// Emits an error if a graph output is a list of tensors.
   mlir::LogicalResult requireTensor(const std::string &name, const Tensor &tensor) const;
 
   mlir::LogicalResult readOpset();
@@ -49,31 +49,31 @@ private:
   mlir::LogicalResult importParameter(const onnx::TensorProto &tensor);
   mlir::LogicalResult importOutputs();
   mlir::LogicalResult setAxes();
-  /// Warns of initializers that are not trained though nobody froze them.
+  /// Warns about initializers that are not trained although the user did not freeze them.
   mlir::LogicalResult checkStatistics();
   void warnOfUntrained();
 
-  /// A new argument of the function, which is `role`.
+  /// Adds an argument to the function; the attribute `role` describes it.
   mlir::Value addArgument(mlir::Type type, mlir::NamedAttribute role);
-  /// A new argument for the graph input `name` of sizes `dims`.
+  /// Adds an argument for the graph input `name` with the sizes `dims`.
   Tensor addInput(const std::string &name, llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   void addOutput(const std::string &name, const Tensor &tensor);
-  /// Makes what the function returns its results.
+  /// Sets the returned values as the results of the function.
   void setResults();
   mlir::FailureOr<llvm::SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
-  /// The symbol of that name, or what it is bound to.
+  /// Returns the symbol `name`, or its binding.
   mlir::AffineExpr getSymbol(const std::string &name);
   mlir::AffineExpr makeSymbol(const std::string &name);
 
   // Stream.cpp
-  /// The sizes of the array of an input or output whose graph has sizes `dims`.
+  /// Returns the dimensions of the stream's array for a graph array with the dimensions `dims`.
   llvm::SmallVector<Dim> getStreamDims(const StreamAxes &axes, llvm::ArrayRef<Dim> dims);
   /// Imports the graph as the body of a loop, and its outputs.
   mlir::LogicalResult importStream();
   // StreamLookups.cpp
-  /// Takes the nodes out of `body` that pick rows of a parameter by the input `name`, whose values
-  /// are `sequence`, and imports them for all steps and rows at once: the gradient of a table is
-  /// one sum then. Returns what they define, as sequences.
+  /// Removes from `body` the nodes that look up rows of a parameter by the input `name`, and
+  /// imports them for all steps and rows of `sequence` at once, so the gradient of the table is a
+  /// single sum. Returns the results as sequences.
   mlir::FailureOr<llvm::SmallVector<std::pair<std::string, Tensor>>>
   hoistLookups(onnx::GraphProto &body, llvm::StringRef name, const Tensor &sequence);
   mlir::LogicalResult checkStreamOutput(const std::string &name, const Tensor &tensor) const;
@@ -89,13 +89,13 @@ private:
   mlir::OpBuilder builder;
   GraphBuilder graph;
   GraphImporter nodes;
-  /// Those of graphs inside of nodes.
+  /// Parameters in subgraphs.
   llvm::SmallVector<const onnx::TensorProto *> innerParameters;
   Scope scope;
   llvm::StringMap<unsigned> symbolPositions;
   mlir::func::FuncOp function;
   llvm::SmallVector<BoundaryArray> arrays;
-  /// The arrays of a stream, by the names of the inputs.
+  /// The arrays of a stream, by the names of the graph inputs.
   llvm::SmallVector<std::pair<std::string, Tensor>> streamInputs;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::NamedAttrList> resultAttributes;

@@ -19,71 +19,70 @@ namespace bppsa {
 
 namespace onnx = ::bppsa_onnx;
 
-/// Bytes of a file: protobuf counts them in an int.
+/// Maximum file size in bytes; protobuf stores sizes as int.
 inline constexpr uint64_t kMaxFileSize = std::numeric_limits<int32_t>::max();
 
-/// A parsed model and where it came from.
+/// A parsed model and its location.
 struct OnnxFile {
   std::string path;
   mlir::Location location;
   onnx::ModelProto model;
 };
 
-/// `text` between quotes, with everything unprintable escaped: names come from
-/// the file and must not break the one line of a diagnostic.
+/// Quotes `text` and escapes unprintable characters. Names come from the file and must not break
+/// the single line of a diagnostic.
 std::string quoted(llvm::StringRef text);
 
-/// The name of a TensorProto.DataType as the ONNX documentation spells it.
+/// Returns the name of a TensorProto.DataType as the ONNX documentation spells it.
 std::string dataTypeName(int32_t dataType);
 
-/// The element type of an ONNX data type: f32, i64, i32 or i1; null for others.
+/// Returns the element type of an ONNX data type (f32, i64, i32 or i1), or null.
 mlir::Type convertDataType(int32_t dataType, mlir::MLIRContext *context);
 
-/// The bytes of the file at `path`.
+/// Reads the file at `path`.
 mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readModelFile(llvm::StringRef path,
                                                                    mlir::MLIRContext *context);
 
-/// Parses `buffer` and checks what does not depend on the graph.
+/// Parses `buffer` and checks everything that does not depend on the graph.
 mlir::FailureOr<OnnxFile> parseOnnxFile(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
-/// The bytes of `file`, which has been changed; `what` is it in the diagnostic of one that is too
-/// large.
+/// Serializes the modified `file`; `what` names it in the diagnostic if it is too large.
 mlir::FailureOr<std::string> serializeOnnxFile(const OnnxFile &file, llvm::StringRef what);
 
-/// The type of `tensor`, from its dims and data type, after checking that
-/// the sizes are sane. `what` names the tensor in diagnostics.
+/// Returns the type of `tensor` from its dims and data type, after validating the sizes. `what`
+/// names the tensor in diagnostics.
 mlir::FailureOr<mlir::RankedTensorType>
 getTensorType(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
 
-/// Checks that the data of `tensor` is there and has the size of its `type`.
+/// Checks that the data of `tensor` exists and has the size of `type`.
 mlir::LogicalResult checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
                                     mlir::RankedTensorType type, llvm::StringRef what);
 
-/// A type, and the little-endian bytes of its elements.
+/// A type and the little-endian bytes of its elements.
 struct TypedBytes {
   mlir::RankedTensorType type;
   std::string bytes;
 };
 
-/// The type and the bytes of `tensor`, wherever they are stored. `what` names it in diagnostics.
+/// Reads the type and bytes of `tensor` from any storage. `what` names the tensor in diagnostics.
 mlir::FailureOr<TypedBytes> readTypedBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                            llvm::StringRef what);
 
-/// The values of `tensor`, wherever they are stored.
+/// Reads the values of `tensor` from any storage.
 mlir::FailureOr<mlir::DenseElementsAttr>
 decodeTensor(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
 
-/// What was of half precision in a model.
+/// Counts of half-precision items in a model.
 struct HalfPrecisionCounts {
   int64_t initializers = 0, arrays = 0, nodes = 0;
 
   bool any() const { return initializers + arrays + nodes != 0; }
 };
 
-/// Makes everything of half precision float32.
+/// Converts all half-precision values to float32.
 mlir::FailureOr<HalfPrecisionCounts> widenHalfPrecision(OnnxFile &file);
 
-/// The value of a float16.
+/// Converts a float16 to float.
 float widenFloat16(uint16_t bits);
 
 } // namespace bppsa

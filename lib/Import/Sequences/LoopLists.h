@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A list of as many elements after a step as before is a state for each element.
-// A list to which each step appends is an output of the loop. The elements at its
-// ends that the body reads are states.
+// A list whose length a step does not change becomes one state per element. A list to which each
+// step appends becomes an output of the loop; the elements at its ends that the body reads become
+// states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,34 +20,34 @@ namespace bppsa {
 
 class LoopLists {
 public:
-  /// A state by the name of its input of the body, and its initial value.
+  /// The name of a state's input in the body, and its initial value.
   using State = std::pair<std::string, Tensor>;
 
-  /// `states` are all states of a loop, lists among them.
+  /// `states` holds all states of a loop, including lists.
   LoopLists(Node &node, llvm::ArrayRef<State> states);
 
   bool empty() const { return lists.empty(); }
   size_t getNumLists() const { return lists.size(); }
-  /// The states with those that lists need in place of the lists; fails after an error.
+  /// Returns the states with each list replaced by its tensors. Emits an error on failure.
   mlir::FailureOr<llvm::SmallVector<State>> getTensorStates();
-  /// Defines the lists in the scope of the body, which has the tensors.
+  /// Defines the lists in the scope of the body, which already holds the tensors.
   mlir::LogicalResult define(Scope &scope);
-  /// The outputs of the body, states first, with tensors in place of lists. Fails without an error
-  /// where `needsRetry` is true then.
+  /// Returns the outputs of the body, states first, with lists replaced by tensors. Fails without
+  /// an error if the import must be retried (see `needsRetry`).
   mlir::FailureOr<llvm::SmallVector<Tensor>> getTensorOutputs(llvm::ArrayRef<Tensor> outputs);
-  /// The reverse for the results of the loop.
+  /// Rebuilds the lists from the results of the loop.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getResults(llvm::ArrayRef<Tensor> results);
-  /// Whether the body uses a list otherwise than was assumed.
+  /// Returns whether the body uses a list in a form that contradicts the assumptions.
   bool needsRetry() const;
-  /// Assumes what the body does.
+  /// Updates the assumptions to the observed uses.
   void prepareRetry();
 
-  /// The number of elements before the first step of the list that is `name` in the body. Each step
-  /// must append one to it.
+  /// Returns the length before the first step of the list `name` in the body. Requires that each
+  /// step appends one element.
   MaybeExpr getGrowingLength(llvm::StringRef name);
 
 private:
-  /// What each step adds to one end of a list: a tensor, or a stack of several.
+  /// The elements that each step adds to one end of a list: a tensor, or a stack of several.
   struct Growth {
     bool isAny = false, isStack = false;
   };
@@ -55,15 +55,15 @@ private:
     size_t state;
     std::string name;
     std::shared_ptr<const TensorList> initial;
-    /// Has as many elements after a step.
+    /// The length is the same after a step.
     bool isFixed;
-    /// Must get one element in each step, at the end.
+    /// Each step must append exactly one element.
     bool growsByOne = false;
     llvm::SmallVector<Tensor> elements = {};
-    /// What the body has asked for, and what it has.
+    /// The elements that the body requested, and the elements available to it.
     std::shared_ptr<ListReads> reads = std::make_shared<ListReads>();
     ListReads known = {};
-    /// The known elements in the body.
+    /// The available elements in the body.
     llvm::SmallVector<Tensor> first = {}, last = {};
     Growth front = {}, back = {};
   };
@@ -76,15 +76,15 @@ private:
     return list.isFixed ? list.elements.size() : list.known.first + list.known.last;
   }
   mlir::FailureOr<llvm::SmallVector<Tensor>> getInitialStates(const List &list);
-  /// The new values of the states of a list that `output` is after a step; what the step adds goes
-  /// to `added`.
+  /// Returns the new values of the states of a list, given its value `output` after a step.
+  /// Elements that the step adds are appended to `added`.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getNewStates(List &list, const Tensor &output,
                                                           llvm::SmallVectorImpl<Tensor> &added);
   mlir::FailureOr<llvm::SmallVector<Tensor>> getGrowingStates(List &list, const TensorList &after,
                                                               llvm::SmallVectorImpl<Tensor> &added);
   mlir::LogicalResult addGrowth(List &list, Growth &growth, llvm::ArrayRef<ListPart> parts,
                                 llvm::SmallVectorImpl<Tensor> &added);
-  /// The part of a list that all steps have added at one end.
+  /// Returns the part of a list that all steps together added at one end.
   mlir::FailureOr<ListPart> getGrown(const List &list, const Growth &growth, const Tensor &array,
                                      bool isFront);
   mlir::InFlightDiagnostic emitListError(const List &list) const;

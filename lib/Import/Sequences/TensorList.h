@@ -1,11 +1,10 @@
-//===- TensorList.h - values of ONNX's sequence types -----------*- C++ -*-===//
+//===- TensorList.h - values of ONNX sequence types -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Lists exist only during the import. What a graph builds, extends and reads
-// becomes slices, concatenations and the sequences of loops.
+// Lists exist only during import. List operations become slices, concatenations and loop sequences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,8 @@
 
 namespace bppsa {
 
-/// How many elements at both ends of a list, as it is before a step of a loop, the body reads.
+/// The numbers of elements at both ends of a list that the body of a loop reads from the list's
+/// value before a step.
 struct ListReads {
   int64_t first = 0, last = 0;
 };
@@ -28,47 +28,48 @@ struct ListPart {
     Element,
     /// The slices of `tensor` along its first axis.
     Stack,
-    /// Elements that cannot be read: those that a loop has appended in its earlier steps, or an
-    /// array of symbolic length outside of a loop.
+    /// Elements that cannot be read: appended by earlier steps of a loop, or in an array of
+    /// symbolic length outside a loop.
     Hidden,
   };
 
   Kind kind;
   Tensor tensor;
-  /// Of hidden elements: what to ask for where one of them is needed; null where nothing helps.
+  /// For hidden elements: records the request when one of them is needed; null if a request cannot
+  /// help.
   std::shared_ptr<ListReads> reads = nullptr;
-  /// Of hidden elements: their number, where it is known.
+  /// For hidden elements: their number, if known.
   MaybeExpr hiddenCount = std::nullopt;
 
   static ListPart getElement(Tensor tensor) { return {Element, std::move(tensor)}; }
   static ListPart getStack(Tensor tensor) { return {Stack, std::move(tensor)}; }
 
-  /// The number of elements, where it is known.
+  /// Returns the number of elements, if known.
   MaybeExpr getCount(mlir::MLIRContext *context) const;
 };
 
 struct TensorList {
   llvm::SmallVector<ListPart> parts;
 
-  /// The number of elements; nothing where parts are hidden.
+  /// Returns the number of elements, or nullopt if parts are hidden.
   MaybeExpr getLength(mlir::MLIRContext *context) const;
-  /// The same where it is a constant.
+  /// Returns the number of elements if it is a constant.
   std::optional<int64_t> getConstantLength(mlir::MLIRContext *context) const;
 };
 
-/// A list as a value of the graph.
+/// Wraps a list as a value of the graph.
 Tensor makeList(TensorList list);
 
-/// Element `index`, an expression, of the stack `tensor`.
+/// Returns element `index` of the stack `tensor`.
 Tensor makeListElement(GraphBuilder &graph, const Tensor &stack, mlir::AffineExpr index);
 
-/// Every element; fails where their number is no constant, or more than `kMaxListElements`.
+/// Returns all elements. Fails if their number is not a constant or exceeds `kMaxListElements`.
 mlir::FailureOr<llvm::SmallVector<Tensor>> getListElements(GraphBuilder &graph,
                                                            llvm::ArrayRef<ListPart> parts);
 constexpr int64_t kMaxListElements = 4096;
 
-/// The elements as slices of one array along a new first axis; fails where they have different
-/// shapes, parts are hidden or there is no element.
+/// Stacks the elements along a new first axis. Fails if shapes differ, parts are hidden or the list
+/// is empty.
 mlir::FailureOr<Tensor> stackList(GraphBuilder &graph, llvm::ArrayRef<ListPart> parts);
 
 } // namespace bppsa

@@ -15,7 +15,7 @@ namespace bppsa {
 
 inline const std::vector<int64_t> zeroOrOne = {0, 1};
 
-/// Writes one row of the table.
+/// Builds one row of the table.
 class Row {
 public:
   Row(llvm::StringRef name, mlir::LogicalResult (*import)(Node &), OpsetRange opsets = {}) {
@@ -82,7 +82,7 @@ public:
     return *this;
   }
 
-  /// The attributes of ops whose windows slide over spatial axes.
+  /// Adds the attributes of ops whose windows slide over spatial axes.
   Row &windowed(OpsetRange dilations = {}) {
     using Kind = AttributeKind;
     return attr("auto_pad", Kind::String)
@@ -97,7 +97,7 @@ private:
   OpRule rule;
 };
 
-/// The rows of one group of ops.
+/// Add the rows of one group of ops.
 void addActivationRows(std::vector<OpRule> &table);
 void addControlRows(std::vector<OpRule> &table);
 void addElementwiseRows(std::vector<OpRule> &table);

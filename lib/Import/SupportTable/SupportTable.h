@@ -1,12 +1,12 @@
-//===- SupportTable.h - what the importer accepts ---------------*- C++ -*-===//
+//===- SupportTable.h - supported ops and attributes ------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// One table says which ops, attributes, inputs and outputs are accepted, and in
-// which opsets. The importer checks every node against it before the function
-// of the op sees the node; the documentation is printed from it.
+// The support table lists the accepted ops, attributes, inputs and outputs, and their opsets. The
+// importer checks every node against it before calling the function of the op, and the
+// documentation is generated from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace bppsa {
 
 class Node;
 
-/// Opsets of the default domain that the importer knows.
+/// Supported opsets of the default domain.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 /// The opsets in which ONNX defines an op, attribute or operand.
@@ -33,7 +33,7 @@ struct OpsetRange {
 
 enum class AttributeKind { Int, Ints, Float, Floats, String, Strings, Tensor, SparseTensor, Graph };
 
-/// Element types of an operand, as a set. A list of tensors has none of the others.
+/// A set of element types of an operand. A list of tensors has no other element type.
 enum ElementTypes : unsigned { F32 = 1, Integers = 2, Bool = 4, AnyElement = 7, ListOfTensors = 8 };
 
 struct AttributeRule {
@@ -41,10 +41,10 @@ struct AttributeRule {
   AttributeKind kind;
   OpsetRange opsets;
   bool isRequired = false;
-  /// Known to ONNX, but not supported whatever its value.
+  /// Defined by ONNX but rejected regardless of its value.
   bool isRefused = false;
-  /// Accepted values of an Int or String, and of each element of a Strings; any
-  /// value if both are empty.
+  /// Accepted values of an Int or String, and of each element of a Strings; any value if both are
+  /// empty.
   std::vector<int64_t> integers;
   std::vector<std::string> strings;
 };
@@ -65,21 +65,21 @@ struct OpRule {
   std::vector<AttributeRule> attributes;
   std::vector<OperandRule> inputs;
   std::vector<OperandRule> outputs;
-  /// Restrictions that no other column can say.
+  /// Restrictions that the other members cannot express.
   std::string note;
 };
 
 /// Sorted by name.
 const std::vector<OpRule> &getSupportTable();
 
-/// Null if the op is not in the table.
+/// Returns null if the op is not in the table.
 const OpRule *findOp(llvm::StringRef name);
 
-/// "int", "list of strings", ...
+/// Returns "int", "list of strings", ...
 llvm::StringRef describe(AttributeKind kind);
-/// "float, int32 or int64", ...
+/// Returns "float, int32 or int64", ...
 std::string describe(unsigned elementTypes);
-/// The accepted values in words: "0 or 1", "forward, reverse or bidirectional".
+/// Returns the accepted values in words: "0 or 1", "forward, reverse or bidirectional".
 std::string describeAccepted(const AttributeRule &rule);
 
 } // namespace bppsa

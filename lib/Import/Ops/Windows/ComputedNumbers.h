@@ -1,4 +1,4 @@
-//===- ComputedNumbers.h - numbers that nodes compute from sizes -*- C++ -*-===//
+//===- ComputedNumbers.h - evaluate numbers made from sizes -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -18,13 +18,14 @@ struct ScaledSize {
   mlir::AffineExpr size;
 
   std::optional<double> getNumber() const;
-  /// Nothing where it is not known to be whole.
+  /// Returns nullopt unless the value is known to be an integer.
   MaybeExpr getExpr() const;
 };
 
-/// The elements of input `index` of `node`, which nodes before it compute from constants and sizes,
-/// also as floats: casts, products, quotients, floors, and what joins and moves elements. Nothing
-/// where another node does, or an initializer that is trained.
+/// Evaluates the elements of input `index` of `node` if earlier nodes compute them from constants
+/// and sizes, also in floating point: casts, products, quotients, floors, and nodes that
+/// concatenate and move elements. Returns nullopt if another op or a trained initializer is
+/// involved.
 std::optional<llvm::SmallVector<ScaledSize>> evaluateNumbers(const Node &node, size_t index);
 
 } // namespace bppsa

@@ -1,4 +1,4 @@
-//===- ResizeWeights.h - what elements weigh along a resized axis -*- C++ -*-===//
+//===- ResizeWeights.h - interpolation weights of Resize --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// How positions of the result are made of elements, in the words of ONNX.
+/// The interpolation settings of a Resize node, with ONNX's names and values.
 struct ResizeMode {
   llvm::StringRef mode, coordinates, nearest;
   float cubicCoefficient = -0.75f;
@@ -20,18 +20,18 @@ struct ResizeMode {
   bool isCrop() const { return coordinates == "tf_crop_and_resize"; }
 };
 
-/// How one axis is resized. Positions are computed in float, as ONNX Runtime does it.
+/// The resizing of one axis. Positions are computed in float, as in ONNX Runtime.
 struct AxisResize {
   const ResizeMode &mode;
   int64_t in, out;
   float scale;
-  /// The part of the axis that is cropped, where 0 and 1 are its ends.
+  /// The cropped part of the axis, from 0 (first element) to 1 (last element).
   float cropBegin = 0, cropEnd = 1;
 
-  /// What the elements of the axis weigh in the element at `position` of the result: nothing where
-  /// it lies outside.
+  /// Returns the weights of the elements of the axis in the result element at `position`; all
+  /// zero if it is outside.
   llvm::SmallVector<float> getWeights(int64_t position) const;
-  /// Whether the element at `position` of the result lies beyond the cropped axis.
+  /// Returns whether the result element at `position` is outside the cropped axis.
   bool isOutside(int64_t position) const;
 
 private:
