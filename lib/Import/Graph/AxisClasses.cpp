@@ -1,4 +1,4 @@
-//===- AxisClasses.cpp - axes that are the same by data flow --------------===//
+//===- AxisClasses.cpp - axes that data flow identifies -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Elements.cpp - data movement on known elements ---------------------===//
+//===- Elements.cpp - shape ops on known elements -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -26,7 +26,7 @@ SmallVector<AffineExpr> Tensor::getSizes() const {
 LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
   if (isAtLeast(a, b))
     return success();
-  // No array that is longer than this is ever read.
+  // Longer arrays are never read.
   constexpr int64_t longest = int64_t(1) << 31;
   std::optional<SymbolMinimum> minimum = solveAtLeast(a, b);
   if (!minimum || minimum->value > longest)
@@ -38,7 +38,7 @@ LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Origins of dimensions
+// Axes of dimensions
 //===----------------------------------------------------------------------===//
 
 int GraphBuilder::getOrigin(const Dim &dim) const {
@@ -79,7 +79,7 @@ SmallVector<Dim> GraphBuilder::makePinnedDims(ArrayRef<int64_t> sizes) {
 void GraphBuilder::mark(const Dim &dim, AxisFact fact) {
   if (fact == Mixed && !marksMixing)
     return;
-  // Of one position there is nothing to mix or to cut.
+  // An axis with one position cannot be mixed or cut.
   for (const Factor &factor : dim.factors)
     if (getConstant(factor.size) != 1)
       axes.mark(factor.origin, fact);
@@ -94,7 +94,7 @@ void GraphBuilder::markSize(AffineExpr size) {
 
 Dim GraphBuilder::mergeOrigins(const Dim &a, const Dim &b) {
   if (a.factors.size() != b.factors.size()) {
-    // Parts of one dimension lie along the whole other one.
+    // Each factor of one dimension is paired with a part of the other dimension.
     auto isKnown = [](const Factor &factor) { return factor.origin >= 0; };
     if (llvm::any_of(a.factors, isKnown) && llvm::any_of(b.factors, isKnown)) {
       mark(a, Cut);
@@ -209,7 +209,7 @@ std::string GraphBuilder::describe(ArrayRef<AffineExpr> exprs) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Leaves
+// Basic tensors
 //===----------------------------------------------------------------------===//
 
 Tensor GraphBuilder::make(Value value, ArrayRef<Dim> dims) {

@@ -1,4 +1,4 @@
-//===- IndexBounds.cpp - graph inputs whose elements have bounds ----------===//
+//===- IndexBounds.cpp - bounds of elements of graph inputs ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The operand of `generic` whose elements it copies or casts; null where it computes.
+/// Returns the operand of `generic` whose elements it copies or casts, or null if it computes other
+/// values.
 static Value getCopiedOperand(linalg::GenericOp generic) {
   auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
   Value scalar = yield.getOperand(0);
@@ -28,12 +29,12 @@ static Value getCopiedOperand(linalg::GenericOp generic) {
       argument.getArgNumber() >= generic.getNumDpsInputs())
     return {};
   OpOperand *operand = generic.getDpsInputOperand(argument.getArgNumber());
-  // Any other map may leave elements out.
+  // Other maps may skip elements.
   return generic.getMatchingIndexingMap(operand).isProjectedPermutation() ? operand->get()
                                                                           : Value();
 }
 
-/// The tensor of which `op` makes another order or shape.
+/// Returns the operand that `op` permutes or reshapes, or null.
 static Value getRearrangedOperand(Operation *op) {
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ReshapeOp, tensor::CastOp>(op))
     return op->getOperand(0);

@@ -13,7 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether each element of `parameter` differs from zero.
 static SmallVector<bool> findNonzeros(const OnnxImage &image,
                                       const OnnxImage::Parameter &parameter) {
   SmallVector<bool> nonzeros;

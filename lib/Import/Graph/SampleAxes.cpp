@@ -1,4 +1,4 @@
-//===- SampleAxes.cpp - which axes of a graph carry samples ---------------===//
+//===- SampleAxes.cpp - find the batch axes of a graph --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A class of axes of inputs, and where it lies in the arrays.
+/// A class of axes of inputs that may be the batch axis.
 struct Candidate {
   int origin;
   AffineExpr size;
@@ -22,7 +22,8 @@ struct Candidate {
   bool isSingle = true;
   /// An output has an axis of the class.
   bool isCarried = false;
-  /// An output has it beside a part of what was one axis, as a sample whose values are rows.
+  /// An output has the axis together with a split part of another axis, such as a sample whose
+  /// values are rows.
   bool isRegrouped = false;
   bool mixes = false;
 
@@ -41,7 +42,7 @@ private:
   unsigned getFacts(const Candidate &candidate) const {
     return graph.axes.getFacts(candidate.origin);
   }
-  /// The axes of `array` that the graph itself names.
+  /// Returns the axes of `array` that the graph suggests as batch axes.
   SmallVector<int64_t> getNamedAxes(const BoundaryArray &array) const;
   bool isNamed(const Candidate &candidate) const;
   bool canBeNamed(const Candidate &candidate) const;
@@ -83,7 +84,7 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
       isSpread |= found >= 0;
       found = i;
     }
-    // An output that has samples along part of an axis, or along two, is no list of samples.
+    // An output with samples along part of an axis, or along two axes, has no batch axis.
     if (isSpread && !array.isInput) {
       candidate.mixes = true;
       found = -1;
@@ -95,7 +96,7 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
 }
 
 void LayoutFinder::findCandidates() {
-  // Where an axis has no fixed size, those of fixed size are no samples.
+  // Symbolic axes come first: if an axis is symbolic, axes of fixed size do not carry samples.
   for (bool isFixed : {false, true})
     for (const BoundaryArray &array : arrays)
       for (const Dim &dim : array.dims)
@@ -128,7 +129,8 @@ bool LayoutFinder::isNamed(const Candidate &candidate) const {
   });
 }
 
-/// Samples may mix in what the graph names itself: a batch normalization or a loss.
+/// Samples may be mixed along an axis that the graph suggests, for example by a batch normalization
+/// or a loss.
 bool LayoutFinder::canBeNamed(const Candidate &candidate) const {
   unsigned facts = getFacts(candidate);
   bool hasSamples = graph.axes.hasRoles() || !(facts & Pinned);
@@ -196,7 +198,7 @@ void BoundaryArray::setAttr(func::FuncOp function, NamedAttribute attribute) con
     function.setResultAttr(index, attribute.getName(), attribute.getValue());
 }
 
-/// Narrows `choice` down by one `--batch-axis`.
+/// Restricts `choice` to the layouts that satisfy one `--batch-axis`.
 static LogicalResult require(func::FuncOp function, ArrayRef<BoundaryArray> arrays,
                              ArrayRef<SampleLayout> layouts, const BatchAxisRequest &request,
                              BatchLayouts &choice) {

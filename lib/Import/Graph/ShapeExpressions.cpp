@@ -18,11 +18,11 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Atoms are symbols and quotients or remainders that do not divide out.
+/// Orders atoms: symbols, and quotients or remainders that do not cancel.
 struct AtomLess {
   bool operator()(AffineExpr a, AffineExpr b) const { return compare(a, b) < 0; }
 
-  /// A structural order: that of pointers would differ from run to run.
+  /// A structural order; an order by pointer would differ between runs.
   static int compare(AffineExpr a, AffineExpr b) {
     if (a == b)
       return 0;
@@ -48,10 +48,10 @@ struct MonomialLess {
   }
 };
 
-/// Coefficients, none of them 0, by monomial; the empty monomial is 1.
+/// Nonzero coefficients by monomial; the empty monomial is 1.
 using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
 
-/// Larger expressions come only from hostile files.
+/// Larger expressions occur only in malicious files.
 constexpr size_t kMaxTerms = 64, kMaxFactors = 16;
 constexpr unsigned kMaxNesting = 8;
 } // namespace
@@ -108,7 +108,7 @@ static std::optional<Polynomial> toPolynomial(AffineExpr expr) {
 
 static AffineExpr toExpr(const Polynomial &polynomial, MLIRContext *context) {
   AffineExpr sum;
-  // The constant term sorts first and reads best last.
+  // The constant term sorts first but is printed last.
   for (auto &[monomial, coefficient] : llvm::reverse(polynomial)) {
     AffineExpr product;
     for (AffineExpr atom : monomial)
@@ -119,7 +119,6 @@ static AffineExpr toExpr(const Polynomial &polynomial, MLIRContext *context) {
   return sum ? sum : getAffineConstantExpr(0, context);
 }
 
-/// Applies `combine` to the operands as polynomials.
 template <typename Combine>
 static MaybeExpr combineExprs(AffineExpr a, AffineExpr b, Combine combine) {
   std::optional<Polynomial> left = toPolynomial(a), right = toPolynomial(b);
@@ -164,7 +163,7 @@ MaybeExpr bppsa::multiplyAll(ArrayRef<AffineExpr> sizes, MLIRContext *context) {
   return product;
 }
 
-/// Divides by a divisor of one term: each term of `a` must hold its factors.
+/// Divides by a single-term divisor. Each term of `a` must contain its factors.
 static std::optional<Polynomial> divideByTerm(const Polynomial &a, const Monomial &divisor,
                                               int64_t coefficient) {
   Polynomial result;
@@ -200,7 +199,7 @@ static unsigned getNesting(AffineExpr expr) {
   return std::max(getNesting(binary.getLHS()), getNesting(binary.getRHS())) + nests;
 }
 
-/// Whether a/b rounds in the same way in ONNX and as floordiv.
+/// Returns whether a/b rounds in ONNX as floordiv does.
 static bool canDivide(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> low = getLowerBound(a, minSizes), divisor = getLowerBound(b, minSizes);
   return low && *low >= 0 && divisor && *divisor >= 1 && getNesting(a) < kMaxNesting &&
@@ -232,9 +231,8 @@ MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> mi
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> minSizes) {
-  // With s = least + s' for each symbol, s' >= 0: if no coefficient of the rest is
-  // negative, the constant term is the least value. Quotients and remainders
-  // are only made of values that are not negative.
+  // Substitute s = min + s' with s' >= 0 for each symbol. If no other coefficient is negative, the
+  // constant term is the minimum. Quotients and remainders are built from nonnegative values only.
   std::optional<Polynomial> polynomial = toPolynomial(expr);
   Polynomial shifted;
   if (!polynomial)
@@ -270,7 +268,7 @@ std::optional<SymbolMinimum> bppsa::solveAtLeast(AffineExpr a, AffineExpr b) {
   std::optional<Polynomial> polynomial = difference ? toPolynomial(*difference) : std::nullopt;
   if (!polynomial)
     return std::nullopt;
-  // c * s + k >= 0; the constant comes first.
+  // c * s + k >= 0; the constant term sorts first.
   int64_t constant = 0;
   if (auto found = polynomial->find({}); found != polynomial->end()) {
     constant = found->second;
@@ -286,7 +284,7 @@ std::optional<SymbolMinimum> bppsa::solveAtLeast(AffineExpr a, AffineExpr b) {
                        llvm::divideCeilSigned(-constant, coefficient)};
 }
 
-/// Takes factors that both monomials have, sizes that are not zero, from both.
+/// Cancels common factors of two monomials. Factors are sizes and therefore not zero.
 static void cancelFactors(Monomial &a, Monomial &b) {
   Monomial left;
   for (AffineExpr factor : a)
@@ -307,7 +305,7 @@ std::optional<SymbolBinding> bppsa::solveEquality(AffineExpr a, AffineExpr b) {
       return std::nullopt;
     return cast<AffineSymbolExpr>(monomial.front()).getPosition();
   };
-  // c * s - c * t == 0 or c * s + k == 0, times what both have; monomials are sorted: the constant
+  // c * s - c * t == 0 or c * s + k == 0, times common factors. Monomials are sorted: the constant
   // comes first, then earlier symbols.
   if (polynomial->size() != 2)
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- SlicedGathers.cpp - steps that pick slices of arrays ---------------===//
+//===- SlicedGathers.cpp - loop gathers as sequences ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ bool bppsa::readsValue(const onnx::GraphProto &graph, StringRef name) {
                       [&](const onnx::ValueInfoProto &output) { return output.name() == name; });
 }
 
-/// Makes `node` a copy of `step`, with an axis of size 1 where the indices had one.
+/// Rewrites `node` to copy `step`, with an axis of size 1 if the indices had one.
 static void replaceGather(onnx::NodeProto &node, const std::string &step, int rank, int64_t axis,
                           int64_t opset, onnx::GraphProto &body) {
   node.clear_attribute();
@@ -55,7 +55,7 @@ static bool isRead(const onnx::NodeProto &node) {
 }
 
 namespace {
-/// Replaces nodes that read arrays and lists from outside of a loop.
+/// Replaces nodes that read outer arrays and lists.
 class OuterReads {
 public:
   OuterReads(Node &node, onnx::GraphProto &body, AffineExpr steps, LoopLists &lists)
@@ -69,23 +69,25 @@ private:
   LogicalResult replace(onnx::NodeProto &read);
   LogicalResult replaceArrayRead(onnx::NodeProto &read, int64_t axis);
   LogicalResult replaceSlice(onnx::NodeProto &read);
-  /// Whether the value comes from outside, if need be because nodes that no step changes are
-  /// imported there; fails after an error.
+  /// Returns whether the value is defined outside the loop. Loop-invariant nodes that compute it
+  /// are imported there if necessary. Emits an error on failure.
   FailureOr<bool> hoist(StringRef name);
-  /// Collects the nodes of the body that compute `name` from outside; false where there are others.
+  /// Collects the nodes of the body that compute `name` from outer values. Returns false if it
+  /// depends on a step.
   bool collectInvariant(StringRef name, onnx::GraphProto &chain, llvm::StringSet<> &visited);
   LogicalResult replaceListRead(onnx::NodeProto &read);
-  /// A read of an element of `data` along `axis`.
+  /// Replaces a read of an element of `data` along `axis`.
   void replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis);
-  /// A read of an element that a loop appends to a list, or had before.
+  /// Replaces a read of an element that the loop appends to a list, or of an initial element.
   void replaceGrowingRead(onnx::NodeProto &read);
   void replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis);
-  /// What step i reads is element i; nothing where positions may be outside of `data`.
+  /// Returns `data` rearranged so that step i reads element i, or nullopt if an index may be out of
+  /// bounds.
   std::optional<Tensor> arrange(const Tensor &data, int64_t axis, const StepIndex &index);
 
   Node &node;
   GraphBuilder &graph;
-  /// The finder refers to nodes that are not replaced.
+  /// A copy: the finder keeps references to the original nodes.
   onnx::GraphProto original = node.getGraph("body");
   onnx::GraphProto &body;
   StepIndexFinder finder;
@@ -96,7 +98,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Nodes that no step changes
+// Loop-invariant nodes
 //===----------------------------------------------------------------------===//
 
 bool OuterReads::collectInvariant(StringRef name, onnx::GraphProto &chain,
@@ -131,7 +133,7 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
   llvm::StringSet<> removed;
   for (const onnx::NodeProto &moved : chain.node())
     removed.insert(moved.output(0));
-  // Loops are imported several times.
+  // The name may already be defined because the loop is imported several times.
   FailureOr<const Tensor *> known = node.scope.lookup(name);
   if (failed(known) || (!*known && failed(node.importer.importBody(chain, node.scope))))
     return failure();
@@ -153,7 +155,7 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
 std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
                                           const StepIndex &index) {
   AffineExpr size = data.dims[axis].size, first = index.offset;
-  // Positions before 0 count from the end.
+  // Negative indices count from the end.
   if (graph.isAtLeast(graph.getExpr(-1), first) && index.coefficient <= 0) {
     MaybeExpr fromStart = addExprs(first, size);
     if (!fromStart)
@@ -182,7 +184,7 @@ static bool isConstantIndex(const std::optional<StepIndex> &index, int64_t value
 
 void OuterReads::replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis) {
   std::string name = read.output(0) + "/outer";
-  // Loops are imported several times.
+  // Ignore a second definition: the loop is imported several times.
   node.scope.define(name, std::move(value));
   replaceGather(read, name, rank, axis, node.opset, body);
 }
@@ -193,7 +195,7 @@ void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t 
     return;
   bool keepsRank = read.op_type() != "SequenceAt";
   if (index->coefficient == 0) {
-    // Of arrays of fixed size the body reads itself.
+    // For an array of fixed size, the read stays in the body.
     MaybeExpr first = index->offset;
     if (graph.isAtLeast(graph.getExpr(-1), *first))
       first = addExprs(*first, data.dims[axis].size);
@@ -299,7 +301,7 @@ LogicalResult OuterReads::replace(onnx::NodeProto &read) {
 }
 
 LogicalResult OuterReads::replace() {
-  // By name: nodes may be moved out of the body.
+  // Nodes are found by name because earlier iterations may have moved nodes out of the body.
   for (const onnx::NodeProto &other : original.node()) {
     if (!findRule(other) || other.output_size() != 1 || hoisted.contains(other.output(0)))
       continue;

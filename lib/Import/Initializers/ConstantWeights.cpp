@@ -34,7 +34,7 @@ std::optional<onnx::TensorProto> bppsa::getFloatConstant(const onnx::NodeProto &
   return std::nullopt;
 }
 
-/// The inputs of a product that hold weights.
+/// Returns the inputs of a product that hold weights.
 static ArrayRef<int> getWeightInputs(StringRef op) {
   static constexpr std::array<int, 2> both = {0, 1}, recurrent = {1, 2};
   static constexpr std::array<int, 1> second = {1}, first = {0};
@@ -42,12 +42,12 @@ static ArrayRef<int> getWeightInputs(StringRef op) {
       .Cases({"MatMul", "Gemm", "Einsum"}, both)
       .Cases({"RNN", "GRU", "LSTM"}, recurrent)
       .Cases({"Conv", "ConvTranspose"}, second)
-      // With computed indices, the product of a table and one-hot vectors.
+      // With computed indices, Gather is the product of a table and one-hot vectors.
       .Case("Gather", first)
       .Default({});
 }
 
-/// Whether the outputs of `op` hold the elements of its inputs.
+/// Returns whether the outputs of `op` hold the elements of its inputs.
 static bool changesLayout(StringRef op) {
   static const llvm::StringSet<> ops = {
       "Cast",    "CastLike", "Concat", "DequantizeLinear", "Expand",    "Flatten",  "Identity",
@@ -56,34 +56,35 @@ static bool changesLayout(StringRef op) {
 }
 
 namespace {
-/// Constants that a value holds, and inputs of the function around it ("\0" and their number).
+/// The constants held by a value, and inputs of the enclosing function ("\0" followed by their
+/// number).
 using Sources = std::set<std::string>;
 
-/// Follows constants through the nodes of graphs and functions.
+/// Tracks constants through the nodes of graphs and functions.
 class WeightFinder {
 public:
   explicit WeightFinder(const onnx::ModelProto &model);
 
-  /// In the order of the nodes.
+  /// In node order.
   std::vector<std::string> getFound() const;
 
 private:
   using Values = llvm::StringMap<Sources>;
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
   using Key = std::array<std::string, 3>;
-  /// What a function does with its inputs.
+  /// The uses of a function's inputs.
   struct Summary {
     std::set<int> weights;
     std::vector<Sources> outputs;
   };
 
-  /// What is known of the values of the main graph or of a function, graphs inside included.
+  /// Facts about the values of the main graph or of a function, including subgraphs.
   struct State {
     /// The constants that values hold.
     Values values;
     /// Values that depend on inputs.
     llvm::StringSet<> computed;
-    /// What weight inputs read.
+    /// Constants read by weight inputs.
     Sources weights;
   };
 
@@ -121,7 +122,8 @@ WeightFinder::WeightFinder(const onnx::ModelProto &model) {
   visit(model.graph().node(), state);
 }
 
-/// Notes what the outputs of `node` hold. Other graphs may have used their names.
+/// Records the constants held by the outputs of `node`. Earlier entries for the same names may stem
+/// from other graphs.
 void WeightFinder::define(const onnx::NodeProto &node, State &state) {
   Sources held;
   if (changesLayout(node.op_type()))
@@ -171,7 +173,7 @@ void WeightFinder::visitGraphs(const onnx::NodeProto &node, State &state) {
     if (!attribute.has_g())
       continue;
     const onnx::GraphProto &graph = attribute.g();
-    // The inputs of a body are those of its Loop or Scan.
+    // The inputs of a body correspond to the inputs of its Loop or Scan.
     for (int i = 0; i < graph.input_size(); ++i) {
       const std::string &name = graph.input(i).name();
       state.computed.insert(name);
@@ -212,13 +214,13 @@ const WeightFinder::Summary &WeightFinder::summarize(const Key &key,
   return summary;
 }
 
-/// Applies the summary of the function that `node` calls, if it calls one.
+/// Applies the summary of the function that `node` calls, if any.
 void WeightFinder::visitCall(const onnx::NodeProto &node, State &state) {
   Key key = {getDomain(node.domain()), node.op_type(), node.overload()};
   auto function = functions.find(key);
   if (function == functions.end())
     return;
-  // A copy: summaries of other functions may be added.
+  // A copy, because summarizing other functions may insert into the map.
   Summary summary = summarize(key, *function->second);
   auto getSources = [&](int input) {
     return input < node.input_size() ? state.values.lookup(node.input(input)) : Sources();

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A matrix that a module uses as it is and transposed, such as that of a tied embedding, is two
-// initializers where an exporter has folded the transposition.
+// If a module uses a matrix both directly and transposed, as with tied embeddings, and the exporter
+// folds the transposition, the file contains two initializers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct Matrix {
 };
 } // namespace
 
-/// Whether `b` is `a` transposed, and that says something: `a` is not symmetric.
+/// Returns whether `b` is the transpose of `a` and `a` is not symmetric.
 static bool isTransposed(const Matrix &a, const Matrix &b) {
   if (a.rows != b.cols || a.cols != b.rows || a.bytes == b.bytes)
     return false;
@@ -42,7 +42,7 @@ FailureOr<std::vector<std::pair<std::string, std::string>>>
 bppsa::findTransposed(const OnnxFile &file, ArrayRef<const onnx::TensorProto *> tensors) {
   std::vector<Matrix> matrices;
   for (const onnx::TensorProto *tensor : tensors) {
-    // A row is a column transposed: nothing is known of vectors.
+    // Vectors are skipped: a row always equals a transposed column.
     if (tensor->dims_size() != 2 || tensor->dims(0) < 2 || tensor->dims(1) < 2)
       continue;
     std::string what = "initializer " + quoted(tensor->name());

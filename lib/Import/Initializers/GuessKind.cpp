@@ -1,4 +1,4 @@
-//===- GuessKind.cpp - kinds that a file does not record ------------------===//
+//===- GuessKind.cpp - infer roles of initializers ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -47,15 +47,15 @@ bool bppsa::isInventedName(StringRef name) {
   return pattern.match(name);
 }
 
-/// Returns whether PyTorch's modules name parameters like this: layers.0.weight,
+/// Returns whether `name` looks like a parameter of a PyTorch module: layers.0.weight,
 /// bias_hh_l1_reverse, in_proj_bias.
 static bool isParameterName(StringRef name) {
   static const llvm::Regex pattern("(^|[._/])(weight|bias)(_(ih|hh|hr)(_l[0-9]+)?(_reverse)?)?$");
   return pattern.match(name);
 }
 
-/// Returns the operator after which PyTorch's older exporter names a folded value: "Conv" of
-/// "onnx::Conv_12". Empty for other names.
+/// Returns the operator in the name of a value folded by PyTorch's older exporter: "Conv" for
+/// "onnx::Conv_12". Returns an empty string for other names.
 static StringRef getFoldedFor(StringRef name) {
   if (!name.consume_front("onnx::"))
     return "";
@@ -99,8 +99,8 @@ static bool movesElements(StringRef op) {
 }
 
 namespace {
-/// Finds scales and biases that a graph applies by Mul and Add: the bias of a linear layer after
-/// its product, scale and bias of a GroupNorm after an InstanceNormalization.
+/// Finds scales and biases that a graph applies by Mul and Add, such as the bias of a linear layer
+/// after its product, or the scale and bias of a GroupNorm after an InstanceNormalization.
 class AffineParts {
 public:
   explicit AffineParts(const onnx::GraphProto &graph) {
@@ -109,7 +109,7 @@ public:
         producers[output] = &node;
   }
 
-  /// Returns the operator of the layer that input `i` of `node` belongs to; empty for none.
+  /// Returns the operator of the layer that input `i` of `node` belongs to, or an empty string.
   StringRef findLayer(const onnx::NodeProto &node, int i) const;
 
 private:
@@ -182,17 +182,18 @@ KindGuesser::KindGuesser(const OnnxFile &file, const RecordedKinds &kinds)
 InitializerKind KindGuesser::guessParameter(StringRef name) const {
   auto weight = weights.find(name);
   bool isWeight = weight != weights.end();
-  // Other tools may have renamed weights since.
+  // Weights are excluded because other tools may have renamed them since export.
   if (kinds.hasSignature() && !isWeight)
     return {Role::Constant, "not recorded as a parameter", Evidence::Use};
   bool isPyTorch = file.model.producer_name() == "pytorch";
   StringRef foldedFor = getFoldedFor(name);
-  // These operators take weights in the layout of PyTorch's modules. A weight that is folded all
-  // the same is computed, say, by fusing a BatchNormalization.
+  // These operators take weights in the layout of PyTorch's modules. A folded weight was therefore
+  // computed, for example by fusing a BatchNormalization.
   static const llvm::StringSet<> inLayout = {"Conv", "ConvTranspose", "Gemm"};
   if (isWeight && inLayout.contains(foldedFor))
     return {Role::Derived, "computed for " + foldedFor.str(), Evidence::Name};
-  // Buffers, too, are used as weights: a matrix of a transform. PyTorch keeps their names.
+  // Buffers can also be used as weights, such as the matrix of a transform. PyTorch keeps their
+  // names.
   bool isNamed = isParameterName(name);
   if (isWeight && (!isPyTorch || isNamed || isInventedName(name)))
     return {Role::Parameter, "used as a weight of " + weight->second, Evidence::Use};

@@ -1,4 +1,4 @@
-//===- InitializerUses.cpp - who reads an initializer ---------------------===//
+//===- InitializerUses.cpp - uses of initializers -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,19 +15,19 @@ using namespace mlir;
 using namespace bppsa;
 
 std::optional<std::string> bppsa::readModule(const onnx::NodeProto &node) {
-  // As in `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`: the last is the operation.
+  // Example: `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`; the last entry is the operation.
   StringRef scopes = getMetadata(node, "pkg.torch.onnx.name_scopes");
   SmallVector<StringRef> names;
   scopes.split(names, '\'');
-  // Quotes enclose every second one.
+  // Every second piece is enclosed in quotes.
   size_t count = names.size() / 2;
   if (count < 2)
     return std::nullopt;
   return names[2 * (count - 2) + 1].str();
 }
 
-/// The components of `/layers.1/norm1/LayerNormalization`, as the older exporter names nodes,
-/// before the operation.
+/// Splits a node name of the older exporter, such as `/layers.1/norm1/LayerNormalization`, into its
+/// components without the operation.
 static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
   if (!name.consume_front("/"))
     return std::nullopt;
@@ -37,9 +37,9 @@ static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
   return components;
 }
 
-/// The parameter of PyTorch's module that the input of a normalization node is. One initializer for
-/// two of them, such as the scale and the variance of an untrained BatchNormalization, has been
-/// merged.
+/// Returns the parameter of PyTorch's module that corresponds to an input of a normalization node.
+/// An initializer with two different slots, such as the scale and the variance of an untrained
+/// BatchNormalization, was merged.
 static StringRef getSlot(const onnx::NodeProto &node, int input) {
   constexpr StringRef slots[] = {"", "weight", "bias", "running_mean", "running_var"};
   StringRef op = node.op_type();
@@ -70,9 +70,9 @@ private:
   std::optional<std::string> findModule(const onnx::NodeProto &node) const;
   std::string findRole(const InitializerUse &use, StringRef initializer) const;
 
-  /// The initializer that a name stands for: itself, or what an `Identity` reads.
+  /// The initializer that a name refers to: itself, or the input of an `Identity`.
   llvm::StringMap<std::string> meanings;
-  /// The components of the paths of all nodes.
+  /// The path components of all node names.
   llvm::StringSet<> components;
 };
 } // namespace
@@ -89,8 +89,8 @@ Collector::Collector(onnx::GraphProto &graph) {
     orderGroups(name, list);
 }
 
-/// Puts the group first that keeps the initializer: not one of an alias, and of these the one whose
-/// parameter has the name.
+/// Moves the group that keeps the initializer to the front: a group without an alias, preferably
+/// one whose parameter has the name.
 void Collector::orderGroups(StringRef name, SmallVector<UseGroup> &groups) const {
   auto getRank = [&](const UseGroup &group) {
     return !group.front().alias.empty() ? 2 : getParameterName(name, group) != name;
@@ -109,7 +109,7 @@ std::optional<std::string> Collector::findModule(const onnx::NodeProto &node) co
   auto path = splitNodePath(node.name());
   if (!path)
     return std::nullopt;
-  // The third call of the module `norm` is called `norm_2`, but so may be another module.
+  // The third call of module `norm` is named `norm_2`, but another module may have the same name.
   for (StringRef &component : *path) {
     auto [module, number] = component.rsplit('_');
     if (!number.empty() && llvm::all_of(number, llvm::isDigit) && components.contains(module))
@@ -154,7 +154,7 @@ void Collector::add(onnx::NodeProto &node, int input, StringRef name) {
   getGroup(groups[meaning->second], use).push_back(std::move(use));
 }
 
-/// Visits the nodes of `graph`. What graphs inside of nodes define hides names of the outer one.
+/// Visits the nodes of `graph`. Names defined in subgraphs hide names of the outer graph.
 void Collector::visit(onnx::GraphProto &graph, const llvm::StringSet<> &hidden) {
   for (onnx::NodeProto &node : *graph.mutable_node()) {
     bool isIdentity = node.op_type() == "Identity" && node.input_size() == 1 &&
@@ -173,7 +173,7 @@ void Collector::visit(onnx::GraphProto &graph, const llvm::StringSet<> &hidden) 
         continue;
       onnx::GraphProto &inner = *attribute.mutable_g();
       llvm::StringSet<> names = hidden;
-      // An empty name hides nothing and marks graphs inside of nodes.
+      // The empty name hides nothing; it marks subgraphs.
       names.insert("");
       for (const onnx::ValueInfoProto &input : inner.input())
         names.insert(input.name());
@@ -211,7 +211,7 @@ void bppsa::addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor) {
   onnx::GraphProto &graph = *model.mutable_graph();
   onnx::TensorProto &added = *graph.add_initializer();
   added = std::move(tensor);
-  // Before IR version 4 initializers are listed among the inputs.
+  // Before IR version 4, initializers must also be graph inputs.
   if (model.ir_version() >= 4)
     return;
   onnx::ValueInfoProto &info = *graph.add_input();

@@ -1,4 +1,4 @@
-//===- InnerParameters.cpp - parameters inside of nodes -------------------===//
+//===- InnerParameters.cpp - parameters in subgraphs ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- InspectInitializers.cpp - what exporters make of parameters --------===//
+//===- InspectInitializers.cpp - inspect initializer values ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Notes the kind of `tensor` in `findings`. Returns whether it is trained; fails after an error if
-/// its values cannot be read.
+/// Records the role of `tensor` in `findings` and returns whether it is trained. Emits an error and
+/// fails if its values cannot be read.
 static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedKinds &kinds,
                                 const KindGuesser &guesser, InitializerFindings &findings) {
   std::optional<InitializerKind> kind = kinds.find(tensor.name());
@@ -35,8 +35,8 @@ static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedK
 // Merged initializers
 //===----------------------------------------------------------------------===//
 
-/// Whether nodes of two groups are of one kind and read the initializer at one place, as clones of
-/// a layer do.
+/// Returns whether two groups have nodes of the same op that read the initializer at the same
+/// input, as clones of a layer do.
 static bool areClones(const UseGroup &a, const UseGroup &b) {
   return llvm::any_of(a, [&](const InitializerUse &use) {
     return llvm::any_of(b, [&](const InitializerUse &other) {
@@ -47,7 +47,8 @@ static bool areClones(const UseGroup &a, const UseGroup &b) {
 
 static bool holdsStatistic(const UseGroup &group) { return llvm::any_of(group, isStatistic); }
 
-/// Whether one initializer is two parameters of a module, or a parameter and running statistics.
+/// Returns whether one initializer serves as two parameters of a module, or as a parameter and
+/// running statistics.
 static bool fillsSlots(ArrayRef<UseGroup> groups) {
   for (size_t i = 1; i < groups.size(); ++i)
     for (const UseGroup &group : groups.take_front(i)) {
@@ -78,7 +79,7 @@ FailureOr<bool> bppsa::looksMerged(const OnnxFile &file, const onnx::TensorProto
   return facts->isUniform && (hasModules || facts->count > 1);
 }
 
-/// How a warning calls the parameter, or the node, that `group` stands for.
+/// Returns the name used in warnings for the parameter or node of `group`.
 static std::string describeGroup(StringRef initializer, const UseGroup &group) {
   std::string name = getParameterName(initializer, group);
   const onnx::NodeProto &node = *group.front().node;
@@ -87,7 +88,7 @@ static std::string describeGroup(StringRef initializer, const UseGroup &group) {
   return quoted(name);
 }
 
-/// The float initializers that may be parameters.
+/// Returns the float initializers that may be parameters.
 static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file) {
   SmallVector<const onnx::TensorProto *> floats;
   for (const onnx::TensorProto &tensor : file.model.graph().initializer())
@@ -102,8 +103,8 @@ static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file
   return floats;
 }
 
-/// Notes an initializer that is several parameters. One that is no parameter by the rules, and so
-/// `isConstant`, matters only if the file records another one among them.
+/// Records an initializer merged from several parameters. An initializer classified as constant
+/// (`isConstant`) is recorded only if the file lists one of the merged values as a parameter.
 static LogicalResult noteMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                 ArrayRef<UseGroup> groups, const RecordedKinds &kinds,
                                 bool isConstant, InitializerFindings &findings) {
@@ -157,8 +158,8 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
   findings.constantWeights = findConstantWeights(file->model);
   llvm::StringSet<> names;
   collectNames(file->model.graph(), names);
-  // The file names neither the biases that have been removed nor the parameters that were merged.
-  // One of its initializers without a record may be a parameter by another name.
+  // The file does not name removed biases or merged parameters. An initializer without a record may
+  // be a renamed parameter.
   auto isRecorded = [](const ClassifiedInitializer &found) {
     return found.kind.evidence == Evidence::Record;
   };

@@ -1,4 +1,4 @@
-//===- RecordedKinds.cpp - what a file records of initializers ------------===//
+//===- RecordedKinds.cpp - initializer roles in metadata ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,10 +16,10 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// What the exporter writes
+// Exporter metadata
 //===----------------------------------------------------------------------===//
 
-/// The names in a list as Python prints it: ['a', "b"].
+/// Parses a list of names as printed by Python: ['a', "b"].
 static std::vector<std::string> parseNames(StringRef text) {
   std::vector<std::string> names;
   while (true) {
@@ -34,7 +34,8 @@ static std::vector<std::string> parseNames(StringRef text) {
   }
 }
 
-/// The kinds in a signature, whose lines are "p_a: PARAMETER target='a'", by the names of targets.
+/// Returns the kinds in a signature by target name. Its lines have the form "p_a: PARAMETER
+/// target='a'".
 static llvm::StringMap<std::string> parseSignature(StringRef text) {
   llvm::StringMap<std::string> kinds;
   for (StringRef line : llvm::split(text.split("# outputs").first, '\n')) {
@@ -68,8 +69,8 @@ void RecordedKinds::addGraph(const onnx::GraphProto &graph) {
   }
 }
 
-/// Notes the weights of a layer into which the exporter has fused a BatchNormalization. The node
-/// has the scope of the latter.
+/// Records the weights of a layer into which the exporter fused a BatchNormalization. The node has
+/// the scope of the BatchNormalization.
 void RecordedKinds::addFused(const onnx::NodeProto &node) {
   if (!getMetadata(node, "pkg.onnxscript.rewriter.rule_name").contains("FuseBatchNorm"))
     return;
@@ -87,21 +88,22 @@ void RecordedKinds::addFused(const onnx::NodeProto &node) {
 // Folded initializers
 //===----------------------------------------------------------------------===//
 
-/// Whether the exporter names a value after no operation of the module.
+/// Returns whether `name` is numbered by the exporter instead of named after an operation of the
+/// module.
 static bool isNumbered(StringRef name) {
   static const llvm::Regex pattern("^_?val_[0-9]+$");
   return pattern.match(name);
 }
 
-/// The operation that computes a value, after which the exporter names it: "mul" of "mul_1".
+/// Returns the operation in a value name: "mul" for "mul_1".
 static StringRef getOperation(StringRef value) {
   value.consume_back("_cast");
   StringRef stem = value.rtrim("0123456789");
   return stem.size() < value.size() && stem.ends_with("_") ? stem.drop_back() : value;
 }
 
-/// Whether an operation of PyTorch moves the elements of its operands and keeps all, or creates
-/// constants.
+/// Returns whether a PyTorch operation only moves the elements of its operands, keeping all, or
+/// creates constants.
 static bool keepsElements(StringRef operation) {
   static const llvm::StringSet<> operations = {
       "_to_copy", "_unsafe_view",  "alias",      "arange",    "cat",        "chunk",
@@ -114,7 +116,7 @@ static bool keepsElements(StringRef operation) {
   return operations.contains(operation);
 }
 
-/// Whether this is the name of a weight or bias of nn.RNN, nn.GRU or nn.LSTM.
+/// Returns whether `name` is a weight or bias of nn.RNN, nn.GRU or nn.LSTM.
 static bool isRecurrentParameter(StringRef name) {
   static const llvm::Regex pattern("(^|\\.)(weight|bias)_(ih|hh)_l[0-9]+(_reverse)?$");
   return pattern.match(name);
@@ -140,8 +142,8 @@ InitializerKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::stri
       (kind->second == "PARAMETER" ? parameters : buffers).push_back(source);
   }
   addOperation(name);
-  // The exporter moves the gates of recurrent weights and names no values for that. Other sources
-  // give it sizes only, such as that of an initial state.
+  // The exporter reorders the gates of recurrent weights without naming intermediate values. Other
+  // sources, such as an initial state, contribute only sizes.
   if (isNumbered(name) && llvm::any_of(parameters, isRecurrentParameter)) {
     llvm::erase_if(parameters, [](StringRef source) { return !isRecurrentParameter(source); });
     operations.clear();
@@ -167,7 +169,7 @@ std::optional<InitializerKind> RecordedKinds::find(StringRef name) const {
   if (!kind.empty())
     return InitializerKind{kind == "PARAMETER" ? Role::Parameter : Role::Constant,
                            "recorded as " + kind};
-  // Without a signature nothing tells parameters from buffers and constants.
+  // Without a signature, parameters cannot be distinguished from buffers and constants.
   if (found == records.end() || found->second.foldedFrom.empty() || signature.empty())
     return std::nullopt;
   return classifyFolded(name, found->second.foldedFrom);

@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Makes initializers of the main graph of the Constant nodes that a pattern matches. Graphs inside
-/// of nodes read them from outside; functions get them as further inputs.
+/// Moves matching Constant nodes to initializers of the main graph. Subgraphs read them from the
+/// enclosing graph; functions receive them as additional inputs.
 class ConstantLifter {
 public:
   ConstantLifter(OnnxFile &file, const llvm::Regex &regex);
@@ -29,7 +29,7 @@ public:
 private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
   using Key = std::array<std::string, 3>;
-  /// A function, and the initializers that it needs as inputs.
+  /// A function and the initializers that it needs as inputs.
   struct Function {
     onnx::FunctionProto *proto = nullptr;
     bool isVisited = false;
@@ -53,7 +53,7 @@ private:
   onnx::GraphProto &graph;
   const llvm::Regex &regex;
   std::map<Key, Function> functions;
-  /// How often each name is defined.
+  /// The number of definitions of each name.
   llvm::StringMap<int> definitions;
 };
 } // namespace
@@ -88,7 +88,7 @@ void ConstantLifter::count(const Nodes &nodes) {
   }
 }
 
-/// A new name like `name`, which may stay unless it `isTaken`.
+/// Returns a unique name based on `name`, which is kept if it is unique and not `isTaken`.
 std::string ConstantLifter::makeName(const std::string &name, bool isTaken) {
   if (!isTaken && definitions[name] == 1)
     return name;
@@ -104,7 +104,7 @@ bool ConstantLifter::isLifted(const onnx::NodeProto &node) const {
          regex.match(node.output(0));
 }
 
-/// Adds the initializer for the constant `node`. An output of a graph keeps its name.
+/// Adds the initializer for the constant `node`. A graph output keeps its name.
 std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
   onnx::TensorProto tensor = *getFloatConstant(node);
   std::string name = makeName(node.output(0), isOutput);
@@ -114,8 +114,9 @@ std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
   return name;
 }
 
-/// Replaces what is lifted in `nodes`, which make `outputs` of their graph or function. `names` are
-/// those of initializers by the names of constants in scope; `made` gets all that are read.
+/// Replaces matching constants in `nodes`, whose graph or function has the outputs `outputs`.
+/// `names` maps the constants in scope to initializers; all initializers that the nodes read are
+/// appended to `made`.
 void ConstantLifter::visit(Nodes &nodes, const llvm::StringSet<> &outputs,
                            llvm::StringMap<std::string> names, std::vector<std::string> &made) {
   Nodes kept;
@@ -160,7 +161,7 @@ void ConstantLifter::visitGraph(onnx::GraphProto &inner, const llvm::StringMap<s
   visit(*inner.mutable_node(), outputs, std::move(visible), made);
 }
 
-/// Makes inputs of what the function and the functions that it calls need.
+/// Adds inputs for the initializers that the function and its callees need.
 void ConstantLifter::visitFunction(Function &function) {
   if (std::exchange(function.isVisited, true))
     return;

@@ -1,4 +1,4 @@
-//===- TrainingMode.cpp - nodes that behave otherwise in training ---------===//
+//===- TrainingMode.cpp - switch nodes to training mode -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,10 +17,10 @@ using namespace bppsa;
 static constexpr StringRef kTrainingMode = "training_mode";
 
 //===----------------------------------------------------------------------===//
-// Into training mode
+// Set training mode
 //===----------------------------------------------------------------------===//
 
-/// The version of ONNX's own operators that the model uses.
+/// Returns the opset version of the default domain.
 static int64_t getOpset(const onnx::ModelProto &model) {
   for (const onnx::OperatorSetIdProto &import : model.opset_import())
     if (import.domain().empty() || import.domain() == "ai.onnx")
@@ -28,7 +28,7 @@ static int64_t getOpset(const onnx::ModelProto &model) {
   return 0;
 }
 
-/// The name of a new bool initializer that is true.
+/// Adds a bool initializer with the value true and returns its name.
 static std::string addTrue(onnx::GraphProto &graph) {
   llvm::StringSet<> names;
   collectNames(graph, names);
@@ -91,11 +91,11 @@ FailureOr<std::string> bppsa::setTrainingMode(llvm::MemoryBufferRef buffer, MLIR
 }
 
 //===----------------------------------------------------------------------===//
-// Out of training mode
+// Clear training mode
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the nodes of a graph read and what stands for initializers there.
+/// The names that the nodes of a graph read, and the names of initializers and their aliases.
 struct GraphNames {
   explicit GraphNames(const onnx::GraphProto &graph);
   void addReads(const onnx::GraphProto &graph);
@@ -125,13 +125,13 @@ void GraphNames::addReads(const onnx::GraphProto &graph) {
   }
 }
 
-/// Whether nothing reads the outputs of `node` but the first.
+/// Returns whether only the first output of `node` is used.
 static bool hasOneOutput(const onnx::NodeProto &node, const GraphNames &names) {
   return llvm::none_of(llvm::drop_begin(node.output()),
                        [&](const std::string &output) { return names.read.contains(output); });
 }
 
-/// Takes `node` out of training mode; returns false where it is not in it, or has to stay.
+/// Clears training mode of `node`. Returns false if it is not set or must be kept.
 static bool clearTrainingMode(onnx::NodeProto &node, const GraphNames &names) {
   if (!hasOneOutput(node, names))
     return false;

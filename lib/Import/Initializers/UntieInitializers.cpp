@@ -19,9 +19,9 @@ public:
     collectNames(graph, names);
   }
 
-  /// Gives each of `groups` but the first a copy of `tensor`.
+  /// Gives each of `groups` except the first a copy of `tensor`.
   void untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups);
-  /// Puts the copies into the graph, and takes out what they replace.
+  /// Adds the copies to the graph and removes the values they replace.
   void finish();
 
 private:
@@ -48,7 +48,7 @@ std::string Untier::makeName(StringRef name, const UseGroup &group) {
       return next;
 }
 
-/// Gives `copy` the metadata of `name`, in which the exporter records its kind.
+/// Copies the metadata of `name`, in which the exporter records its kind, to `copy`.
 void Untier::copyRecord(StringRef name, StringRef copy) {
   auto find = [&](StringRef wanted) {
     return llvm::find_if(graph.value_info(),
@@ -94,7 +94,7 @@ void Untier::finish() {
       graph.mutable_input()->DeleteSubrange(i, 1);
 }
 
-/// Every use of `groups` as a group of its own.
+/// Returns one group per use.
 static SmallVector<UseGroup> separate(ArrayRef<UseGroup> groups) {
   SmallVector<UseGroup> separated;
   for (const UseGroup &group : groups)

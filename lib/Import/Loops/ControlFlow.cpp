@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The value of the condition; fails after an error where it is not known.
+/// Returns the value of the condition. Emits an error and fails if it is unknown.
 static FailureOr<bool> getCondition(const Node &node) {
   const Tensor &condition = node.input(0);
   std::string name = quoted(node.proto.input(0));

@@ -20,8 +20,8 @@ Value GraphBuilder::collapseOnes(const Tensor &operand, ArrayRef<bool> collapsed
   Value value = getValue(operand);
   if (!llvm::is_contained(collapsed, true))
     return value;
-  // Each group is one kept dimension with the collapsed ones after it; those
-  // before the first kept one belong to its group.
+  // A group consists of one kept dimension followed by collapsed ones. Dimensions before the first
+  // kept one belong to its group.
   SmallVector<ReassociationIndices> groups;
   SmallVector<Dim> kept;
   ReassociationIndices leading;
@@ -43,7 +43,7 @@ static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs, 
                            ArrayRef<AffineMap> maps, GraphBuilder::Body body) {
   SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
                                              utils::IteratorType::reduction);
-  // Several iterations reach one place of a window.
+  // Several iterations may access the same element of a window.
   for (AffineExpr expr : maps.back().getResults())
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       iterators[dim.getPosition()] = utils::IteratorType::parallel;
@@ -88,8 +88,8 @@ FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Di
       llvm::all_of(llvm::zip(operand.dims, dims),
                    [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair).size; }))
     return operand;
-  // An operand without a value would only give its shape: the map of the
-  // result does, and its broadcast with `operand` must be `dims`.
+  // An operand without a value would only provide its shape. The map of the result provides it too,
+  // and broadcasting it with `operand` must yield `dims`.
   FailureOr<SmallVector<Dim>> common = broadcast(dims, operand.dims);
   if (failed(common))
     return failure();
@@ -200,14 +200,14 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
     auto loop = dyn_cast<AffineDimExpr>(expr);
     dims.push_back(loop ? *std::exchange(loops[loop.getPosition()], std::nullopt) : own);
   }
-  // What is left are the loops of the sum.
+  // The remaining loops are reductions.
   for (const std::optional<Dim> &loop : loops)
     if (loop)
       mark(*loop, Mixed);
   return dims;
 }
 
-/// Whether the axes other than `one` are in order in `permutation`.
+/// Returns whether the axes other than `one` are in order in `permutation`.
 static bool keepsOrder(ArrayRef<int64_t> permutation, int64_t one) {
   SmallVector<int64_t> others(permutation);
   llvm::erase(others, one);
@@ -252,7 +252,8 @@ Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> perm
   }
   if (llvm::equal(permutation, llvm::seq<int64_t>(operand.getRank())))
     return operand;
-  // Elements that stay in order are not copied, nor those of each part of a tensor.
+  // If the elements stay in order, as a whole or within each part of a concatenation, they are not
+  // copied.
   if (llvm::is_sorted(others) && !operand.elements)
     return make(makeUnsqueeze(makeSqueeze(operand, ones), onesAfter).value, dims);
   if (auto parts = operand.elements ? std::nullopt : transposeParts(operand, permutation))

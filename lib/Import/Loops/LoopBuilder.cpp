@@ -1,4 +1,4 @@
-//===- LoopBuilder.cpp - loops around graphs of ONNX ----------------------===//
+//===- LoopBuilder.cpp - build recurrences from subgraphs -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -27,7 +27,7 @@ SmallVector<int64_t> LoopLayout::getBodyAxes(int64_t rank) const {
   return axes;
 }
 
-/// The axes of an array in the order of the loop: steps, rows, then the others.
+/// Returns the axes of an array in loop order: steps, rows, then the others.
 static SmallVector<int64_t> getLoopOrder(int64_t rank, const LoopLayout &layout) {
   SmallVector<int64_t> order;
   for (std::optional<int64_t> axis : {layout.stepAxis, layout.rowAxis})
@@ -39,7 +39,7 @@ static SmallVector<int64_t> getLoopOrder(int64_t rank, const LoopLayout &layout)
   return order;
 }
 
-/// Where axes of size 1 stand in the body, among the axes after `leading` ones.
+/// Returns the positions of the kept axes of size 1 in the body, after `leading` axes.
 static SmallVector<int64_t> getKeptAxes(int64_t rank, const LoopLayout &layout, int64_t leading) {
   SmallVector<int64_t> kept, axes = layout.getBodyAxes(rank);
   for (int64_t i = 0; i < rank; ++i)
@@ -68,7 +68,7 @@ Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const Loop
   SmallVector<int64_t> kept = getKeptAxes(rank, layout, leading);
   Tensor result = kept.empty() ? array : graph.makeSqueeze(array, kept);
   if (!layout.rowAxis) {
-    // All rows hold the same, so that taking one does not cut the axis of samples.
+    // All rows are equal, so taking one of them does not mark the batch axis as cut.
     if (Dim &rows = result.dims[leading - 1]; !rows.isOne()) {
       rows = Dim{rows.size, {Factor{rows.size, -1}}};
       result = graph.makeSlice(result, leading - 1, graph.getExpr(0), graph.getExpr(1));
@@ -83,7 +83,7 @@ Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const Loop
 }
 
 //===----------------------------------------------------------------------===//
-// The body
+// Body
 //===----------------------------------------------------------------------===//
 
 LoopBuilder::LoopBuilder(GraphImporter &importer, Scope &outer, std::string what, Dim rows,
@@ -151,7 +151,7 @@ FailureOr<Tensor> LoopBuilder::captureList(StringRef name, const TensorList &out
   for (const ListPart &part : outer.parts) {
     bool isFixed =
         llvm::all_of(part.tensor.dims, [](const Dim &dim) { return getConstant(dim.size); });
-    // The body may pick elements of others with the iteration number, or ask for the length.
+    // The body may index other parts by the iteration number, or read the length.
     if (part.kind == ListPart::Hidden || (part.kind == ListPart::Stack && !isFixed)) {
       inner.parts.push_back({ListPart::Hidden, {}, part.reads, part.getCount(graph.getContext())});
       continue;
@@ -195,7 +195,7 @@ FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
 }
 
 //===----------------------------------------------------------------------===//
-// The loop
+// Loop
 //===----------------------------------------------------------------------===//
 
 FailureOr<LoopBuilder::Results>

@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The dimensions without dimension `axis`.
 static SmallVector<Dim> dropAxis(ArrayRef<Dim> dims, int64_t axis) {
   SmallVector<Dim> kept(dims);
   kept.erase(kept.begin() + axis);
@@ -23,7 +22,7 @@ std::string LoopImporter::describeNode() const {
 }
 
 //===----------------------------------------------------------------------===//
-// The body
+// Body
 //===----------------------------------------------------------------------===//
 
 LogicalResult LoopImporter::defineConstants(Scope &scope) {
@@ -33,11 +32,11 @@ LogicalResult LoopImporter::defineConstants(Scope &scope) {
   return success();
 }
 
-/// The outputs of the body that are states and sequences.
+/// Returns the states and sequences among the outputs of the body.
 FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
   if (failed(defineConstants(scope)) || (request.lists && failed(request.lists->define(scope))))
     return failure();
-  // The nodes of the body have locations of their own.
+  // Importing the body changes the location.
   Location loc = graph.loc;
   FailureOr<SmallVector<Tensor>> outputs = node.importer.importBody(*request.body, scope);
   if (failed(outputs))
@@ -90,7 +89,7 @@ LogicalResult LoopImporter::checkStates(ArrayRef<Tensor> results) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult LoopImporter::analyseBody(DenseMap<int, int> &fresh) {
-  // Axes of their own, so that only what the body does to them counts.
+  // Use fresh axes, so that only uses in the body count.
   auto renew = [&](ArrayRef<Dim> dims) {
     SmallVector<Dim> result(dims);
     for (Dim &dim : result)
@@ -142,8 +141,8 @@ LogicalResult LoopImporter::analyse() {
   return result;
 }
 
-/// Where the dimensions have the axes of `axisClass`; nothing where they do not have it once, or,
-/// with `mayLack`, at most once.
+/// Sets `found` to the dimension with an axis of `axisClass`. Returns false unless exactly one
+/// dimension has it (at most one with `mayLack`).
 static bool findAxis(const GraphBuilder &graph, ArrayRef<Dim> dims, int axisClass, bool mayLack,
                      std::optional<int64_t> &found) {
   found.reset();
@@ -175,7 +174,7 @@ std::optional<LoopImporter::Rows> LoopImporter::makeRows(int axisClass, bool may
   return rows;
 }
 
-/// Whether the body has fixed sizes without the rows.
+/// Returns whether all sizes of the body except the rows are fixed.
 bool LoopImporter::hasFixedSizes(const Rows &rows) const {
   auto areFixed = [](ArrayRef<SmallVector<Dim>> all, ArrayRef<std::optional<int64_t>> axes) {
     for (auto [dims, axis] : llvm::zip_equal(all, axes))
@@ -188,7 +187,7 @@ bool LoopImporter::hasFixedSizes(const Rows &rows) const {
          areFixed(shapes.outputs, rows.outputs);
 }
 
-/// Symbolic axes before fixed ones, of which only the first of a state counts.
+/// Tries symbolic axes first, then the first fixed axis of the first state.
 std::optional<LoopImporter::Rows> LoopImporter::findRows() const {
   SmallVector<Dim> candidates;
   auto addSymbolic = [&](ArrayRef<SmallVector<Dim>> all) {
@@ -204,8 +203,8 @@ std::optional<LoopImporter::Rows> LoopImporter::findRows() const {
     int origin = graph.getOrigin(dim);
     if (origin < 0 || dim.isOne())
       continue;
-    // Without symbols a single row is always possible. With them, a state without the axis, such as
-    // a counter, is the same in all rows.
+    // Without symbols, a single row is always possible. With symbols, a state without the row axis,
+    // such as a counter, is the same in all rows.
     bool isSymbolic = !getConstant(dim.size);
     std::optional<Rows> rows = makeRows(graph.axes.find(origin), /*mayLack=*/isSymbolic);
     if (!rows || !hasFixedSizes(*rows))
@@ -217,7 +216,7 @@ std::optional<LoopImporter::Rows> LoopImporter::findRows() const {
 }
 
 //===----------------------------------------------------------------------===//
-// The loop
+// Loop
 //===----------------------------------------------------------------------===//
 
 static LoopLayout getLayout(std::optional<int64_t> stepAxis, std::optional<int64_t> rowAxis) {
@@ -255,7 +254,7 @@ FailureOr<SmallVector<Tensor>> LoopImporter::build(const Rows &rows) {
   if (failed(results))
     return failure();
 
-  // The dimensions are those that the analysis found.
+  // Restores the dimensions found by the analysis.
   SmallVector<Tensor> outputs;
   for (auto [i, state] : llvm::enumerate(results->states)) {
     Tensor result = fromLoopOrder(graph, state, getLayout(std::nullopt, rows.states[i]));
@@ -285,7 +284,7 @@ FailureOr<SmallVector<Tensor>> LoopImporter::run() {
   if (std::optional<Rows> rows = findRows()) {
     FailureOr<SmallVector<Tensor>> result = failure();
     {
-      // With one row the import may still succeed.
+      // Suppress errors if the import can be retried with one row.
       ScopedDiagnosticHandler handler(graph.getContext(), [&](Diagnostic &) {
         return success(hasOneRow && !graph.pendingBinding);
       });

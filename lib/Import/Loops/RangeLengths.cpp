@@ -1,11 +1,11 @@
-//===- RangeLengths.cpp - trip counts of Python's ranges ------------------===//
+//===- RangeLengths.cpp - trip counts of Python ranges --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// TorchScript's exporter computes the length of `range(start, end, step)` in
-// float: Cast(Ceil(Div(Cast(end - start), Cast(step)))).
+// TorchScript's exporter computes the length of `range(start, end, step)` in float:
+// Cast(Ceil(Div(Cast(end - start), Cast(step)))).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The node of the graph that defines `name` with the op `op`; null if there is none.
+/// Returns the node of the graph that defines `name` with the op `op`, or null.
 static const onnx::NodeProto *findNode(const onnx::GraphProto &graph, StringRef name,
                                        StringRef op) {
   for (const onnx::NodeProto &node : graph.node())
@@ -27,7 +27,7 @@ static const Tensor *lookup(Node &node, StringRef name) {
   return node.scope.lookup(name).value_or(nullptr);
 }
 
-/// The integer expression that the node `name`, a Cast, casts.
+/// Returns the integer operand of the Cast that defines `name`.
 static MaybeExpr findCastInteger(Node &node, StringRef name) {
   const onnx::NodeProto *cast = findNode(node.parent, name, "Cast");
   const Tensor *tensor = cast && cast->input_size() == 1 ? lookup(node, cast->input(0)) : nullptr;
@@ -36,7 +36,7 @@ static MaybeExpr findCastInteger(Node &node, StringRef name) {
   return tensor->elements->front();
 }
 
-/// A step of a range: a float constant, or the Cast of a constant.
+/// Returns the step of a range: a float constant, or the Cast of a constant.
 static std::optional<int64_t> findStep(Node &node, StringRef name) {
   if (MaybeExpr expr = findCastInteger(node, name))
     return getConstant(*expr);

@@ -21,7 +21,7 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What differs between the three ops.
+/// The differences between the three ops.
 struct CellKind {
   unsigned gates, states;
   SmallVector<StringRef> activations;
@@ -40,26 +40,26 @@ private:
   /// Checks and unifies the dimensions of all inputs.
   LogicalResult checkShapes();
   LogicalResult checkShape(Input index, ArrayRef<Dim *> dims);
-  /// Checks the lengths of samples and makes `mask` of them.
+  /// Checks the lengths of samples and sets `mask`.
   LogicalResult readLengths();
 
-  /// `tensor` at `index` of its first dimension, without it.
+  /// Returns the slice of `tensor` at `index` of its first dimension, without this dimension.
   Tensor select(const Tensor &tensor, int64_t index);
-  /// Rows `[block * hidden, (block + 1) * hidden)` of `direction`. One slice each of the whole
-  /// array: the gradient of several is then one array that they are written into.
+  /// Returns rows `[block * hidden, (block + 1) * hidden)` of `direction`. Each block is a direct
+  /// slice of the whole array, so the gradients of several blocks are inserted into one array.
   Tensor selectBlock(const Tensor &tensor, int64_t direction, int64_t block);
   Tensor addBias(const Tensor &a, const Tensor &b);
   Tensor makeInitialState(Input index, int64_t direction);
 
   struct Captures {
     SmallVector<Value> values;
-    /// Positions of the cell's arguments among `values`.
+    /// Positions of the cell's arguments in `values`.
     SmallVector<unsigned> w, r, bias, peepholes;
     std::optional<unsigned> hiddenBias, ones;
   };
   Captures makeCaptures(int64_t direction);
   Tensor makeInput();
-  /// The trajectories of one direction.
+  /// Returns the trajectories of one direction.
   SmallVector<Value> makeRecurrence(int64_t direction, bool reverse);
   LogicalResult setOutputs(ArrayRef<SmallVector<Value>> trajectories);
 
@@ -73,7 +73,7 @@ private:
   Dim time, batch, features;
   /// X as `[T, B, I]`, zero beyond the lengths.
   Tensor x;
-  /// `[T, B, 1]`, 1 at the steps that are part of a sample, else 0; without lengths there is none.
+  /// `[T, B, 1]`, 1 at steps within the length of the sample, else 0; nullopt without lengths.
   std::optional<Tensor> mask;
 };
 } // namespace
@@ -140,7 +140,7 @@ LogicalResult Layer::checkShapes() {
   features = x.dims[2];
   std::optional<int64_t> size = getConstant(node.input(R).dims[2].size);
   hidden = node.getInt("hidden_size", size.value_or(0));
-  // Bounded, so that the sizes of all gates cannot overflow.
+  // The limit ensures that the sizes of all gates cannot overflow.
   if (hidden < 1 || hidden > (1 << 24))
     return node.emitError() << "attribute 'hidden_size' is "
                             << (node.hasAttribute("hidden_size") ? std::to_string(hidden)
@@ -195,7 +195,7 @@ LogicalResult Layer::readLengths() {
   return success();
 }
 
-/// `tensor` where `mask` is 1, else zero.
+/// Returns `tensor` with zeros at the positions at which `mask` is 0.
 static Tensor makeMasked(GraphBuilder &graph, const Tensor &mask, const Tensor &tensor) {
   return *graph.makeElementwise({mask, tensor}, tensor.elementType,
                                 [&](OpBuilder &b, Location loc, ValueRange in) {
@@ -253,8 +253,7 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
   }
   if (!node.hasInput(B))
     return captures;
-  // B = [Wb, Rb]. Both are added here, once, unless the reset gate of a GRU
-  // comes in between.
+  // B = [Wb, Rb]. Both are added here, unless the reset gate of a GRU is applied between them.
   auto selectBias = [&](unsigned block) { return selectBlock(node.input(B), direction, block); };
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
     Tensor input = selectBias(gate), recurrent = selectBias(kind.gates + gate);
@@ -267,7 +266,7 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
 }
 
 //===----------------------------------------------------------------------===//
-// The recurrence
+// Recurrence
 //===----------------------------------------------------------------------===//
 
 static Type getBodyType(Value value, unsigned leadingDims) {
@@ -279,7 +278,8 @@ Tensor Layer::makeInput() {
   Tensor input = node.input(X);
   if (batchFirst)
     input = graph.makeTranspose(input, {1, 0, 2});
-  // What lies beyond the end of a sample may be infinite: it must not meet a cotangent of zero.
+  // Elements beyond the length of a sample may be infinite, and infinity times a zero cotangent is
+  // NaN.
   return mask ? makeMasked(graph, *mask, input) : input;
 }
 
@@ -332,7 +332,7 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
 LogicalResult Layer::setOutputs(ArrayRef<SmallVector<Value>> trajectories) {
   MaybeExpr slots = addExprs(time.size, graph.getExpr(1));
   SmallVector<Dim> dims = {graph.getDim(*slots), batch, graph.getDim(hidden)};
-  // Slots of `state`: all steps as [T, 1, B, H], or the last one as [1, B, H].
+  // Slots of `state`: all steps as [T, 1, B, H], or the final one as [1, B, H].
   auto collect = [&](unsigned state, bool isFinal) -> FailureOr<Tensor> {
     SmallVector<Tensor> parts;
     for (auto [direction, values] : llvm::enumerate(trajectories)) {

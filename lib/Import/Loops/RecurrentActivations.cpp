@@ -11,15 +11,14 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// How many of `alpha` and `beta` an activation has, and what they are where the node gives none;
-/// without defaults the node must give them.
+/// The number of parameters of an activation (`alpha`, then `beta`) and their defaults. Without
+/// defaults, the node must provide them.
 struct ActivationParameters {
   unsigned count = 0;
   std::optional<Activation> defaults;
 };
 } // namespace
 
-/// The parameters of the activation `name`.
 static ActivationParameters getParameters(StringRef name) {
   auto make = [&](unsigned count, double alpha, double beta = 0) {
     return ActivationParameters{count, Activation{name, alpha, beta}};
@@ -37,7 +36,7 @@ static ActivationParameters getParameters(StringRef name) {
 
 FailureOr<SmallVector<Activation>>
 bppsa::readActivations(const Node &node, ArrayRef<StringRef> usual, int64_t directions) {
-  // One list for all directions: f, g, h of each.
+  // A single list covers all directions: f, g, h of each.
   SmallVector<StringRef> names = node.getStrings("activations");
   size_t expected = usual.size() * directions;
   if (!names.empty() && names.size() != expected)
@@ -46,7 +45,7 @@ bppsa::readActivations(const Node &node, ArrayRef<StringRef> usual, int64_t dire
                             << node.getString("direction", "forward") << "'";
   for (size_t i = 0; names.size() < expected; ++i)
     names.push_back(usual[i % usual.size()]);
-  // Each activation takes what it has of the two lists, in order.
+  // Each activation consumes its parameters from the two lists, in order.
   ArrayRef<float> alphas = node.getFloats("activation_alpha"),
                   betas = node.getFloats("activation_beta");
   SmallVector<Activation> activations;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only place that knows what these layers compute: from here on a layer is
-// a `bppsa.recurrence` for each direction, whose body is one step of one sample.
+// Only this file defines the cells of these layers. A layer becomes one `bppsa.recurrence` per
+// direction, whose body is one step of one sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,13 +41,13 @@ private:
   }
   /// R h + W x + bias.
   Value preactivate(unsigned gate) { return multiply(in.r[gate], in.states[0], project(gate)); }
-  /// The same, and what gate `gate` (i, o or f) sees of `state` through its peephole.
+  /// Adds the peephole connection from `state` to gate `gate` (i, o or f), if any.
   Value preactivate(unsigned gate, Value state) {
     Value sum = preactivate(gate);
     return in.peepholes.empty() ? sum : f.add(sum, f.mul(in.peepholes[gate], state));
   }
   Value activate(unsigned index, Value x);
-  /// The same of an operand that `clip` limits.
+  /// Clamps the operand to `clip` first.
   Value activateClipped(unsigned index, Value x);
 
   OpBuilder &b;
@@ -104,13 +104,13 @@ SmallVector<Value> CellBuilder::buildGRU() {
                   ? f.add(f.mul(r, multiply(in.r[2], h, in.hiddenBias)), project(2))
                   : multiply(in.r[2], f.mul(r, h), project(2));
   Value n = activateClipped(1, sum);
-  // One product less: n + z (h - n).
+  // n + z (h - n) saves one product.
   return {f.add(n, f.mul(z, f.sub(h, n)))};
 }
 
 /// Gates i o f c, with activations f for the gates, g for c and h for the state:
 ///   C' = f C + i g(c)    H' = o h(C')
-/// Peepholes show C to i and f, and C' to o. As in ONNX Runtime, `clip` does not concern h.
+/// Peepholes connect C to i and f, and C' to o. As in ONNX Runtime, `clip` does not apply to h.
 SmallVector<Value> CellBuilder::buildLSTM() {
   Value c = in.states[1];
   Value i = activateClipped(0, preactivate(0, c));
@@ -131,7 +131,7 @@ SmallVector<Value> bppsa::buildCell(StringRef op, OpBuilder &builder, Location l
 SmallVector<Value> bppsa::keepBeyondEnd(OpBuilder &builder, Location loc, Value mask, Value ones,
                                         ValueRange states, ValueRange before) {
   Formula f{builder, loc, states.front().getType()};
-  // A product with a column of ones, which every lowering of a body knows, spreads the element.
+  // The product with a column of ones broadcasts the element; every lowering of a body supports it.
   Value spread = MatVecOp::create(builder, loc, f.type, ones, mask, /*addend=*/Value(),
                                   /*transposed=*/nullptr);
   Value isPart = f.isPositive(spread);

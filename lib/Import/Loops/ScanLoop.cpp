@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Sets the outputs of the node, which the body must have.
+/// Sets the outputs of the node.
 static LogicalResult setOutputs(Node &node, ArrayRef<Tensor> outputs) {
   for (auto [i, output] : llvm::enumerate(outputs))
     if (failed(node.setOutput(i, output)))
@@ -47,16 +47,15 @@ public:
 
 private:
   LogicalResult checkCounts();
-  /// A list attribute with one element for each of `count`, or zeros.
+  /// Returns a list attribute with `count` elements; zeros if it is absent.
   FailureOr<SmallVector<int64_t>> getList(StringRef name, int64_t count, bool isDirection);
   LogicalResult addSequences();
-  /// The outputs of one run over the operands.
+  /// Imports one scan over the operands and returns its outputs.
   FailureOr<SmallVector<Tensor>> run();
-  /// The outputs of one run for each sample, of which the first axis of all operands tells, as in
-  /// opset 8.
+  /// Imports one scan per sample, along the first axis of all operands, as in opset 8.
   FailureOr<SmallVector<Tensor>> runSamples();
 
-  /// More samples would make too many copies of the body.
+  /// Limits the number of copies of the body.
   static constexpr int64_t maxSamples = 64;
 
   Node &node;
@@ -199,18 +198,18 @@ public:
 
 private:
   LogicalResult checkCounts();
-  /// How often the body runs.
+  /// Returns the number of iterations.
   FailureOr<AffineExpr> getTripCount();
   Tensor makeIterationNumbers(const Dim &steps);
   FailureOr<SmallVector<Tensor>> importAsRecurrence(const Dim &steps);
   FailureOr<SmallVector<Tensor>> tryRecurrence(const Dim &steps, LoopLists &lists);
-  /// One copy of the body for each step.
+  /// Copies the body for each step.
   FailureOr<SmallVector<Tensor>> unroll(int64_t count);
   Tensor makeTrue() {
     return graph.makeElements(graph.builder.getI1Type(), {}, {graph.getExpr(1)});
   }
 
-  /// Loops of at most as many steps are unrolled where they cannot be recurrences.
+  /// Maximum number of steps of a loop that is unrolled if it cannot be a recurrence.
   static constexpr int64_t maxUnrolled = 64;
 
   Node &node;
@@ -284,7 +283,7 @@ FailureOr<SmallVector<Tensor>> CountedLoopImporter::tryRecurrence(const Dim &ste
   request.outputAxes.assign(node.outputs.size() + 2 * lists.getNumLists(), 0);
   request.constants.push_back({body.input(1).name(), makeTrue()});
   request.lists = &lists;
-  // A step that picks its own slice of an array reads a sequence.
+  // A slice of an array at the iteration number becomes a sequence.
   onnx::GraphProto sliced = body;
   FailureOr<SmallVector<LoopSequence>> sequences = sliceGathers(node, sliced, steps.size, lists);
   FailureOr<SmallVector<LoopLists::State>> states = lists.getTensorStates();
@@ -304,7 +303,7 @@ FailureOr<SmallVector<Tensor>> CountedLoopImporter::importAsRecurrence(const Dim
   for (int64_t i = 0; i < numStates; ++i)
     states.push_back({body.input(i + 2).name(), node.input(i + 2)});
   LoopLists lists(node, states);
-  // Each attempt may find that the body does more with a list.
+  // Each attempt may discover further uses of a list.
   while (true) {
     FailureOr<SmallVector<Tensor>> results = failure();
     {

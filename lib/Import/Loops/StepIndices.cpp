@@ -26,7 +26,7 @@ StepIndexFinder::StepIndexFinder(Node &node, const onnx::GraphProto &body)
 std::optional<StepIndex> StepIndexFinder::find(StringRef name) {
   if (auto it = found.find(name); it != found.end())
     return it->second;
-  // A cycle finds nothing.
+  // In a cycle, the lookup finds nullopt.
   found[name] = std::nullopt;
   std::optional<StepIndex> index = compute(name);
   found[name] = index;

@@ -24,7 +24,8 @@ SmallVector<Dim> ModelImporter::getStreamDims(const StreamAxes &axes, ArrayRef<D
   return result;
 }
 
-/// The sizes of an output must be fixed, and 1 where it carries steps or samples.
+/// Checks that the sizes of an output are fixed, and that axes for time steps or samples have size
+/// 1.
 LogicalResult ModelImporter::checkStreamOutput(const std::string &name,
                                                const Tensor &tensor) const {
   if (failed(requireTensor(name, tensor)))
@@ -91,7 +92,7 @@ LogicalResult ModelImporter::importStream() {
       failed(outputs = nodes.getOutputs(body, loop.scope)))
     return failure();
 
-  // States in the order of the inputs; sequences come first among the results.
+  // States are ordered like the inputs. Sequences come first in the results.
   llvm::StringMap<Tensor> byName;
   SmallVector<std::string> sequences;
   for (auto [output, tensor] : llvm::zip_equal(proto.output(), *outputs)) {
@@ -124,7 +125,7 @@ LogicalResult ModelImporter::importStream() {
 
 LogicalResult ModelImporter::setStreamAxes() {
   for (const BoundaryArray &array : arrays) {
-    // Layers inside of the graph have steps and samples of their own.
+    // Overrides the roles set by layers inside the graph, whose time and batch axes differ.
     const StreamAxes &axes =
         (array.isInput ? stream->inputs : stream->outputs).find(array.name)->second;
     LoopLayout layout = axes.getLayout();

@@ -1,4 +1,4 @@
-//===- StreamLookups.cpp - rows of tables for all steps at once -----------===//
+//===- StreamLookups.cpp - hoist table lookups out of streams -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `node` picks rows of a parameter by the sequence `indices`.
+/// Returns whether `node` looks up rows of a parameter by the sequence `indices`.
 static bool isLookup(const onnx::NodeProto &node, StringRef indices,
                      const llvm::StringMap<unsigned> &parameters) {
   bool hasOtherAxis = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
@@ -33,7 +33,7 @@ ModelImporter::hoistLookups(onnx::GraphProto &body, StringRef name, const Tensor
     *lookups.add_node() = list[i];
     list.DeleteSubrange(i, 1);
   }
-  // The indices of all steps and samples stand where the node has those of one.
+  // In this scope, `name` refers to the indices of all steps and samples.
   Scope all(&scope);
   if (failed(nodes.define(all, name.str(), sequence)) || failed(nodes.importNodes(lookups, all)))
     return failure();

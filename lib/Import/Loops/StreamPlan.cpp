@@ -1,4 +1,4 @@
-//===- StreamPlan.cpp - the arrays of a step graph in a stream ------------===//
+//===- StreamPlan.cpp - layouts of step graphs in streams -----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -44,19 +44,19 @@ private:
 
   LogicalResult readCarries();
   LogicalResult readCarry(StringRef text);
-  /// Reads `--batch-axis` or `--step-axis`, of which `member` is what they set.
+  /// Parses `--batch-axis` or `--step-axis`; `member` is the axis that they set.
   LogicalResult readAxes(StringRef option, ArrayRef<BatchAxisRequest> requests,
                          std::optional<int64_t> StreamAxes::*member);
   LogicalResult checkAxis(StringRef option, const BatchAxisRequest &request,
                           const onnx::ValueInfoProto &input) const;
-  /// Takes the axes that data flow finds and those that have the symbol of one that is taken.
+  /// Adds batch axes found by data flow, and axes whose symbol is already a batch axis elsewhere.
   void completeBatchAxes();
   void takeSymbols();
   LogicalResult checkSizes() const;
 
   const onnx::ValueInfoProto *findInput(StringRef name) const;
   const onnx::ValueInfoProto *findOutput(StringRef name) const;
-  /// The size of a dimension; nothing for one that is symbolic and not bound.
+  /// Returns the size of a dimension, or nullopt if it is symbolic and unbound.
   std::optional<int64_t> getSize(const onnx::ValueInfoProto &input, int64_t axis) const;
   static int64_t getRank(const onnx::ValueInfoProto &info) {
     return info.type().tensor_type().shape().dim_size();
@@ -76,7 +76,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The graph
+// Graph
 //===----------------------------------------------------------------------===//
 
 const onnx::ValueInfoProto *StreamPlanner::findInput(StringRef name) const {
@@ -109,7 +109,7 @@ std::optional<int64_t> StreamPlanner::getSize(const onnx::ValueInfoProto &input,
 //===----------------------------------------------------------------------===//
 
 LogicalResult StreamPlanner::readCarry(StringRef text) {
-  // Names may hold colons too.
+  // Names may contain colons.
   for (size_t colon = text.find(':'); colon != StringRef::npos; colon = text.find(':', colon + 1)) {
     StringRef in = text.take_front(colon), out = text.drop_front(colon + 1);
     if (!findInput(in) || !findOutput(out))
@@ -218,7 +218,7 @@ void StreamPlanner::completeBatchAxes() {
         it != found.end() && !axes.batch && it->second != axes.step)
       axes.batch = it->second;
   }
-  // The state after the last step lies as the one before the first.
+  // The final state has the layout of the initial state.
   for (const onnx::ValueInfoProto *input : inputs) {
     StreamAxes &axes = plan.inputs[input->name()];
     if (!axes.isCarried())

@@ -17,7 +17,7 @@ LoopLists::LoopLists(Node &node, ArrayRef<State> states)
       continue;
     List list{i, state.first, state.second.list, false};
     FailureOr<SmallVector<Tensor>> elements = getListElements(graph, list.initial->parts);
-    // An exporter's list of states is short; a longer one is a sequence.
+    // Lists of states written by exporters are short. A longer list is treated as a sequence.
     constexpr size_t maxStates = 64;
     list.isFixed = succeeded(elements) && !elements->empty() && elements->size() <= maxStates;
     if (list.isFixed)
@@ -63,8 +63,8 @@ MaybeExpr LoopLists::getGrowingLength(StringRef name) {
 // Before a step
 //===----------------------------------------------------------------------===//
 
-/// Adds elements of `part`, from its start or its end, until there are `count`. If the part is
-/// hidden, the loop around is asked for them.
+/// Appends elements from the start or end of `part` until there are `count`. If the part is hidden,
+/// requests them from the enclosing loop.
 static LogicalResult takeElements(GraphBuilder &graph, const ListPart &part, int64_t count,
                                   bool fromEnd, SmallVectorImpl<Tensor> &elements) {
   int64_t missing = count - elements.size();
@@ -90,7 +90,7 @@ static LogicalResult takeElements(GraphBuilder &graph, const ListPart &part, int
   return success();
 }
 
-/// The first or last `count` elements of `parts`, in the order of the list.
+/// Returns the first or last `count` elements of `parts`, in list order.
 static FailureOr<SmallVector<Tensor>> takeElements(GraphBuilder &graph, ArrayRef<ListPart> parts,
                                                    int64_t count, bool fromEnd) {
   SmallVector<Tensor> elements;
@@ -186,7 +186,7 @@ LogicalResult LoopLists::addGrowth(List &list, Growth &growth, ArrayRef<ListPart
   return success();
 }
 
-/// Whether `parts` are the elements `tensors`.
+/// Returns whether `parts` are the elements `tensors`.
 static bool areElements(ArrayRef<ListPart> parts, ArrayRef<Tensor> tensors) {
   return llvm::all_of(llvm::zip_equal(parts, tensors), [](const auto &pair) {
     const auto &[part, tensor] = pair;

@@ -1,4 +1,4 @@
-//===- SequenceOps.cpp - ops that make and read lists of tensors ----------===//
+//===- SequenceOps.cpp - ops on sequences of tensors ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -30,7 +30,7 @@ LogicalResult bppsa::importSequenceConstruct(Node &node) {
   return node.setOutput(0, makeList(std::move(list)));
 }
 
-/// `data` with `axis` in front, in parts of `size` along it, which divides the axis.
+/// Splits `axis` of `data`, moved to the front, into parts of `size`, which must divide it.
 static FailureOr<Tensor> stackChunks(Node &node, int64_t axis, int64_t size, bool keepsAxis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0);
@@ -55,7 +55,8 @@ static FailureOr<Tensor> stackChunks(Node &node, int64_t axis, int64_t size, boo
   return graph.makeTranspose(split, order);
 }
 
-/// The sizes of the parts of a split into parts of `size`, the last of which may be smaller.
+/// Returns the sizes of the parts when splitting into parts of `size`; the last part may be
+/// smaller.
 static SmallVector<int64_t> getChunkSizes(int64_t total, int64_t size) {
   SmallVector<int64_t> sizes;
   for (int64_t first = 0; first < total; first += size)
@@ -107,7 +108,7 @@ LogicalResult bppsa::importSplitToSequence(Node &node) {
       sizes.push_back(graph.getExpr(part));
     return splitIntoParts(node, *axis, sizes);
   }
-  // ONNX Runtime removes the axis of parts of 1 also where `split` is given, as exporters expect.
+  // ONNX Runtime removes the axis of parts of size 1 even if `split` is given, as exporters expect.
   FailureOr<Tensor> stack = stackChunks(node, *axis, *size, keepsAxis || *size != 1);
   if (failed(stack))
     return failure();
@@ -130,7 +131,7 @@ LogicalResult bppsa::importSequenceLength(Node &node) {
 }
 
 namespace {
-/// A position in a list: a part, and an element of it.
+/// A position in a list: a part and an element within the part.
 struct ListPosition {
   size_t part;
   AffineExpr index;
@@ -146,7 +147,7 @@ static InFlightDiagnostic emitPositionError(const Node &node, AffineExpr positio
   return diagnostic;
 }
 
-/// The part and element at `position`, which does not count from the end.
+/// Returns the part and element at `position`, which must not count from the end.
 static std::optional<ListPosition> findFromStart(GraphBuilder &graph, const TensorList &list,
                                                  AffineExpr position) {
   for (auto [i, part] : llvm::enumerate(list.parts)) {
@@ -163,7 +164,7 @@ static std::optional<ListPosition> findFromStart(GraphBuilder &graph, const Tens
       position = *rest;
       continue;
     }
-    // Else it must be in this part, if need be of arrays that are long enough.
+    // Otherwise the element must be in this part, which may require a minimum array size.
     MaybeExpr next = addExprs(position, graph.getExpr(1));
     if (!next || !graph.isAtLeast(position, graph.getExpr(0)) ||
         failed(graph.requireAtLeast(*count, *next)))
@@ -173,7 +174,7 @@ static std::optional<ListPosition> findFromStart(GraphBuilder &graph, const Tens
   return std::nullopt;
 }
 
-/// The part and element at `distance`, at least 1, from the end.
+/// Returns the part and element at `distance`, at least 1, from the end.
 static std::optional<ListPosition> findFromEnd(GraphBuilder &graph, const TensorList &list,
                                                int64_t distance) {
   for (size_t i = list.parts.size(); i-- > 0;) {
@@ -197,7 +198,7 @@ static std::optional<ListPosition> findFromEnd(GraphBuilder &graph, const Tensor
   return std::nullopt;
 }
 
-/// Where the position that is input `index` lies in the list; fails after an error.
+/// Finds the list position given by input `index`. Emits an error on failure.
 static FailureOr<ListPosition> findPosition(Node &node, size_t index) {
   GraphBuilder &graph = node.graph;
   const TensorList &list = getList(node);
@@ -210,7 +211,7 @@ static FailureOr<ListPosition> findPosition(Node &node, size_t index) {
     return failed(given) ? failure() : node.emitError() << "the position is not a scalar";
   AffineExpr position = given->front();
   std::optional<ListPosition> found;
-  // A position that counts from the end, also where it is written as the length less a constant.
+  // A position that counts from the end may be written as the length minus a constant.
   std::optional<int64_t> distance = getConstant(position);
   distance = distance && *distance < 0 ? std::optional(-*distance) : std::nullopt;
   MaybeExpr length = list.getLength(graph.getContext());
@@ -240,8 +241,8 @@ LogicalResult bppsa::importSequenceAt(Node &node) {
 // Changed lists
 //===----------------------------------------------------------------------===//
 
-/// The list with the stack at `position` in two, so that a part begins with that element; returns
-/// the number of that part.
+/// Splits the stack at `position` so that a part begins with this element, and returns the index of
+/// that part.
 static size_t splitPart(GraphBuilder &graph, TensorList &list, const ListPosition &position) {
   ListPart &part = list.parts[position.part];
   if (part.kind == ListPart::Element || getConstant(position.index) == 0)
@@ -310,10 +311,10 @@ LogicalResult bppsa::importSequenceErase(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// One tensor of a list
+// Concatenation
 //===----------------------------------------------------------------------===//
 
-/// The slices of `stack` along `axis` of a slice, one after the other.
+/// Concatenates the slices of `stack` along `axis` of a slice.
 static FailureOr<Tensor> joinSlices(Node &node, const Tensor &stack, int64_t axis) {
   GraphBuilder &graph = node.graph;
   SmallVector<int64_t> order;
@@ -338,7 +339,7 @@ static LogicalResult emitElementError(const Node &node) {
                              "axis only";
 }
 
-/// The rank of the elements; nothing where they differ.
+/// Returns the rank of the elements, or nullopt if ranks or types differ.
 static std::optional<int64_t> getElementRank(const TensorList &list) {
   std::optional<int64_t> rank;
   for (const ListPart &part : list.parts) {

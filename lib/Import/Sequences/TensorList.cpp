@@ -1,4 +1,4 @@
-//===- TensorList.cpp - values of ONNX's sequence types -------------------===//
+//===- TensorList.cpp - values of ONNX sequence types ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
