@@ -1,4 +1,4 @@
-//===- FuzzTest.cpp - damaged models are refused, never a crash -----------===//
+//===- FuzzTest.cpp - damaged models do not crash the importer ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@
 using namespace mlir;
 
 namespace {
-/// Changes a few bytes: overwrites, inserts, removes, repeats and cuts.
+/// Changes a few bytes: overwrites, inserts, removes, repeats and truncates.
 std::string mutate(std::string bytes, std::mt19937 &random) {
   auto below = [&](size_t limit) { return random() % std::max<size_t>(limit, 1); };
   for (size_t i = 0, changes = 1 + below(6); i < changes && !bytes.empty(); ++i) {
@@ -46,7 +46,7 @@ std::string mutate(std::string bytes, std::mt19937 &random) {
 
 class Fuzz : public testing::TestWithParam<const char *> {
 protected:
-  /// Imports `bytes`; a refusal must be one diagnostic of one line.
+  /// Imports `bytes`. A rejection must be a single one-line diagnostic.
   void check(llvm::StringRef bytes) {
     llvm::MemoryBufferRef buffer(bytes, "fuzz.onnx");
     MLIRContext context(MLIRContext::Threading::DISABLED);

@@ -1,4 +1,4 @@
-//===- OnnxImageTest.cpp - where a file holds its float initializers ------===//
+//===- OnnxImageTest.cpp - float initializers in a file -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ protected:
   Image() {
     model.set_ir_version(8);
     model.add_opset_import()->set_version(17);
-    // An integer tensor before it, which is no parameter.
+    // A preceding integer tensor, which is not a parameter.
     bppsa_onnx::TensorProto *shape = model.mutable_graph()->add_initializer();
     shape->set_name("shape");
     shape->set_data_type(bppsa_onnx::TensorProto::INT64);
@@ -76,13 +76,13 @@ TEST_F(Image, PackedFloatData) {
   check(model.SerializeAsString(), 4, /*isOriginal=*/true);
 }
 
-/// Appends float_data, one element with a tag each, to the serialised tensor.
+/// Appends float_data, one tagged element each, to the serialized tensor.
 static std::string serializeUnpacked(bppsa_onnx::ModelProto model, bool isSplit) {
   std::string tensor = model.graph().initializer(1).SerializeAsString();
   for (unsigned i = 0; i < 3; ++i) {
     tensor += '\x25';
     tensor += rawValues.substr(4 * i, 4).str();
-    // A doc_string in between.
+    // A doc_string between the elements.
     if (isSplit && i == 1)
       tensor += llvm::StringRef("\x62\x01x").str();
   }
@@ -131,7 +131,7 @@ TEST_F(Image, ExternalDataIsStoredInside) {
 TEST_F(Image, UnknownFieldsSurvive) {
   tensor->set_data_location(bppsa_onnx::TensorProto::DEFAULT);
   std::string bytes = serializeUnpacked(model, /*isSplit=*/true);
-  // producer_version, which the parser does not know.
+  // The producer_version, a field that the parser does not know.
   bytes += llvm::StringRef("\x1a\x03"
                            "9.9")
                .str();

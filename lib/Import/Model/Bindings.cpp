@@ -1,4 +1,4 @@
-//===- Bindings.cpp - inputs and dimensions that are bound ----------------===//
+//===- Bindings.cpp - bound inputs and dimensions -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 std::optional<BindRequest> BindRequest::parse(const std::string &text) {
-  // Values hold no '=', names may.
+  // Names may contain '='; values cannot.
   auto [name, values] = StringRef(text).rsplit('=');
   if (name.empty() || values.empty())
     return std::nullopt;
@@ -31,7 +31,7 @@ std::string bppsa::getDimensionName(const onnx::ValueInfoProto &input, int64_t i
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The element of type `type` that `text` is; null where it is none.
+/// Parses `text` as an element of type `type`. Returns null if it is not valid.
 static Attribute parseElement(StringRef text, Type type) {
   if (type.isF32()) {
     double number;
@@ -62,7 +62,7 @@ private:
   LogicalResult emitUnknown(const BindRequest &request) const;
   LogicalResult bindDimension(const BindRequest &request);
   LogicalResult bindInput(const BindRequest &request, const onnx::ValueInfoProto &input);
-  /// The sizes of `input`; a dimension that nothing binds takes what `count` values leave.
+  /// Returns the sizes of `input`. An unbound dimension is inferred from the number of values.
   FailureOr<SmallVector<int64_t>> getShape(const BindRequest &request,
                                            const onnx::ValueInfoProto &input);
 
@@ -112,7 +112,7 @@ FailureOr<SmallVector<int64_t>> BindingReader::getShape(const BindRequest &reque
         open = i;
       size = it == result.dimensions.end() ? 1 : std::get<int64_t>(it->second);
     }
-    // Bounded, so that no product overflows.
+    // The limit ensures that no product overflows.
     if (size < 1 || size > (1 << 20) || known > (1 << 20))
       return error(request) << "the input has too many elements, accepted: at most 2^20";
     shape.push_back(size);
@@ -168,7 +168,7 @@ FailureOr<GraphBindings> BindingReader::run(ArrayRef<BindRequest> requests) {
       if (!dim.has_dim_value())
         dimensions.insert(getDimensionName(input, i));
   }
-  // Dimensions first: they may be those of bound inputs.
+  // Dimensions first, because bound inputs may have them.
   for (const BindRequest &request : requests)
     if (!inputs.count(request.name) &&
         (dimensions.count(request.name) ? failed(bindDimension(request))

@@ -1,12 +1,12 @@
-//===- DynamicAxes.cpp - sizes that an exporter fixed ---------------------===//
+//===- DynamicAxes.cpp - make fixed sizes symbolic ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Axes get symbols in place of their sizes, and the graph is imported to see what it makes of them.
-// Constants that hold a size in the place where data flow has a symbol are changed, and the graph
-// is imported again, until nothing is left to change.
+// The requested axes become symbolic, and the graph is imported to observe how data flow uses them.
+// Constants that hold a fixed size where data flow finds a symbol are changed. This repeats until
+// no constant changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Part of a dimension of an array, with the sizes that the exporter saw.
+/// A factor of a dimension, with its size in the exporter's example.
 struct Part {
   AffineExpr expr;
   int64_t size;
-  /// Elements from one position to the next.
+  /// Distance between consecutive positions, in elements.
   int64_t stride;
 };
 
@@ -41,31 +41,34 @@ public:
 private:
   InFlightDiagnostic error() const;
   LogicalResult openInput(const BatchAxisRequest &request);
-  /// Changes a constant that holds a size that is released; false where there is none.
+  /// Changes one constant that holds the size of a released axis. Returns false if there is none.
   bool repair(ModelImporter &importer);
   bool repairReshape(onnx::NodeProto &node, ModelImporter &importer);
   bool dropInitialState(onnx::NodeProto &node);
-  /// The node whose only output is `name`, or null.
+  /// Returns the node whose only output is `name`, or null.
   onnx::NodeProto *findProducer(StringRef name);
-  /// Erases what defines `name` where nothing reads it, and what only that has read.
+  /// If `name` is unused, erases the node or initializer that defines it, and operands that become
+  /// unused.
   void eraseUnread(const std::string &name);
 
-  /// The released symbol that `expr` is, or null.
+  /// Returns the original size if `expr` is a released symbol, or null.
   const int64_t *findSize(AffineExpr expr, const ModelImporter &importer) const;
-  /// The parts of `tensor`; nothing where a size is of a symbol that is not released.
+  /// Returns the factors of the dimensions of `tensor`, or nullopt if a size depends on a symbol
+  /// that was not released.
   std::optional<SmallVector<Part>> getParts(const Tensor &tensor,
                                             const ModelImporter &importer) const;
   const onnx::TensorProto *findConstant(StringRef name) const;
-  /// The elements of `name` where they depend on no size.
+  /// Returns the elements of `name` if they do not depend on sizes.
   static std::optional<SmallVector<int64_t>> readIntegers(StringRef name, ModelImporter &importer);
   std::string addIntegers(ArrayRef<int64_t> values);
 
   OnnxFile &file;
   onnx::GraphProto &graph;
   ArrayRef<BatchAxisRequest> requests;
-  /// Says which shape may or may not hold a released size; empty for none.
+  /// Describes a shape for which it is unclear whether an element holds a released size; empty if
+  /// there is none.
   std::string ambiguous;
-  /// What the exporter saw, by the name of the symbol.
+  /// Sizes in the exporter's example, by symbol name.
   llvm::StringMap<int64_t> sizes;
 };
 } // namespace
@@ -174,8 +177,9 @@ std::optional<SmallVector<Part>> AxisReleaser::getParts(const Tensor &tensor,
   return parts;
 }
 
-/// The element of the shape `target`, all sizes known, that `part` goes into: the one that is it,
-/// or the only one that holds all its positions. Nothing where several do.
+/// Returns the element of the shape `target`, whose sizes are known, that contains `part`: an
+/// element equal to it, or the only element that contains all its positions. Returns nullopt if
+/// several elements do.
 static std::optional<size_t> findElement(ArrayRef<int64_t> target, const Part &part) {
   std::optional<size_t> exact, holding;
   int64_t stride = 1, holders = 0;
@@ -195,7 +199,7 @@ bool AxisReleaser::repairReshape(onnx::NodeProto &node, ModelImporter &importer)
   std::optional<SmallVector<Part>> parts = data && shape ? getParts(*data, importer) : std::nullopt;
   if (!parts)
     return false;
-  // What the exporter saw.
+  // Sizes in the exporter's example.
   SmallVector<int64_t> target = *shape;
   int64_t total = 1, known = 1;
   for (const Part &part : *parts)
@@ -211,7 +215,7 @@ bool AxisReleaser::repairReshape(onnx::NodeProto &node, ModelImporter &importer)
   }
   for (int64_t &size : target)
     size = size == -1 ? total / known : size;
-  // Where its axes go.
+  // Positions of the released axes in the target shape.
   llvm::SmallSet<size_t, 4> released;
   for (const Part &part : *parts) {
     if (!findSize(part.expr, importer))
@@ -235,7 +239,7 @@ bool AxisReleaser::repairReshape(onnx::NodeProto &node, ModelImporter &importer)
     repaired[i] = isCopied ? 0 : -1;
     inferred += !isCopied;
   }
-  // What follows the axes already may stay as it is.
+  // A shape that already follows the axes is unchanged.
   bool follows = llvm::all_of(released, [&](size_t i) { return (*shape)[i] <= 0; }) &&
                  llvm::all_of(llvm::enumerate(*shape), [&](auto entry) {
                    return entry.value() != -1 || released.contains(entry.index()) || inferred == 0;
@@ -243,7 +247,7 @@ bool AxisReleaser::repairReshape(onnx::NodeProto &node, ModelImporter &importer)
   if (released.empty() || follows || inferred > 1)
     return false;
   node.set_input(1, addIntegers(repaired));
-  // A 0 is a size that is copied.
+  // Zeros copy the input size, so `allowzero` must not be set.
   node.mutable_attribute()->Clear();
   return true;
 }
@@ -278,7 +282,7 @@ void AxisReleaser::eraseUnread(const std::string &name) {
     eraseUnread(input);
 }
 
-/// Leaves out an initial state of zeros with the size of a released axis: without one it is zero.
+/// Removes a zero initial state that has the size of a released axis; zero is the default.
 bool AxisReleaser::dropInitialState(onnx::NodeProto &node) {
   SmallVector<std::string> dropped;
   for (int index : {5, 6}) {
@@ -300,7 +304,7 @@ bool AxisReleaser::dropInitialState(onnx::NodeProto &node) {
     dropped.push_back(node.input(index));
     node.set_input(index, "");
   }
-  // This moves nodes.
+  // Erasing moves nodes, so it is done last.
   for (const std::string &name : dropped)
     eraseUnread(name);
   return !dropped.empty();
@@ -322,7 +326,7 @@ LogicalResult AxisReleaser::run() {
   for (const BatchAxisRequest &request : requests)
     if (failed(openInput(request)))
       return failure();
-  // Sizes of other values follow from those of the inputs.
+  // Sizes of other values are inferred from the inputs again.
   for (onnx::ValueInfoProto &value : *graph.mutable_value_info())
     if (!findConstant(value.name()))
       value.mutable_type()->mutable_tensor_type()->clear_shape();

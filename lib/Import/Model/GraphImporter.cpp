@@ -1,4 +1,4 @@
-//===- GraphImporter.cpp - nodes of a graph and of graphs inside ----------===//
+//===- GraphImporter.cpp - import nodes and subgraphs ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -38,7 +38,7 @@ LogicalResult GraphImporter::define(Scope &scope, const std::string &name, Tenso
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// The error that nothing before `node` defines `name`.
+/// Emits an error if `name` is not defined before `node`.
 static LogicalResult emitUndefined(const Node &node, const onnx::GraphProto &proto,
                                    StringRef name) {
   for (const onnx::NodeProto &other : proto.node())
@@ -56,7 +56,7 @@ LogicalResult GraphImporter::importNode(const onnx::GraphProto &proto,
   if (!rule->opsets.contains(opset))
     return error() << "node " << quoted(name) << " (" << rule->name << "): the model has opset "
                    << opset << ", accepted: " << rule->opsets.first << " to " << rule->opsets.last;
-  // Messages of emulated kernels name both.
+  // Diagnostics of emulated kernels show both names.
   OpBuilder &builder = graph.builder;
   Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
   graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
@@ -91,7 +91,7 @@ LogicalResult GraphImporter::importNodes(const onnx::GraphProto &proto, Scope &s
 }
 
 //===----------------------------------------------------------------------===//
-// Graphs inside of nodes
+// Subgraphs
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Tensor>> GraphImporter::getOutputs(const onnx::GraphProto &proto,
@@ -120,7 +120,7 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
     return error() << "the subgraphs of nodes have more than 2^17 nodes, counted once per unrolled "
                       "step of each enclosing loop; reduce the number of unrolled steps";
   for (const onnx::TensorProto &tensor : proto.initializer()) {
-    // A parameter is an argument, which an outer scope defines.
+    // Parameters are function arguments, defined in an outer scope.
     if (graph.parameterNumbers.contains(tensor.name()) &&
         llvm::none_of(file.model.graph().initializer(),
                       [&](const auto &other) { return other.name() == tensor.name(); }))

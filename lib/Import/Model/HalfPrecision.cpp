@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Models of half precision are read as the float32 models that they stand for.
-// Casts to half precision round nothing, then.
+// Half-precision models are imported as float32 models. Casts to half precision therefore do not
+// round.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ float bppsa::widenFloat16(uint16_t bits) {
 }
 
 namespace {
-/// Makes everything of half precision in a model float32.
+/// Converts all half-precision values of a model to float32.
 class Widener {
 public:
   explicit Widener(OnnxFile &file) : file(file) {}
@@ -47,7 +47,7 @@ private:
   LogicalResult widen(onnx::GraphProto &graph);
   LogicalResult widen(onnx::NodeProto &node);
   LogicalResult widen(onnx::TensorProto &tensor, StringRef what);
-  /// Whether it was of half precision.
+  /// Returns whether the type was half precision.
   bool widen(onnx::TypeProto &type);
   template <typename Infos> int64_t widenTypes(Infos &infos);
 

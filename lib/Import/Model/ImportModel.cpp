@@ -28,8 +28,9 @@ void bppsa::loadImportedDialects(MLIRContext *context) {
                        tensor::TensorDialect, vector::VectorDialect>();
 }
 
-/// Says that the graph leaves a size open that `reason`, the error of a node, leaves no choice for.
-/// Sizes of 1 are those of dimensions that are dropped.
+/// Emits a remark if the graph leaves a dimension symbolic although a node, named in the error
+/// `reason`, requires a fixed size. Bindings to 1 are skipped because they come from squeezed
+/// dimensions.
 static void noteFixedSize(const OnnxFile &file, const Bindings::value_type &binding,
                           StringRef reason) {
   auto *size = std::get_if<int64_t>(&binding.second);
@@ -39,18 +40,18 @@ static void noteFixedSize(const OnnxFile &file, const Bindings::value_type &bind
                               << reason.take_front(reason.find(": "));
 }
 
-/// Imports a graph whose symbolic dimensions turn out to be what `bindings` say.
+/// Imports a graph, adding bindings of symbolic dimensions until the import succeeds.
 static FailureOr<OwningOpRef<ModuleOp>>
 importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const ImportOptions &options,
             GraphBindings bindings, const StreamPlan *stream) {
   SmallVector<std::pair<Bindings::value_type, std::string>> found;
-  // Each attempt that fails for want of a binding removes one symbol.
+  // Each attempt that fails because a binding is missing eliminates one symbol.
   while (true) {
     ModelImporter importer(file, innerNames, options, bindings, stream);
     FailureOr<OwningOpRef<ModuleOp>> module = failure();
     std::string reason;
     {
-      // An error that the next attempt will not meet is not shown.
+      // Hide errors that the next attempt avoids.
       ScopedDiagnosticHandler handler(file.location.getContext(), [&](Diagnostic &diagnostic) {
         reason = diagnostic.str();
         return success(importer.isMissingBinding());
@@ -68,8 +69,8 @@ importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const Imp
   }
 }
 
-/// The axes that carry samples where the graph is a model of its own, and not a step. None where it
-/// cannot be imported so.
+/// Returns the batch axes of the graph imported as a complete model instead of a step; empty if
+/// this import fails.
 static FoundAxes findBatchAxes(const OnnxFile &file, const llvm::StringSet<> &innerNames,
                                const GraphBindings &bindings) {
   FoundAxes found;
@@ -106,7 +107,7 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
     return failure();
   if (failed(widenHalfPrecision(*file)))
     return failure();
-  // What functions have is there once for each call.
+  // Find parameters first: inlining duplicates the contents of functions once per call.
   llvm::StringSet<> innerNames = findInnerParameters(file->model);
   if (failed(inlineFunctions(*file)))
     return failure();

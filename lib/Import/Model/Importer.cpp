@@ -131,7 +131,7 @@ LogicalResult ModelImporter::importInputs() {
   for (const onnx::TensorProto *tensor : innerParameters)
     nodes.initializers.try_emplace(tensor->name(), tensor);
   for (const onnx::ValueInfoProto &input : proto.input()) {
-    // Before IR version 4 initializers were listed among the inputs.
+    // Before IR version 4, initializers had to be graph inputs.
     if (nodes.initializers.contains(input.name()))
       continue;
     if (input.name().empty())
@@ -157,7 +157,7 @@ LogicalResult ModelImporter::importInputs() {
   return success();
 }
 
-/// Makes an argument of a float initializer.
+/// Turns a float initializer into an argument.
 LogicalResult ModelImporter::importParameter(const onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
   FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
@@ -250,7 +250,7 @@ LogicalResult ModelImporter::setAxes() {
   return stream ? setStreamAxes() : setBatchAxes(function, graph, arrays, options.batchAxes);
 }
 
-/// The symbols of `graph` and what it needs of them.
+/// Returns the symbols of `graph` with their minimum sizes.
 static SymbolsAttr makeSymbolsAttr(const GraphBuilder &graph) {
   Builder builder(graph.getContext());
   SmallVector<StringAttr> names;

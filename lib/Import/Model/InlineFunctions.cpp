@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Names of values, or attributes by name, inside of a function and at its call.
+/// Maps the names of values (or attributes) inside a function to the values (or attributes) at its
+/// call.
 using Names = llvm::StringMap<std::string>;
 using Attributes = llvm::StringMap<onnx::AttributeProto>;
 
@@ -27,11 +28,11 @@ private:
   using Key = std::array<std::string, 3>;
 
   LogicalResult collect();
-  /// Inlines what `nodes` call. `depth` counts calls inside of calls.
+  /// Inlines the calls in `nodes`. `depth` is the nesting depth of calls.
   LogicalResult inlineCalls(Nodes &nodes, size_t depth);
   LogicalResult inlineCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
                            Nodes &nodes, size_t depth);
-  /// Gives a node of a function the names and the attributes of one call.
+  /// Substitutes the names and attributes of one call in a node of a function.
   LogicalResult specialize(onnx::NodeProto &node, StringRef prefix, Names &names,
                            const Attributes &attributes);
   LogicalResult specialize(onnx::GraphProto &graph, StringRef prefix, Names names,
@@ -106,7 +107,7 @@ LogicalResult Inliner::specialize(onnx::NodeProto &node, StringRef prefix, Names
     onnx::AttributeProto &attribute = list[i];
     if (!attribute.ref_attr_name().empty()) {
       auto it = attributes.find(attribute.ref_attr_name());
-      // An attribute that the call leaves out is left out.
+      // An attribute omitted in the call is omitted in the node.
       if (it == attributes.end()) {
         list.DeleteSubrange(i, 1);
         continue;
@@ -149,14 +150,14 @@ LogicalResult Inliner::inlineCall(const onnx::NodeProto &call, const onnx::Funct
   FailureOr<Attributes> attributes = bindAttributes(call, function);
   if (failed(attributes))
     return failure();
-  // Calls may share a name, or have none.
+  // Several calls may have the same name, or none.
   std::string prefix = getName(call) + "/", unique = prefix + std::to_string(numCalls++) + "/";
   Names names;
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
   for (int i = 0; i < call.output_size(); ++i)
     if (!call.output(i).empty() && !names.try_emplace(function.output(i), call.output(i)).second) {
-      // An output that is an input: a copy of it.
+      // The function returns one of its inputs.
       onnx::NodeProto &copy = *nodes.Add();
       copy.set_op_type("Identity");
       copy.set_name(prefix + "Identity");

@@ -1,4 +1,4 @@
-//===- MissingOps.cpp - ops that are not in the table, all at once --------===//
+//===- MissingOps.cpp - report all unsupported ops at once ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ StringRef bppsa::getNodeName(const onnx::NodeProto &node) {
                                                         : StringRef(node.name());
 }
 
-/// What to write instead, or nothing.
+/// Returns a suggested replacement, or an empty string.
 static StringRef getRewrite(StringRef domain, StringRef op) {
   if (domain == "com.microsoft")
     return "save the model without the fusions of ONNX Runtime";

@@ -85,7 +85,7 @@ LogicalResult Node::emitShapeError() const {
   return diagnostic;
 }
 
-/// Whether `graph` has the output `name`, or a node, also of a graph inside, that reads it.
+/// Returns whether `name` is an output of `graph` or an input of its nodes or their subgraphs.
 static bool reads(const onnx::GraphProto &graph, const std::string &name) {
   auto readsInside = [&](const onnx::AttributeProto &attribute) {
     return attribute.has_g() && reads(attribute.g(), name);
@@ -237,7 +237,7 @@ void Node::freeze(size_t index) const {
 
 FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {
   SmallVector<Dim> dims;
-  // Bounded, so that sizes in bytes cannot overflow either.
+  // The limit ensures that sizes in bytes cannot overflow.
   constexpr int64_t maxElements = int64_t(1) << 40;
   int64_t elements = 1;
   for (AffineExpr size : sizes) {

@@ -1,4 +1,4 @@
-//===- NodeChecks.cpp - checks of one node against the table --------------===//
+//===- NodeChecks.cpp - check nodes against the support table -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

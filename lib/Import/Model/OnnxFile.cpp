@@ -42,7 +42,7 @@ Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
     return IntegerType::get(context, 32);
   case onnx::TensorProto::BOOL:
     return IntegerType::get(context, 1);
-  // Those are read only to become float32.
+  // Half-precision tensors are read only to be converted to float32.
   case onnx::TensorProto::FLOAT16:
     return Float16Type::get(context);
   case onnx::TensorProto::BFLOAT16:
@@ -53,7 +53,7 @@ Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
 }
 
 //===----------------------------------------------------------------------===//
-// The model
+// Model
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>> bppsa::readModelFile(StringRef path,
@@ -95,7 +95,7 @@ FailureOr<OnnxFile> bppsa::parseOnnxFile(llvm::MemoryBufferRef buffer, MLIRConte
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// Bytes of one element in raw_data and in external files.
+/// Returns the size of one element in raw_data and in external files.
 static unsigned getByteWidth(Type elementType) {
   return std::max(1u, elementType.getIntOrFloatBitWidth() / 8);
 }
@@ -116,7 +116,7 @@ FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
                    << ", accepted are float, int64, int32 and bool";
   if (tensor.has_segment())
     return error() << "is stored in segments, which are not accepted";
-  // Bounded, so that no product of sizes overflows and no allocation is absurd.
+  // The limit prevents overflow of size products and excessive allocations.
   int64_t bytes = getByteWidth(elementType);
   for (int64_t dim : tensor.dims()) {
     if (dim < 0)
@@ -130,16 +130,15 @@ FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
 }
 
 namespace {
-/// Where a file of its own holds the bytes of a tensor.
+/// The location of tensor bytes stored in a separate file.
 struct ExternalData {
   std::string path;
   uint64_t offset, size;
 };
 } // namespace
 
-/// Finds the `expected` bytes of a tensor that is stored in a file of its own.
-/// The path must stay in the directory of the model: a model must not read
-/// other files.
+/// Finds the `expected` bytes of a tensor that is stored in a separate file. The path must be
+/// inside the directory of the model, so that a model cannot read other files.
 static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
                                                 const onnx::TensorProto &tensor, uint64_t expected,
                                                 StringRef what) {
@@ -184,7 +183,7 @@ static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
   return ExternalData{resolved.str().str(), offset, expected};
 }
 
-/// Elements in the field that holds those of `type` when there is no raw_data.
+/// Returns the number of elements in the typed data field for `type`.
 static uint64_t countListed(const onnx::TensorProto &tensor, Type type) {
   return type.isF32()         ? tensor.float_data_size()
          : type.isInteger(64) ? tensor.int64_data_size()
@@ -210,7 +209,6 @@ LogicalResult bppsa::checkTensorData(const OnnxFile &file, const onnx::TensorPro
   return success();
 }
 
-/// The bytes of `data`.
 static FailureOr<std::string> readExternalData(const OnnxFile &file, const ExternalData &data) {
   if (data.size == 0)
     return std::string();
@@ -221,7 +219,7 @@ static FailureOr<std::string> readExternalData(const OnnxFile &file, const Exter
   return (*slice)->getBuffer().str();
 }
 
-/// The little-endian bytes of `tensor`, of exactly the size of its `type`.
+/// Returns the little-endian bytes of `tensor`, exactly as many as `type` requires.
 static FailureOr<std::string> readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                               RankedTensorType type, StringRef what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {

@@ -1,4 +1,4 @@
-//===- OnnxImage.cpp - the model as a program keeps it --------------------===//
+//===- OnnxImage.cpp - models with replaceable weights --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,14 +13,14 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Walks the fields of one message in the protobuf wire format.
+/// Iterates over the fields of one message in the protobuf wire format.
 struct WireReader {
   StringRef bytes;
   uint64_t position, end;
 
   struct Field {
     uint32_t number, type;
-    /// The content of a length-delimited field, or the value of a fixed one.
+    /// Range of the content of a length-delimited field, or of the value of a fixed-size field.
     uint64_t begin, end;
   };
 
@@ -35,7 +35,7 @@ struct WireReader {
     return std::nullopt;
   }
 
-  /// The next field; nothing at the end, at a group and at damaged bytes.
+  /// Returns the next field, or nullopt at the end, at a group or at malformed bytes.
   std::optional<Field> next() {
     if (position >= end)
       return std::nullopt;
@@ -67,9 +67,9 @@ struct WireReader {
 };
 } // namespace
 
-/// Finds the f32 values of a float tensor inside of the message `[begin, end)`:
-/// raw_data or packed float_data in one piece, or float_data with one tag byte
-/// before each element. Nothing if they are stored in another way.
+/// Finds the f32 values of a float tensor in the message `[begin, end)`: raw_data or packed
+/// float_data in one piece, or float_data with one tag byte before each element. Returns nullopt
+/// for other encodings.
 static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_t begin,
                                                         uint64_t end, uint64_t numElements) {
   constexpr unsigned floatData = 4, rawData = 9;
@@ -91,21 +91,21 @@ static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_
 }
 
 namespace {
-/// Finds where a serialised model has its parameters.
+/// Finds the parameters in a serialized model.
 class Locator {
 public:
   Locator(StringRef bytes, const onnx::ModelProto &model)
       : bytes(bytes), model(model), innerNames(findInnerParameters(model)) {}
 
-  /// Those of the main graph, then those of graphs inside of nodes. Nothing if one of them has to
-  /// be normalised first.
+  /// Returns the parameters of the main graph, then of subgraphs. Returns nullopt if a parameter
+  /// must be normalized first.
   std::optional<std::vector<OnnxImage::Parameter>> run();
 
 private:
   using Field = WireReader::Field;
 
-  /// Calls `visit` with the number among them of each of the `count` fields `number`, which hold
-  /// messages. False where `visit` is, or where there are not as many.
+  /// Calls `visit` on each of the `count` message fields with field number `number`, together with
+  /// the index of the field. Returns false if `visit` does, or if there are fewer fields.
   bool visitMessages(Field message, uint32_t number, int count,
                      function_ref<bool(int, Field)> visit) const;
   bool locate(const onnx::GraphProto &graph, Field message, bool isInner);
@@ -149,7 +149,7 @@ bool Locator::locate(const onnx::GraphProto &graph, Field message, bool isInner)
   return visitMessages(message, initializerField, graph.initializer_size(), locateOne);
 }
 
-/// Locates what graphs inside of the nodes of `graph` have.
+/// Finds the parameters in subgraphs of the nodes of `graph`.
 bool Locator::locateInner(const onnx::GraphProto &graph, Field message) {
   constexpr uint32_t nodeField = 1, attributeField = 5, graphField = 6;
   auto visitAttribute = [&](const onnx::AttributeProto &attribute, Field field) {
@@ -177,10 +177,10 @@ std::optional<std::vector<OnnxImage::Parameter>> Locator::run() {
   return std::move(parameters);
 }
 
-/// Calls `visit` on each tensor that may be a parameter or data outside of the file.
+/// Calls `visit` on each tensor that may be a parameter or may be stored externally.
 static void visitInitializers(OnnxFile &file, function_ref<void(onnx::TensorProto &)> visit) {
   auto visitGraph = [&](const onnx::GraphProto &graph) {
-    // All graphs are parts of `file`, which may be changed.
+    // All graphs belong to `file`, which is mutable.
     for (onnx::TensorProto &tensor : *const_cast<onnx::GraphProto &>(graph).mutable_initializer())
       visit(tensor);
   };
@@ -205,7 +205,7 @@ static LogicalResult storeInline(const OnnxFile &file, onnx::TensorProto &tensor
   return success();
 }
 
-/// Stores every tensor inline: external ones, and float ones as raw_data.
+/// Stores external tensors inline, and float tensors as raw_data.
 static LogicalResult storeInline(OnnxFile &file) {
   bool isStored = true;
   visitInitializers(file, [&](onnx::TensorProto &tensor) {

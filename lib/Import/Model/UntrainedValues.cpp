@@ -1,4 +1,4 @@
-//===- UntrainedValues.cpp - says what of a model is not trained -----------===//
+//===- UntrainedValues.cpp - warn about untrained initializers ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -25,7 +25,7 @@ void ModelImporter::warnOfUntrained() {
     if (!name || !argument.use_empty())
       continue;
     attrs::Frozen::set(attributes, builder.getUnitAttr());
-    // Exporters leave constants behind that they have folded.
+    // Exporters leave behind constants that they have folded.
     if (!isInventedName(name.getValue()))
       unread.push_back(name.str());
   }
@@ -47,7 +47,8 @@ void ModelImporter::warnOfUntrained() {
                                   "input_mean and input_var into initializers";
 }
 
-/// What steps update must not be what they train, or another statistic.
+/// Checks that running statistics, which training updates, are neither trained nor used as another
+/// statistic.
 LogicalResult ModelImporter::checkStatistics() {
   for (auto [argument, attributes] :
        llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {

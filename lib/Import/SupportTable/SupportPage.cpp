@@ -1,4 +1,4 @@
-//===- SupportPage.cpp - the support table in words -----------------------===//
+//===- SupportPage.cpp - print the support table --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -71,7 +71,7 @@ std::string bppsa::describeAccepted(const AttributeRule &rule) {
 }
 
 //===----------------------------------------------------------------------===//
-// The page
+// Page
 //===----------------------------------------------------------------------===//
 
 static std::string describe(OpsetRange opsets) {

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The operands and attributes that RNN, GRU and LSTM share.
+/// Adds the operands and attributes common to RNN, GRU and LSTM.
 static Row makeRecurrentRow(StringRef name) {
   using Kind = AttributeKind;
   return Row(name, importRecurrent)

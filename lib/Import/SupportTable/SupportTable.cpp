@@ -1,4 +1,4 @@
-//===- SupportTable.cpp - what the importer accepts -----------------------===//
+//===- SupportTable.cpp - supported ops and attributes --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- Activations.cpp - nonlinear functions with parameters --------------===//
+//===- Activations.cpp - activation functions -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The only output is `function` of every element of the first input.
+/// Sets the only output to `function` of every element of the first input.
 static LogicalResult setElementwise(Node &node,
                                     function_ref<Value(const Formula &, Value)> function) {
   const Tensor &x = node.input(0);
@@ -79,7 +79,7 @@ LogicalResult bppsa::importPRelu(Node &node) {
         Value negative = f.mul(arguments[0], arguments[1]);
         return f.select(f.isPositive(arguments[0]), arguments[0], negative);
       });
-  // The slope must broadcast to X, not the other way round.
+  // The slope must broadcast to X; the reverse is an error.
   if (failed(result) || result->getSizes() != x.getSizes())
     return node.emitShapeError();
   return node.setOutput(0, *result);

@@ -1,11 +1,11 @@
-//===- Attention.cpp - values weighted by how keys fit queries ------------===//
+//===- Attention.cpp - Attention ------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Scores of keys that a query must not see are minus infinity: their weights are zero, and so is
-// all that flows back through them. A query that sees no key gets zeros.
+// The scores of hidden keys are minus infinity, so their weights are zero and no gradient passes
+// through them. A query whose keys are all hidden yields zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 enum Input : size_t { Queries, Keys, Values, Mask, PastKeys, PastValues, Lengths };
 enum Output : size_t { Result, PresentKeys, PresentValues, Scores };
 
-/// Tensors are [batch, heads, steps, size]; several heads of queries may share one of keys and
+/// Tensors are [batch, heads, steps, size]. Several query heads may share one head of keys and
 /// values.
 class AttentionImporter {
 public:
@@ -33,21 +33,21 @@ public:
   LogicalResult import();
 
 private:
-  /// The input with an axis of heads, of which attribute `heads` says how many are in the last
-  /// axis.
+  /// Returns the input with a head axis. The attribute `heads` holds the number of heads in the
+  /// last axis.
   FailureOr<Tensor> splitHeads(size_t index, StringRef heads);
-  /// Keys or values behind those of earlier calls.
+  /// Appends keys or values to the ones of earlier calls.
   FailureOr<Tensor> appendToPast(const Tensor &present, size_t past);
   LogicalResult readOperands();
   LogicalResult checkOperands();
-  /// For each head of `left`, [.., M, K], the product with the head of `right` that it shares with
-  /// others, [.., K, N], or [.., N, K] where that is transposed.
+  /// Multiplies each head of `left`, [.., M, K], with the head of `right` it uses, [.., K, N], or
+  /// [.., N, K] if `isTransposed`.
   Tensor multiply(const Tensor &left, const Tensor &right, bool isTransposed);
   FailureOr<Tensor> makeScores();
   FailureOr<Tensor> limitScores(const Tensor &scores);
   FailureOr<Tensor> readMask(const Tensor &scores);
   FailureOr<Tensor> applyMask(const Tensor &scores);
-  /// Hides keys by their position relative to that of the query, and those beyond the lengths.
+  /// Hides keys by their position relative to the query, and keys beyond the lengths.
   FailureOr<Tensor> hideByPosition(const Tensor &scores);
   Value isSeen(OpBuilder &b, Location loc, Value length);
   Tensor normalize(const Tensor &scores);
@@ -214,7 +214,7 @@ FailureOr<Tensor> AttentionImporter::limitScores(const Tensor &scores) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// Whether the elements of an initializer hide anything, as no learned bias does.
+/// Returns whether the initializer hides keys. A learned bias does not.
 static FailureOr<bool> hidesAnything(Node &node, const onnx::TensorProto &initializer) {
   FailureOr<DenseElementsAttr> elements =
       decodeTensor(node.file, initializer, "initializer " + quoted(initializer.name()));
@@ -237,7 +237,7 @@ FailureOr<Tensor> AttentionImporter::readMask(const Tensor &scores) {
   }
   mask.value = graph.getValue(mask);
   mask.elements.reset();
-  // Keys that it says nothing about are hidden.
+  // Keys that the mask does not cover are hidden.
   if (mask.getRank() != 0) {
     std::optional<int64_t> given = getConstant(mask.dims.back().size),
                            keys = getConstant(scores.dims[3].size);
@@ -277,8 +277,8 @@ FailureOr<Tensor> AttentionImporter::applyMask(const Tensor &scores) {
   });
 }
 
-/// Whether the query sees the key, of which the loops say the positions; `length` is how many keys
-/// there are, or null.
+/// Returns whether the query sees the key at the current loop indices. `length` is the number of
+/// keys, or null.
 Value AttentionImporter::isSeen(OpBuilder &b, Location loc, Value length) {
   using Predicate = arith::CmpIPredicate;
   Value position = linalg::IndexOp::create(b, loc, 3);
@@ -307,7 +307,7 @@ FailureOr<Tensor> AttentionImporter::hideByPosition(const Tensor &scores) {
   bool hasLengths = node.hasInput(Lengths);
   if (node.getInt("is_causal", 0) == 0 && left < 0 && right < 0 && !hasLengths)
     return scores;
-  // Positions have meanings of their own.
+  // Positions along these axes are not interchangeable.
   graph.mark(scores.dims[2], Cut);
   graph.mark(scores.dims[3], Cut);
   auto makeSize = [&](AffineExpr size) {
@@ -343,7 +343,7 @@ FailureOr<Tensor> AttentionImporter::hideByPosition(const Tensor &scores) {
 //===----------------------------------------------------------------------===//
 
 Tensor AttentionImporter::normalize(const Tensor &scores) {
-  // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one.
+  // Subtracting the maximum, if it is finite, only changes the range of exp.
   Tensor shift =
       makeFormula(graph, graph.makeMaximum(scores, 3), [](const Formula &f, ValueRange in) {
         Value isFinite = f.compare(arith::CmpFPredicate::UGT, in[0], kHidden);

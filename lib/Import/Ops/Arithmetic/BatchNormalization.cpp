@@ -1,4 +1,4 @@
-//===- BatchNormalization.cpp - statistics of a batch, or given ones ------===//
+//===- BatchNormalization.cpp - BatchNormalization ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -42,7 +42,7 @@ namespace {
 using Statistics = std::array<Tensor, 2>;
 } // namespace
 
-/// `mean`, a mean over the samples of this rank, of those of all ranks where they share statistics.
+/// If ranks share statistics, returns the mean over the samples of all ranks, else `mean`.
 static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
   if (!graph.sharesStatistics)
     return mean;
@@ -52,7 +52,6 @@ static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
   return graph.make(op.getResult(), mean.dims);
 }
 
-/// The statistics of the batch.
 static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
@@ -66,7 +65,7 @@ static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> a
   return Statistics{graph.makeSqueeze(*mean, axes), graph.makeSqueeze(variance, axes)};
 }
 
-/// The attributes of the parameter of the function that `tensor` is; null if it is none.
+/// Returns the attributes of the function argument if `tensor` is a parameter, or null.
 static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
   auto argument = dyn_cast<BlockArgument>(graph.getValue(tensor));
   if (!argument || !isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -75,8 +74,9 @@ static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
   return attrs::Parameter::in(attributes) ? &attributes : nullptr;
 }
 
-/// What a node in training mode normalises with while the model is trained, and elsewhere where
-/// no initializers hold the running statistics. Sets the running outputs.
+/// Returns the statistics that a node in training mode normalizes with: batch statistics in
+/// training. In inference, running statistics replace them if initializers hold these. Sets the
+/// running outputs.
 static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
   float momentum = node.getFloat("momentum", 0.9f);
@@ -92,7 +92,7 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
            << "--sync-bn needs initializers that hold the running statistics, found "
               "other values of input_mean and input_var; make initializers of them";
   ++graph.numTrainingModes;
-  // Samples that are inferred with running statistics do not see each other.
+  // In inference with running statistics, samples do not depend on each other.
   bool marked = std::exchange(graph.marksMixing, graph.marksMixing && !areStored);
   FailureOr<Statistics> statistics = makeBatchStatistics(node, axes);
   graph.marksMixing = marked;
@@ -131,7 +131,7 @@ LogicalResult bppsa::importBatchNormalization(Node &node) {
     if (node.input(index).getRank() != 1 ||
         failed(graph.unify(x.dims[1], node.input(index).dims[0])))
       return node.emitShapeError();
-  // The running statistics are what the model has seen, not what it learns.
+  // Running statistics are updated but not trained.
   for (size_t index : {3, 4})
     if (NamedAttrList *attributes = findParameter(graph, node.input(index)))
       attrs::Frozen::set(*attributes, UnitAttr::get(graph.getContext()));

@@ -1,4 +1,4 @@
-//===- BitCast.cpp - the bits of elements as another type -----------------===//
+//===- BitCast.cpp - BitCast ----------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `value` is computed from the bits of floats that are no constants.
+/// Returns whether `value` is computed from the bits of non-constant floats.
 static bool dependsOnFloatBits(const GraphBuilder &graph, Value value) {
   SmallVector<Value> pending = {value};
   llvm::SmallPtrSet<Value, 16> visited;

@@ -1,4 +1,4 @@
-//===- Einsum.cpp - sums of products by labels ----------------------------===//
+//===- Einsum.cpp - Einsum ------------------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// One for each dimension of an operand: a letter, or -1, -2, ... for the dimensions of an
+/// One label per dimension of an operand: a letter, or -1, -2, ... for the dimensions of an
 /// ellipsis, counted from its end.
 using Labels = SmallVector<int>;
 
@@ -35,11 +35,11 @@ private:
     return node.emitError() << "attribute 'equation' is " << quoted(node.getString("equation", ""))
                             << ", which ";
   }
-  /// The labels in `text`, of which an ellipsis stands for `numHidden` dimensions.
+  /// Parses the labels in `text`; an ellipsis represents `numHidden` dimensions.
   FailureOr<Labels> parse(StringRef text, int64_t numHidden) const;
   LogicalResult readTerm(const Tensor &tensor, StringRef text);
   void deduceResult();
-  /// Removes dimensions of one element that other terms repeat them along.
+  /// Removes dimensions of size 1 that are broadcast to another term.
   void dropOnes(Term &term);
   Tensor contract(ArrayRef<Term> terms, const Labels &kept);
 
@@ -142,7 +142,7 @@ void Equation::dropOnes(Term &term) {
   term = {graph.makeSqueeze(term.tensor, dropped), labels};
 }
 
-/// The product of one or two terms, summed over the labels that are not `kept`.
+/// Contracts one or two terms: multiplies them and sums over the labels that are not `kept`.
 Tensor Equation::contract(ArrayRef<Term> factors, const Labels &kept) {
   Labels loops = kept;
   for (const Term &term : factors)
@@ -184,7 +184,8 @@ Tensor Equation::build() {
     Term factors[] = {product, terms[i]};
     Labels kept = result;
     if (i + 1 < terms.size()) {
-      // What the result or a later term needs, in the order of the result where it has that.
+      // Keep the labels that the result or a later term needs, in the order of the result if
+      // possible.
       auto isThere = [&](int label) {
         return llvm::is_contained(factors[0].labels, label) ||
                llvm::is_contained(factors[1].labels, label);

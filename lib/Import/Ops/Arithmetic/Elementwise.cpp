@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - one result element from one of each operand ------===//
+//===- Elementwise.cpp - elementwise ops and casts ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -59,7 +59,7 @@ static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value oper
   return builders.lookup(op)(Formula{b, loc, operand.getType()}, operand);
 }
 
-/// -x or |x| of an integer expression.
+/// Evaluates -x or |x| of an integer expression.
 static MaybeExpr evaluateUnary(StringRef op, AffineExpr x, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> low = getLowerBound(x, minSizes);
   if (op == "Abs" && low && *low >= 0)
@@ -114,7 +114,7 @@ static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x
   if (op == "Mul")
     return arith::MulIOp::create(b, loc, x, y);
   assert(op == "Div" && "the table has no other binary op on integers");
-  // Neither 0 nor -1, the divisors for which a processor may stop, is divided by.
+  // Avoid division by 0 and -1, which may trap.
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getIntegerAttr(x.getType(), value));
   };
@@ -163,7 +163,7 @@ LogicalResult bppsa::importBinary(Node &node) {
       }));
 }
 
-/// The power of an integer, as ONNX Runtime has it: of doubles, rounded towards zero.
+/// Computes the power of integers as ONNX Runtime does: in double precision, rounded towards zero.
 static FailureOr<Tensor> makeIntegerPower(GraphBuilder &graph, const Tensor &base,
                                           const Tensor &exponent) {
   return graph.makeElementwise(
@@ -184,7 +184,7 @@ LogicalResult bppsa::importPow(Node &node) {
   if (!type.isF32())
     return node.setOutput(makeIntegerPower(node.graph, base, exponent));
   std::optional<double> constant = getSplatConstant(exponent);
-  // Small powers are exact products: no logarithm, and a derivative at 0.
+  // Small powers are exact products: they need no logarithm and have a derivative at 0.
   if (constant && exponent.getRank() <= base.getRank() &&
       llvm::all_of(exponent.dims, [](const Dim &dim) { return dim.isOne(); })) {
     double power = *constant;
@@ -237,7 +237,7 @@ static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
                            : Value(arith::ExtSIOp::create(b, loc, to, x));
 }
 
-/// The elements of a cast between integer types. Sizes fit into 32 bits.
+/// Evaluates a cast between integer types. Sizes fit into 32 bits.
 static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> constant = getConstant(x);
   if (to.isInteger(64) || (to.isInteger(32) && (!constant || llvm::isInt<32>(*constant))))
@@ -250,7 +250,7 @@ static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> minSizes)
   return getAffineConstantExpr(constant != 0, x.getContext());
 }
 
-/// Input 0 with elements of type `to`.
+/// Casts input 0 to elements of type `to`.
 static LogicalResult importCastTo(Node &node, Type to) {
   const Tensor &x = node.input(0);
   if (x.elementType == to)
@@ -281,7 +281,7 @@ LogicalResult bppsa::importCastLike(Node &node) {
 
 LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.input(0)); }
 
-/// The ratio of a Dropout node that drops elements.
+/// Returns the ratio of a Dropout node in training mode.
 static FailureOr<double> getDropoutRatio(Node &node) {
   FailureOr<double> ratio = node.getSetting("ratio", 1, 0.5);
   if (succeeded(ratio) && !(*ratio >= 0 && *ratio < 1))
@@ -290,7 +290,7 @@ static FailureOr<double> getDropoutRatio(Node &node) {
   return ratio;
 }
 
-/// Dropout that drops nothing: the mask is true everywhere.
+/// Imports a Dropout without effect: the mask is true everywhere.
 static LogicalResult keepAll(Node &node) {
   const Tensor &data = node.input(0);
   if (node.wantsOutput(1) &&

@@ -1,12 +1,12 @@
-//===- Fourier.cpp - spectra of signals and of their frames ---------------===//
+//===- Fourier.cpp - DFT and STFT -----------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Products with a constant array of sines and cosines: a signal of N elements costs N^2, and has
-// the derivative of any product. The last axis of signals and spectra is that of the real and the
-// imaginary part.
+// Transforms are products with a constant array of sines and cosines: a signal of N elements costs
+// N^2, and the derivative is the derivative of a product. The last axis of signals and spectra
+// holds the real and imaginary parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The transform of `in` elements, of those of a signal of length `length`, to `out`.
+/// The transform of `in` elements of a signal of length `length` to `out` elements.
 struct Transform {
   int64_t length, in, out;
   int64_t partsIn, partsOut;
   bool isInverse = false, isOneSided = false;
 
-  /// What part `from` of element `n` adds to part `to` of element `k`.
+  /// Returns the weight of part `from` of element `n` in part `to` of element `k`.
   double getWeight(int64_t k, int64_t to, int64_t n, int64_t from) const;
 };
 } // namespace
@@ -33,17 +33,17 @@ struct Transform {
 double Transform::getWeight(int64_t k, int64_t to, int64_t n, int64_t from) const {
   constexpr double pi = 3.14159265358979323846;
   double angle = 2 * pi * static_cast<double>(k * n % length) / static_cast<double>(length);
-  // (c - i s) x, or (c + i s) x backwards.
+  // (c - i s) x, or (c + i s) x for the inverse.
   double sine = isInverse ? -std::sin(angle) : std::sin(angle);
   double weight = to == from ? std::cos(angle) : to == 0 ? sine : -sine;
   if (!isInverse)
     return weight;
-  // The other half of a spectrum is that of the conjugates.
+  // The omitted half of a one-sided spectrum holds the complex conjugates.
   bool hasConjugate = isOneSided && n != 0 && 2 * n != length;
   return (hasConjugate ? 2 : 1) * weight / static_cast<double>(length);
 }
 
-/// The weights as a tensor [out, parts, in, parts].
+/// Returns the weights as a tensor [out, parts, in, parts].
 static FailureOr<Tensor> makeWeights(Node &node, const Transform &transform) {
   constexpr int64_t most = int64_t(1) << 24;
   if (transform.in > most / 4 / transform.out)
@@ -61,8 +61,8 @@ static FailureOr<Tensor> makeWeights(Node &node, const Transform &transform) {
   return node.graph.makeConstant(DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
 
-/// The parts of the last axis of the input, 1 where it is real; their number must fit what is
-/// wanted of one side of a spectrum.
+/// Returns the size of the last axis of the input: 1 if it is real, else 2. Emits an error if it
+/// does not fit a one-sided transform.
 static FailureOr<int64_t> getParts(Node &node, StringRef name, bool isOneSided, bool isInverse) {
   const Tensor &x = node.input(0);
   std::optional<int64_t> parts = x.getRank() == 0 ? std::nullopt : getConstant(x.dims.back().size);
@@ -76,7 +76,7 @@ static FailureOr<int64_t> getParts(Node &node, StringRef name, bool isOneSided, 
   return *parts;
 }
 
-/// The one constant in input `index`, at least 1, or `otherwise` where it is absent.
+/// Returns the constant in input `index`, at least 1, or `otherwise` if it is absent.
 static FailureOr<int64_t> readPositive(Node &node, size_t index, StringRef name,
                                        int64_t otherwise) {
   if (!node.hasInput(index))
@@ -95,7 +95,7 @@ static FailureOr<int64_t> readPositive(Node &node, size_t index, StringRef name,
 // DFT
 //===----------------------------------------------------------------------===//
 
-/// The axis of the signal: an attribute before opset 20, an input from then on.
+/// Reads the axis of the signal: an attribute before opset 20, an input from then on.
 static FailureOr<int64_t> readAxis(Node &node) {
   int64_t axis = node.getInt("axis", node.opset < 20 ? 1 : -2);
   if (node.hasInput(2)) {
@@ -154,7 +154,7 @@ LogicalResult bppsa::importDFT(Node &node) {
   SmallVector<Dim> dims = x.dims;
   dims[*axis] = graph.getDim(transform->out);
   dims.back() = graph.getDim(transform->partsOut);
-  // The loops of the result, then the elements and parts that are summed up.
+  // The loops of the result, followed by the reduction over elements and parts.
   SmallVector<unsigned> result = llvm::to_vector(llvm::seq<unsigned>(0, rank)), from = result;
   from[*axis] = rank;
   from.back() = rank + 1;
@@ -172,7 +172,7 @@ LogicalResult bppsa::importDFT(Node &node) {
 // STFT
 //===----------------------------------------------------------------------===//
 
-/// The length of frames: that of the window, or what input 3 says, or that of the signal.
+/// Returns the frame length: the length of the window, else input 3, else the length of the signal.
 static FailureOr<int64_t> readFrameLength(Node &node) {
   GraphBuilder &graph = node.graph;
   AffineExpr size = node.input(0).dims[1].size;
@@ -218,7 +218,7 @@ LogicalResult bppsa::importSTFT(Node &node) {
   if (failed(weights))
     return failure();
   if (node.hasInput(2)) {
-    // A window is a setting.
+    // A window is a setting, so it is not trained.
     node.freeze(2);
     weights = combine<arith::MulFOp>(graph, *weights, graph.makeUnsqueeze(node.input(2), {1}));
   }

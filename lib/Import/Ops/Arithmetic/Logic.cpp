@@ -1,4 +1,4 @@
-//===- Logic.cpp - comparisons, logic and choices -------------------------===//
+//===- Logic.cpp - comparisons, logic and Where ---------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,7 +17,7 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A comparison of floats and of integers.
+/// The predicates of a comparison for floats and for integers.
 struct Comparison {
   arith::CmpFPredicate floats;
   arith::CmpIPredicate integers;
@@ -37,7 +37,7 @@ static Comparison getComparison(StringRef op) {
   return {arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge};
 }
 
-/// Whether x < y for all sizes; nothing where that depends on them, or is not known.
+/// Returns whether x < y for all sizes, or nullopt if this depends on the sizes or is unknown.
 static std::optional<bool> isLess(AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
   MaybeExpr next = addExprs(x, getAffineConstantExpr(1, x.getContext()));
   if (next && isAtLeast(y, *next, minSizes))
@@ -90,11 +90,11 @@ LogicalResult bppsa::importComparison(Node &node) {
 // Logic
 //===----------------------------------------------------------------------===//
 
-/// The value of a truth table on `arguments`, 0 or 1 or not known.
+/// Evaluates a logical op on `arguments`: 0, 1 or unknown.
 static MaybeExpr evaluateLogic(StringRef op, ArrayRef<AffineExpr> arguments) {
   SmallVector<std::optional<int64_t>> known = llvm::map_to_vector(arguments, getConstant);
   auto make = [&](bool value) { return getAffineConstantExpr(value, arguments[0].getContext()); };
-  // One operand may tell.
+  // One operand may determine the result.
   if (op == "And" && llvm::is_contained(known, std::optional<int64_t>(0)))
     return make(false);
   if (op == "Or" && llvm::is_contained(known, std::optional<int64_t>(1)))

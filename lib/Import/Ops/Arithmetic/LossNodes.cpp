@@ -1,4 +1,4 @@
-//===- LossNodes.cpp - losses that are nodes of the graph -----------------===//
+//===- LossNodes.cpp - loss nodes of the graph ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The loss of log-probabilities `[N, C, d...]` at the classes `[N, d...]`.
+/// Builds the loss of log-probabilities `[N, C, d...]` for the classes `[N, d...]`.
 class LossBuilder {
 public:
   LossBuilder(Node &node, const Tensor &logProbabilities)
@@ -24,9 +24,9 @@ public:
 
 private:
   LogicalResult checkShapes();
-  /// What of `from`, `[N, C, d...]` or `[C]`, stands at the class of each position.
+  /// Returns the element of `from`, `[N, C, d...]` or `[C]`, at the class of each position.
   Tensor pick(const Tensor &from);
-  /// What each position weighs: nothing where it is ignored, NaN where its class is none.
+  /// Returns the weight of each position: zero if it is ignored, NaN if its class is invalid.
   Tensor makeWeights();
   Value isIgnored(OpBuilder &b, Location loc, Value label) const;
 
@@ -98,7 +98,7 @@ Tensor LossBuilder::makeWeights() {
       operands, graph.builder.getF32Type(), [&](OpBuilder &b, Location loc, ValueRange in) {
         Formula f{b, loc, b.getF32Type()};
         Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
-        // Unsigned, a negative class is a large one.
+        // As unsigned integers, negative classes are large.
         Value isClass = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size);
         Value weight = in.size() > 2 ? in[1] : f.constant(1);
         weight = f.select(isClass, weight, f.constant(std::nan("")));
@@ -137,7 +137,7 @@ LogicalResult bppsa::importSoftmaxCrossEntropyLoss(Node &node) {
   if (scores.getRank() < 2)
     return node.emitError() << "input 'scores' has rank " << scores.getRank()
                             << ", accepted: at least 2";
-  // Shifted by the maximum, which changes nothing but the range of exp.
+  // Subtracting the maximum only changes the range of exp.
   Tensor shifted = combine<arith::SubFOp>(graph, scores, graph.makeMaximum(scores, {1}));
   Tensor sum = graph.makeSum(apply<math::ExpOp>(graph, shifted), {1});
   Tensor logProbabilities = combine<arith::SubFOp>(graph, shifted, apply<math::LogOp>(graph, sum));

@@ -1,4 +1,4 @@
-//===- MatMul.cpp - matrix products ---------------------------------------===//
+//===- MatMul.cpp - MatMul and Gemm ---------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,16 +12,16 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An operand of a product without the dimensions that are broadcast, and the
-/// iterators that its dimensions stand for.
+/// An operand of a product without broadcast dimensions, and the iterators of the remaining
+/// dimensions.
 struct ProductOperand {
   Tensor tensor;
   SmallVector<AffineExpr> iterators;
 };
 } // namespace
 
-/// `operand` has the leading dimensions `batch`, aligned to the right, then two
-/// that stand for the iterators `rows` and `columns`.
+/// Aligns the leading dimensions of `operand` with `batch`, from the right. Its last two dimensions
+/// correspond to the iterators `rows` and `columns`.
 static ProductOperand alignOperand(Node &node, const Tensor &operand, ArrayRef<Dim> batch,
                                    AffineExpr rows, AffineExpr columns) {
   int64_t numBatch = operand.getRank() - 2;
@@ -39,7 +39,7 @@ static ProductOperand alignOperand(Node &node, const Tensor &operand, ArrayRef<D
   return result;
 }
 
-/// The product of stacks of matrices `[..., M, K]` and `[..., K, N]`.
+/// Creates the product of stacks of matrices `[..., M, K]` and `[..., K, N]`.
 static FailureOr<Tensor> makeMatMul(Node &node, const Tensor &a, const Tensor &b) {
   GraphBuilder &graph = node.graph;
   FailureOr<Dim> inner = graph.unify(a.dims.back(), b.dims[b.getRank() - 2]);
@@ -69,7 +69,7 @@ LogicalResult bppsa::importMatMul(Node &node) {
   bool isRow = a.getRank() == 1, isColumn = b.getRank() == 1;
   if (a.getRank() == 0 || b.getRank() == 0)
     return node.emitShapeError();
-  // A vector is a matrix of one row or column, which the result does not have.
+  // A vector operand is a matrix with one row or column, which is removed from the result.
   if (isRow)
     a = graph.makeUnsqueeze(a, 0);
   if (isColumn)
@@ -123,7 +123,7 @@ LogicalResult bppsa::importGemm(Node &node) {
   if (addend->getRank() > 2)
     return node.emitShapeError();
   FailureOr<SmallVector<Dim>> dims = graph.broadcast(result->dims, addend->dims);
-  // C must broadcast to the product, not the other way round.
+  // C must broadcast to the product; the reverse is an error.
   if (failed(dims) || (*dims)[0].size != result->dims[0].size ||
       (*dims)[1].size != result->dims[1].size)
     return node.emitShapeError();

@@ -1,4 +1,4 @@
-//===- Normalization.cpp - centred and scaled along axes ------------------===//
+//===- Normalization.cpp - softmax and normalization layers ---------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,11 +21,11 @@ LogicalResult bppsa::importSoftmax(Node &node) {
   FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", node.opset < 13 ? 1 : -1), rank);
   if (failed(axis))
     return failure();
-  // Before opset 13 the input is seen as a matrix that is split at the axis.
+  // Before opset 13, the input is flattened to a matrix at the axis.
   SmallVector<int64_t> axes = {*axis};
   if (node.opset < 13)
     axes = llvm::to_vector(llvm::seq<int64_t>(*axis, rank));
-  // Shifted by the maximum, which changes nothing but the range of exp.
+  // Subtracting the maximum only changes the range of exp.
   Tensor shifted = combine<arith::SubFOp>(graph, x, graph.makeMaximum(x, axes));
   Tensor exponentials = apply<math::ExpOp>(graph, shifted);
   Tensor sum = graph.makeSum(exponentials, axes);
@@ -36,7 +36,7 @@ LogicalResult bppsa::importSoftmax(Node &node) {
   return node.setOutput(0, combine<arith::SubFOp>(graph, shifted, apply<math::LogOp>(graph, sum)));
 }
 
-/// The dimensions from attribute `axis` on.
+/// Returns the dimensions from attribute `axis` on.
 static FailureOr<SmallVector<int64_t>> getAxesFrom(Node &node) {
   int64_t rank = node.input(0).getRank();
   FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), rank);
@@ -45,7 +45,7 @@ static FailureOr<SmallVector<int64_t>> getAxesFrom(Node &node) {
   return llvm::to_vector(llvm::seq<int64_t>(*axis, rank));
 }
 
-/// Whether input `index` broadcasts to X, not the other way round.
+/// Requires that input `index` broadcasts to X; the reverse is an error.
 static LogicalResult requireFits(Node &node, size_t index) {
   if (!node.hasInput(index))
     return success();
@@ -121,13 +121,13 @@ LogicalResult bppsa::importLpNormalization(Node &node) {
                     ? makeNorm(graph, x, *axis)
                     : makeSumOf(graph, x, *axis,
                                 [](const Formula &f, Value element) { return f.abs(element); });
-  // Zeros stay zeros.
+  // A zero vector is mapped to zero.
   return node.setOutput(0, makeFormula(graph, {x, norm}, [](const Formula &f, ValueRange in) {
                           return f.div(in[0], f.select(f.isPositive(in[1]), in[1], f.constant(1)));
                         }));
 }
 
-/// `x` with mean 0 and deviation 1 over `axes`.
+/// Normalizes `x` to mean 0 and standard deviation 1 over `axes`.
 static FailureOr<Tensor> makeStandard(GraphBuilder &graph, const Tensor &x, ArrayRef<int64_t> axes,
                                       double epsilon) {
   FailureOr<Tensor> mean = makeMean(graph, x, axes);
@@ -138,7 +138,7 @@ static FailureOr<Tensor> makeStandard(GraphBuilder &graph, const Tensor &x, Arra
   return combine<arith::DivFOp>(graph, centred, makeDeviation(graph, variance, epsilon));
 }
 
-/// `x` of shape [N, C, ...] times the scale and plus the shift of each channel: inputs 1 and 2.
+/// Scales and shifts each channel of `x`, of shape [N, C, ...].
 static Tensor scaleChannels(Node &node, const Tensor &x, const Tensor &scale, const Tensor &shift) {
   GraphBuilder &graph = node.graph;
   SmallVector<int64_t> others = llvm::to_vector(llvm::seq<int64_t>(1, x.getRank() - 1));
@@ -147,7 +147,7 @@ static Tensor scaleChannels(Node &node, const Tensor &x, const Tensor &scale, co
       [](const Formula &f, ValueRange in) { return f.add(f.mul(in[0], in[1]), in[2]); });
 }
 
-/// Inputs 1 and 2 have rank 1 and the size `size`.
+/// Requires that inputs 1 and 2 have rank 1 and the size `size`.
 static LogicalResult requireVectors(Node &node, const Dim &size) {
   for (size_t index : {1, 2})
     if (node.input(index).getRank() != 1 ||
@@ -181,7 +181,7 @@ LogicalResult bppsa::importGroupNormalization(Node &node) {
     return node.emitError() << "attribute 'num_groups' is " << groups
                             << ", accepted: a divisor of the number of channels, "
                             << graph.describe(x.dims[1].size) << ", which must be fixed";
-  // Before opset 21 scale and bias are those of groups.
+  // Before opset 21, scale and bias are given per group.
   bool ofGroups = node.opset < 21;
   if (failed(requireVectors(node, ofGroups ? graph.getDim(groups) : x.dims[1])))
     return failure();

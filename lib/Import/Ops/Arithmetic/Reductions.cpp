@@ -1,4 +1,4 @@
-//===- Reductions.cpp - what is made of all elements along axes -----------===//
+//===- Reductions.cpp - reductions along axes -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -69,7 +69,7 @@ Tensor bppsa::makeNorm(GraphBuilder &graph, const Tensor &operand, ArrayRef<int6
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The largest or smallest element, or the product.
+/// Returns the maximum, minimum or product.
 template <typename OpTy>
 static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes,
                          double start) {
@@ -81,11 +81,11 @@ static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64
   return graph.makeUnsqueeze(joined, axes);
 }
 
-/// The same of integers, or of bools, of which true is the larger one.
+/// Reduces integers, or bools with true > false.
 static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor &data,
                                 ArrayRef<int64_t> axes) {
   unsigned width = data.elementType.getIntOrFloatBitWidth();
-  // A bool is its bit without a sign.
+  // Bools compare as unsigned bits.
   bool isBool = width == 1;
   APInt least = isBool ? APInt::getZero(1) : APInt::getSignedMinValue(width);
   APInt most = isBool ? APInt::getAllOnes(1) : APInt::getSignedMaxValue(width);
@@ -111,9 +111,9 @@ static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor 
 }
 
 static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes) {
-  // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one. The
-  // gradient passes through the maximum, too: it returns what the rounded weights lack to a sum of
-  // one, so that a term that all others share has the exact gradient.
+  // Subtracting the maximum, if it is finite, only changes the range of exp. The gradient also
+  // passes through the maximum: this restores the amount by which the rounded weights miss a sum of
+  // one, so a term common to all elements has the exact gradient.
   Tensor shift = makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -kInfinity),
                              [](const Formula &f, ValueRange arguments) {
                                Value magnitude = f.abs(arguments[0]);
@@ -152,7 +152,7 @@ static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Te
   return makeLogSumExp(graph, data, axes);
 }
 
-/// The least or greatest of expressions of sizes, where that is the same one for all sizes.
+/// Returns the minimum or maximum of expressions of sizes if it is the same element for all sizes.
 static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements, bool isMinimum) {
   MaybeExpr best = elements.front();
   for (AffineExpr element : elements.drop_front()) {
@@ -165,7 +165,7 @@ static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements
   return best;
 }
 
-/// A minimum or maximum of all elements that are known as expressions.
+/// Evaluates a minimum or maximum of elements that are known as expressions.
 static std::optional<Tensor> reduceElements(Node &node, ArrayRef<int64_t> axes) {
   const Tensor &data = node.input(0);
   bool isMinimum = node.getOp() == "ReduceMin";
@@ -192,7 +192,7 @@ LogicalResult bppsa::importReduce(Node &node) {
       return failure();
     axes = *normalized;
   } else if (node.getInt("noop_with_empty_axes", 0) == 1) {
-    // Versions of ONNX differ in what ops that compute besides the reduction do here.
+    // ONNX versions disagree on this case for ops that compute more than the reduction.
     bool isPlain = llvm::is_contained(
         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}, node.getOp());
     if (isPlain)

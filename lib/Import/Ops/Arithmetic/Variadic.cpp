@@ -1,4 +1,4 @@
-//===- Variadic.cpp - elementwise ops of any number of operands -----------===//
+//===- Variadic.cpp - variadic elementwise ops and Mod --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,7 @@ static Value joinFloats(StringRef op, OpBuilder &b, Location loc, Value x, Value
   return arith::AddFOp::create(b, loc, x, y);
 }
 
-/// The larger or smaller one of two sizes, where it is the same one for all sizes.
+/// Returns the maximum or minimum of two sizes if it is the same one for all sizes.
 static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
   if (isAtLeast(x, y, minSizes))
     return isMax ? x : y;
@@ -29,7 +29,7 @@ static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int
   return std::nullopt;
 }
 
-/// Max or Min of integers that are known.
+/// Evaluates Max or Min of known integers.
 static std::optional<Tensor> evaluate(Node &node, ArrayRef<Tensor> operands) {
   if (!llvm::all_of(operands, [](const Tensor &operand) { return operand.elements.has_value(); }))
     return std::nullopt;
@@ -81,7 +81,7 @@ LogicalResult bppsa::importVariadic(Node &node) {
 // Mod
 //===----------------------------------------------------------------------===//
 
-/// The remainder with the sign of the dividend, or of the divisor where `ofDivisor`.
+/// Returns the remainder with the sign of the dividend, or of the divisor if `ofDivisor`.
 static Value makeRemainder(OpBuilder &b, Location loc, Value x, Value y, bool ofDivisor) {
   Value remainder = arith::RemSIOp::create(b, loc, x, y);
   if (!ofDivisor)
@@ -97,7 +97,6 @@ static Value makeRemainder(OpBuilder &b, Location loc, Value x, Value y, bool of
   return arith::SelectOp::create(b, loc, isOther, shifted, remainder);
 }
 
-/// The same of floats.
 static Value makeFloatRemainder(OpBuilder &b, Location loc, Value x, Value y, bool ofDivisor) {
   Value remainder = arith::RemFOp::create(b, loc, x, y);
   if (!ofDivisor)
@@ -113,11 +112,11 @@ static Value makeFloatRemainder(OpBuilder &b, Location loc, Value x, Value y, bo
   return arith::SelectOp::create(b, loc, isOther, shifted, remainder);
 }
 
-/// The same of two integers that are known.
+/// Evaluates the remainder of known integers.
 static MaybeExpr evaluateRemainder(AffineExpr x, AffineExpr y, bool ofDivisor,
                                    ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> left = getConstant(x), right = getConstant(y);
-  // Sizes that are divided are not negative, and divisors positive.
+  // Dividends that are sizes are nonnegative, and divisors positive.
   if (!left || !right)
     return remainderExprs(x, y, minSizes);
   if (*right == 0)

@@ -1,12 +1,11 @@
-//===- ComputedSlice.cpp - slices that begin where data says --------------===//
+//===- ComputedSlice.cpp - slices with computed bounds --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop takes a row of an array by Slice from `i` to `i + 1`. Both bounds are data, but their
-// difference, which is the size of the slice, is a constant: both are the same value plus a
-// constant.
+// Loops read a row of an array by Slice from `i` to `i + 1`. Both bounds are data, but the size is
+// constant if both are the same value plus a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The element `position` of the tensor `base` plus `offset`; `offset` alone without a base.
+/// Element `position` of the tensor `base`, plus `offset`; only `offset` if `base` is null.
 struct Bound {
   Value base;
   int64_t position = 0, offset = 0;
@@ -32,8 +31,8 @@ struct Bound {
 
 static Bound trace(Value tensor, int64_t position);
 
-/// The constant number that `value`, of a body of `op` on the element `position`, is; nothing if it
-/// is none.
+/// Traces `value`, in the body of `op` at element `position`, to a constant or an element of an
+/// operand. Returns nullopt otherwise.
 static std::optional<Bound> traceScalar(linalg::GenericOp op, Value value, int64_t position) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -51,7 +50,7 @@ static std::optional<Bound> traceScalar(linalg::GenericOp op, Value value, int64
   return trace(operand.get(), position);
 }
 
-/// The element `position` of what `op` computes, where that is a sum with a constant.
+/// Traces element `position` of the result of `op` if it is a sum with a constant.
 static std::optional<Bound> traceSum(linalg::GenericOp op, int64_t position) {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0)
     return std::nullopt;
@@ -71,7 +70,7 @@ static std::optional<Bound> traceSum(linalg::GenericOp op, int64_t position) {
   return sum;
 }
 
-/// The element `position` of a concatenation of vectors.
+/// Traces element `position` of a concatenation of vectors.
 static std::optional<Bound> traceConcat(tensor::ConcatOp op, int64_t position) {
   if (op.getResultType().getRank() != 1)
     return std::nullopt;
@@ -106,7 +105,7 @@ static Bound trace(Value tensor, int64_t position) {
   return found.value_or(own);
 }
 
-/// `data` from the position that `start` gives on: `size` elements along `axis`.
+/// Slices `size` elements of `data` along `axis`, from the position `start`.
 static Tensor sliceAt(Node &node, const Tensor &data, const Bound &start, int64_t axis,
                       int64_t size) {
   GraphBuilder &graph = node.graph;
@@ -125,7 +124,7 @@ static Tensor sliceAt(Node &node, const Tensor &data, const Bound &start, int64_
         Value offset =
             arith::ConstantOp::create(b, loc, b.getIntegerAttr(found.getType(), start.offset));
         Value first = arith::AddIOp::create(b, loc, found, offset);
-        // The slice keeps its size: it begins no later than `size` elements before the end.
+        // The slice keeps its size, so it begins at most `size` elements before the end.
         Value less = arith::ConstantIndexOp::create(b, loc, size - 1);
         Value room = arith::SubIOp::create(b, loc, length, less);
         Value position = makePosition(b, loc, first, length);

@@ -1,4 +1,4 @@
-//===- Cumulative.cpp - sums and products along an axis -------------------===//
+//===- Cumulative.cpp - CumSum and CumProd --------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The trajectory [T + 1, M, 1] of the sums or products of `x`, a [T, M, 1]. The derivative of a
-/// product is a recurrence too, without a division, so that zeros do no harm.
+/// Returns the trajectory [T + 1, M, 1] of the cumulative sums or products of `x`, a [T, M, 1]. The
+/// derivative of a product is also a recurrence, without a division, so zeros are handled
+/// correctly.
 static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct, bool isReverse) {
   OpBuilder &builder = graph.builder;
   SmallVector<Dim> dims = x.dims;
@@ -37,7 +38,7 @@ static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct
   return graph.make(loop.getTrajectories()[0], dims);
 }
 
-/// The sums or products of integers, one position of the axis after the other.
+/// Computes the cumulative sums or products of integers sequentially along the axis.
 static Tensor makeCumulatedIntegers(Node &node, int64_t axis, bool isProduct) {
   GraphBuilder &graph = node.graph;
   OpBuilder &builder = graph.builder;
@@ -71,7 +72,7 @@ static Tensor makeCumulatedIntegers(Node &node, int64_t axis, bool isProduct) {
         Value added =
             tensor::ExtractOp::create(b, loc, source, at(isExclusive ? before : index[axis]));
         Value nothing = arith::ConstantOp::create(b, loc, neutral);
-        // The table holds the neutral element where nothing was added yet.
+        // The table holds the neutral element at positions that are not yet written.
         if (isExclusive)
           added = arith::SelectOp::create(b, loc, isFirst, nothing, added);
         else
@@ -97,7 +98,7 @@ LogicalResult bppsa::importCumulative(Node &node) {
   bool isProduct = node.getOp() == "CumProd";
   if (!x.elementType.isF32())
     return node.setOutput(0, makeCumulatedIntegers(node, *axis, isProduct));
-  // The axis comes first; all others are samples of one unit.
+  // The axis comes first; all other axes become samples with one unit.
   SmallVector<int64_t> order = {*axis}, back(x.getRank());
   for (int64_t i = 0; i < x.getRank(); ++i)
     if (i != *axis)

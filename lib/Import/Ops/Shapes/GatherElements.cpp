@@ -1,4 +1,4 @@
-//===- GatherElements.cpp - elements at indices of their own --------------===//
+//===- GatherElements.cpp - GatherElements and GatherND -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,7 +20,7 @@ LogicalResult bppsa::importGatherElements(Node &node) {
   FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", 0), rank);
   if (failed(axis) || failed(node.requireRank(1, rank)))
     return failure();
-  // Other dimensions of the indices may be smaller than those of the data.
+  // Other dimensions of the indices may be smaller than the data dimensions.
   SmallVector<Dim> dims = indices.dims;
   for (int64_t i = 0; i < rank; ++i) {
     if (i == *axis || data.dims[i].size == dims[i].size)
@@ -60,9 +60,9 @@ LogicalResult bppsa::importGatherND(Node &node) {
   }
   int64_t numOuter = dims.size();
   dims.append(data.dims.begin() + batch + *depth, data.dims.end());
-  // One tensor of indices for each dimension that they pick from.
+  // One index tensor per indexed dimension.
   SmallVector<Value> inputs, sizes;
-  // One index, without outer axes, has an empty map.
+  // A single index without outer axes has an empty map.
   AffineMap all = graph.builder.getMultiDimIdentityMap(dims.size());
   AffineMap outer = numOuter == 0 ? AffineMap::get(dims.size(), 0, graph.getContext())
                                   : all.getMajorSubMap(numOuter);

@@ -11,11 +11,11 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Changes of shape
+// Reshapes
 //===----------------------------------------------------------------------===//
 
-/// One group of dimensions that a Reshape merges and splits: source dimensions
-/// `[sourceBegin, sourceEnd)` become target dimensions `[targetBegin, targetEnd)`.
+/// A group of dimensions that a Reshape merges and splits: source dimensions `[sourceBegin,
+/// sourceEnd)` become target dimensions `[targetBegin, targetEnd)`.
 namespace {
 struct ReshapeGroup {
   size_t sourceBegin, sourceEnd, targetBegin, targetEnd;
@@ -46,7 +46,7 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
     i = group.sourceEnd;
     j = group.targetEnd;
   }
-  // What is left has size 1.
+  // The remaining dimensions have size 1.
   if (!groups.empty()) {
     groups.back().sourceEnd = source.size();
     groups.back().targetEnd = target.size();
@@ -54,9 +54,9 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
   return groups;
 }
 
-/// Gives the target dimensions of a group the factors of its source dimensions,
-/// in order, as far as the sizes match. Whether all do. A factor that several dimensions
-/// share, such as the values of all heads of an attention, is split.
+/// Assigns the factors of the source dimensions of a group to its target dimensions, in order,
+/// while sizes match. A factor that spans several target dimensions, such as the values of all
+/// attention heads, is split. Returns whether all sizes match.
 static bool assignFactors(AxisClasses &axes, ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
   SmallVector<Factor> factors;
   for (const Dim &dim : source)
@@ -65,7 +65,7 @@ static bool assignFactors(AxisClasses &axes, ArrayRef<Dim> source, MutableArrayR
   auto isOne = [&](size_t i) { return i < factors.size() && getConstant(factors[i].size) == 1; };
   for (Dim &dim : target) {
     if (dim.isOne()) {
-      // Of several ones, that of a known axis is the one that matters.
+      // Among several factors of size 1, prefer one with a known axis.
       size_t chosen = next;
       while (isOne(chosen) && factors[chosen].origin < 0 && isOne(chosen + 1))
         ++chosen;
@@ -104,7 +104,7 @@ static SmallVector<ReassociationIndices> getIndices(ArrayRef<ReshapeGroup> group
   });
 }
 
-/// The shape of `type` with each group of dimensions merged into one.
+/// Returns `type` with each group of dimensions merged into one.
 static RankedTensorType getCollapsedType(RankedTensorType type,
                                          ArrayRef<ReassociationIndices> groups) {
   SmallVector<int64_t> shape;
@@ -119,7 +119,7 @@ static RankedTensorType getCollapsedType(RankedTensorType type,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// Whether each group has one dimension of `type` at most whose size is not one.
+/// Returns whether each group has at most one dimension whose size is not 1.
 static bool mergesOnes(RankedTensorType type, ArrayRef<ReassociationIndices> groups) {
   return llvm::all_of(groups, [&](const ReassociationIndices &group) {
     return llvm::count_if(group, [&](int64_t dim) { return type.getDimSize(dim) != 1; }) <= 1;
@@ -231,7 +231,7 @@ Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr o
     dims[axis] = getDim(size);
     return makeFilled(dims, cast<TypedAttr>(builder.getZeroAttr(operand.elementType)));
   }
-  // Part of an axis carries what the axis does, but one element is no axis.
+  // A part of an axis keeps the axis, but a single element does not.
   int origin = getOrigin(dims[axis]);
   mark(dims[axis], Cut);
   dims[axis] = getDim(size);
@@ -271,7 +271,7 @@ Tensor GraphBuilder::makePadded(const Tensor &operand, ArrayRef<int64_t> before,
 
 FailureOr<Tensor> GraphBuilder::makeConcat(ArrayRef<Tensor> operands, int64_t axis) {
   SmallVector<Dim> dims = operands.front().dims;
-  // Operands without elements add nothing but their shape.
+  // Operands without elements contribute only their shape.
   SmallVector<Tensor> joined;
   for (const Tensor &operand : operands) {
     for (auto [i, dim] : llvm::enumerate(operand.dims)) {

@@ -1,4 +1,4 @@
-//===- IndexOps.cpp - ops that pick elements by index ---------------------===//
+//===- IndexOps.cpp - ops that index elements -----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -45,7 +45,6 @@ Tensor bppsa::makeLookup(GraphBuilder &graph, const Tensor &data, ArrayRef<Dim> 
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A slice of one axis.
 struct AxisSlice {
   int64_t axis;
   AffineExpr offset, size;
@@ -53,8 +52,9 @@ struct AxisSlice {
 };
 } // namespace
 
-/// A bound of a slice as a position in [low, size + high], counted from the front. ONNX clamps
-/// bounds that are out of range; where that depends on a size, the size must be large enough.
+/// Resolves a slice bound to a position in [low, size + high], counted from the front. ONNX clamps
+/// bounds that are out of range. If clamping depends on a size, the size is required to be large
+/// enough.
 static MaybeExpr resolveBound(GraphBuilder &graph, AffineExpr bound, AffineExpr size, int64_t low,
                               int64_t high) {
   // Exporters write "to the end" as a huge number.
@@ -122,7 +122,7 @@ static Tensor makeReversedSlice(GraphBuilder &graph, const Tensor &data, const A
   SmallVector<Dim> dims(data.dims);
   graph.mark(dims[slice.axis], Cut);
   dims[slice.axis] = graph.getDim(slice.size);
-  // The whole axis backwards is still that axis.
+  // A fully reversed axis is still the same axis.
   if (slice.size == data.dims[slice.axis].size)
     dims[slice.axis] = data.dims[slice.axis];
   Value offset =
@@ -145,7 +145,7 @@ Tensor bppsa::makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis
                            {axis, *addExprs(size, graph.getExpr(-1)), size, /*step=*/-1});
 }
 
-/// Bounds and steps of all axes, from attributes before opset 10 and from inputs after.
+/// Reads bounds and steps of all axes: attributes before opset 10, inputs from opset 10 on.
 static FailureOr<SmallVector<AxisSlice>> readSlices(Node &node) {
   int64_t rank = node.input(0).getRank();
   auto read = [&](StringRef name, size_t index) -> FailureOr<SmallVector<AffineExpr>> {
@@ -196,7 +196,7 @@ LogicalResult bppsa::importSlice(Node &node) {
   Tensor result = node.input(0);
   for (const AxisSlice &slice : *slices) {
     if (result.elements) {
-      // Sizes of such a tensor are static, so these are constants.
+      // The sizes of a tensor with known elements are static, so the bounds are constants.
       SmallVector<int64_t> shape = getStaticShape(result);
       shape[slice.axis] = *getConstant(slice.size);
       result = *mapElements(node.graph, result, shape, [&](ArrayRef<int64_t> index) {
@@ -217,8 +217,8 @@ LogicalResult bppsa::importSlice(Node &node) {
 // Gather
 //===----------------------------------------------------------------------===//
 
-/// An index that is known as a position counted from the front; dimension `axis` must be large
-/// enough for it.
+/// Resolves a known index to a position counted from the front. Requires that dimension `axis` is
+/// large enough.
 static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr index) {
   GraphBuilder &graph = node.graph;
   AffineExpr size = node.input(0).dims[axis].size, zero = graph.getExpr(0);
@@ -232,7 +232,7 @@ static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr i
   return *position;
 }
 
-/// Gather with one index that is known: a slice, without its axis if the index has none.
+/// Gathers at one known index: a slice, without its axis if the index is a scalar.
 static FailureOr<Tensor> gatherOne(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   AffineExpr index = node.input(1).elements->front();
@@ -243,7 +243,7 @@ static FailureOr<Tensor> gatherOne(Node &node, int64_t axis) {
   return node.input(1).getRank() == 0 ? graph.makeSqueeze(slice, axis) : slice;
 }
 
-/// Elements of a tensor that is known, at indices that are constants.
+/// Gathers elements of a known tensor at constant indices.
 static std::optional<Tensor> gatherElements(Node &node, int64_t axis) {
   const Tensor &data = node.input(0), &indices = node.input(1);
   SmallVector<int64_t> source = getStaticShape(data), picked = getStaticShape(indices);
@@ -276,9 +276,8 @@ Value bppsa::makePosition(OpBuilder &b, Location loc, Value found, Value size) {
   return arith::MinSIOp::create(b, loc, position, arith::SubIOp::create(b, loc, size, one));
 }
 
-/// Gather at indices that are data. Negative ones count from the end. A program
-/// refuses graph inputs with indices that are out of range; a computed one reads
-/// the nearest element, never other memory.
+/// Gathers at indices that are data. Negative indices count from the end. Programs reject graph
+/// inputs with indices out of range. Computed indices are clamped, so they never read other memory.
 static Tensor gatherData(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0), &indices = node.input(1);

@@ -1,4 +1,4 @@
-//===- Rearrangements.cpp - repeated, triangular and moved elements -------===//
+//===- Rearrangements.cpp - Tile, Trilu, OneHot and DepthToSpace ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -89,7 +89,7 @@ LogicalResult bppsa::importTrilu(Node &node) {
     diagonal = *given;
   }
   bool isUpper = node.getInt("upper", 1) == 1;
-  // Positions have meanings of their own.
+  // Positions along these axes are not interchangeable.
   graph.mark(x.dims[rank - 2], Cut);
   graph.mark(x.dims[rank - 1], Cut);
   AffineMap all = graph.builder.getMultiDimIdentityMap(rank);
@@ -112,7 +112,7 @@ LogicalResult bppsa::importTrilu(Node &node) {
 // OneHot
 //===----------------------------------------------------------------------===//
 
-/// How many positions there are: an integer, or a float constant.
+/// Reads the depth: an integer, or a float constant.
 static FailureOr<SmallVector<AffineExpr>> readDepth(Node &node) {
   if (!node.input(1).elementType.isF32())
     return node.getExprs(1);
@@ -181,7 +181,7 @@ LogicalResult bppsa::importOneHot(Node &node) {
 // DepthToSpace and SpaceToDepth
 //===----------------------------------------------------------------------===//
 
-/// The size divided by `divisor`, which must divide it.
+/// Divides the size of `dim` by `divisor`. Emits an error if it is not a multiple.
 static FailureOr<Dim> divide(Node &node, const Dim &dim, int64_t divisor) {
   MaybeExpr quotient = divideExactly(dim.size, node.graph.getExpr(divisor));
   if (!quotient)

@@ -1,4 +1,4 @@
-//===- RotaryEmbedding.cpp - pairs of elements turned by their position ---===//
+//===- RotaryEmbedding.cpp - RotaryEmbedding ------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -21,10 +21,10 @@ public:
   LogicalResult import();
 
 private:
-  /// The input with an axis of heads, `[batch, steps, heads, size]` where they were part of the
-  /// last one, else `[batch, heads, steps, size]`.
+  /// Returns the input with a head axis: `[batch, steps, heads, size]` if the heads were part of
+  /// the last axis, else `[batch, heads, steps, size]`.
   FailureOr<Tensor> splitHeads();
-  /// Cosines or sines for each sample, step and pair.
+  /// Returns the cosines or sines for each sample, step and pair.
   FailureOr<Tensor> readCache(size_t index);
   FailureOr<Tensor> rotate(const Tensor &x, int64_t size);
   Tensor take(const Tensor &x, int64_t first, int64_t size, int64_t stride = 1) {
@@ -76,12 +76,12 @@ FailureOr<Tensor> RotaryImporter::readCache(size_t index) {
                     });
 }
 
-/// Turns the pairs of the first `size` elements.
+/// Rotates the pairs of the first `size` elements.
 FailureOr<Tensor> RotaryImporter::rotate(const Tensor &x, int64_t size) {
   FailureOr<Tensor> cosines = readCache(1), sines = failure();
   if (failed(cosines) || failed(sines = readCache(2)))
     return failure();
-  // The axis of heads.
+  // Index of the head axis.
   int64_t heads = node.input(0).getRank() == 4 ? 1 : 2, half = size / 2;
   Tensor cos = graph.makeUnsqueeze(*cosines, heads), sin = graph.makeUnsqueeze(*sines, heads);
   bool isInterleaved = node.getInt("interleaved", 0) != 0;

@@ -1,14 +1,13 @@
-//===- Scatter.cpp - tensors with some elements replaced ------------------===//
+//===- Scatter.cpp - ScatterND and ScatterElements ------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A table says for each element which update is the last one that writes it. It is
-// made by a loop over the updates; the result then reads data or updates in parallel, which has a
-// derivative. Where updates are added, multiplied or compared, each element looks at all that may
-// mean it, which is a reduction with a derivative of its own. A few updates need no table
-// (ScatterFew.cpp).
+// A loop over the updates builds a table of the last update that writes each element. The result
+// then reads data or updates in parallel, which is differentiable. With a reduction attribute, each
+// element instead reduces over all updates that may target it, which is differentiable too. A few
+// updates need no table (ScatterFew.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +24,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// On integers that are known.
+/// Evaluates a scatter on known integers.
 static LogicalResult scatterKnown(Node &node) {
   Tensor result = node.input(0);
   const Tensor &indices = node.input(1), &updates = node.input(2);
@@ -54,16 +53,16 @@ static LogicalResult scatterKnown(Node &node) {
 }
 
 namespace {
-/// Writes blocks of a tensor: updates, numbered in row-major order over `updateDims`, each of which
-/// goes to a block that the leading `targetDims` of the data pick.
+/// Writes of blocks. Updates are numbered in row-major order over `updateDims`; each targets a
+/// block selected by the leading dimensions `targetDims` of the data.
 struct Writes {
   SmallVector<Dim> updateDims, targetDims;
-  /// The target of the update at the given index.
+  /// Returns the target of the update at the given index.
   llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index)> getTarget;
 };
 } // namespace
 
-/// For each target the number of the last update that writes it, or -1.
+/// Returns, for each target, the number of the last update that writes it, or -1.
 static Tensor makeWriters(GraphBuilder &graph, const Writes &writes) {
   OpBuilder &builder = graph.builder;
   Location loc = graph.loc;
@@ -89,7 +88,8 @@ static Tensor makeWriters(GraphBuilder &graph, const Writes &writes) {
   return graph.make(nest.results.front(), writes.targetDims);
 }
 
-/// `data` with the blocks of `updates`, of shape [updates, block], where `writes` puts them.
+/// Returns `data` with the blocks of `updates`, of shape [updates, block], written as specified by
+/// `writes`.
 static Tensor makeScattered(GraphBuilder &graph, const Tensor &data, const Tensor &updates,
                             const Writes &writes) {
   Tensor writers = makeWriters(graph, writes);
@@ -113,7 +113,7 @@ static Tensor makeScattered(GraphBuilder &graph, const Tensor &data, const Tenso
 }
 
 //===----------------------------------------------------------------------===//
-// Updates that are joined
+// Reductions
 //===----------------------------------------------------------------------===//
 
 static Value join(StringRef how, OpBuilder &b, Location loc, Value x, Value y) {
@@ -128,7 +128,7 @@ static Value join(StringRef how, OpBuilder &b, Location loc, Value x, Value y) {
                         : arith::MinSIOp::create(b, loc, x, y).getResult();
 }
 
-/// What leaves any element as it is when it is joined with it.
+/// Returns the neutral element of the reduction `how`.
 static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
   if (how == "add" || how == "mul")
     return how == "add" ? b.getZeroAttr(type) : b.getOneAttr(type);
@@ -139,9 +139,8 @@ static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
                                              : APInt::getSignedMaxValue(width));
 }
 
-/// What the updates along `axis` whose targets are a position join to there, for each position of
-/// an axis of size `size` in its place. Targets are for each update, or for each position of the
-/// axis.
+/// Reduces, for each position of an axis of size `size`, the updates along `axis` that target it.
+/// Targets are given per update or per position of the axis.
 static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &updates,
                           const Tensor &targets, int64_t axis, const Dim &size) {
   OpBuilder &builder = graph.builder;
@@ -167,7 +166,7 @@ static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &upda
       });
 }
 
-/// `data` joined with what its updates join to, element by element.
+/// Combines `data` with the reduced updates, elementwise.
 static FailureOr<Tensor> joinWith(GraphBuilder &graph, StringRef how, const Tensor &data,
                                   const Tensor &joined) {
   return graph.makeElementwise(
@@ -175,7 +174,7 @@ static FailureOr<Tensor> joinWith(GraphBuilder &graph, StringRef how, const Tens
       [&](OpBuilder &b, Location loc, ValueRange in) { return join(how, b, loc, in[0], in[1]); });
 }
 
-/// The attribute `reduction`, which bools do not have.
+/// Reads the attribute `reduction`, which is not accepted for bools.
 static FailureOr<StringRef> readReduction(Node &node) {
   StringRef how = node.getString("reduction", "none");
   if (how != "none" && node.input(0).elementType.isInteger(1))
@@ -184,7 +183,7 @@ static FailureOr<StringRef> readReduction(Node &node) {
   return how;
 }
 
-/// The tensor in the IR, whatever is known of its elements.
+/// Returns the tensor as an IR value, without known elements.
 static Tensor materialize(GraphBuilder &graph, const Tensor &tensor) {
   Tensor result = tensor;
   result.value = graph.getValue(tensor);
@@ -201,7 +200,7 @@ static FailureOr<Dim> countUpdates(Node &node, ArrayRef<Dim> dims) {
   return node.graph.getDim(*count);
 }
 
-/// ScatterND with blocks that are joined.
+/// Imports a ScatterND with a reduction.
 static LogicalResult
 joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targetDims,
            function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> getTarget) {
@@ -231,7 +230,7 @@ joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targe
   return node.setOutput(joinWith(graph, how, source, graph.makeReshape(joined, data.dims)));
 }
 
-/// ScatterElements with elements that are joined.
+/// Imports a ScatterElements with a reduction.
 static LogicalResult joinElements(Node &node, StringRef how, int64_t axis, const Tensor &indices,
                                   const Tensor &updates) {
   GraphBuilder &graph = node.graph;
@@ -243,7 +242,7 @@ static LogicalResult joinElements(Node &node, StringRef how, int64_t axis, const
                                           makePosition(b, loc, in[0], size));
       });
   Tensor joined = joinUpdates(graph, how, updates, *targets, axis, data.dims[axis]);
-  // What lies beyond the indices stays as it is.
+  // Elements beyond the indices are unchanged.
   for (int64_t i = 0; i < data.getRank(); ++i) {
     MaybeExpr rest = subtractExprs(data.dims[i].size, joined.dims[i].size);
     if (!rest)
@@ -276,7 +275,7 @@ LogicalResult bppsa::importScatterND(Node &node) {
   std::optional<int64_t> depth = rank == 0 ? std::nullopt : getConstant(indices.dims.back().size);
   if (!depth || *depth < 1 || *depth > data.getRank())
     return node.emitShapeError();
-  // Updates have the shape of the indices, then that of a block.
+  // The shape of the updates is the shape of the indices followed by the shape of a block.
   SmallVector<Dim> outer(indices.dims.begin(), indices.dims.end() - 1), expected = outer;
   expected.append(data.dims.begin() + *depth, data.dims.end());
   if (failed(node.requireRank(2, expected.size())))

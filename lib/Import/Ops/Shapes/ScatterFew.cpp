@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One update after the other, each element is that of the update if its position is the target, and
-// stays as it is otherwise. These are elementwise operations, which vectors and derivatives like
-// better than loops, and which keep samples apart.
+// The updates are applied in sequence. Each selects the update at its target position and keeps the
+// other elements. These elementwise operations vectorize and differentiate better than loops, and
+// keep samples separate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// More updates than these are cheaper in a table.
+/// More updates are cheaper with a table.
 static constexpr int64_t kMaxUpdates = 4;
 
 static bool isFew(const Dim &count) {
@@ -30,7 +30,7 @@ static Tensor takeOne(GraphBuilder &graph, const Tensor &tensor, int64_t axis, i
   return graph.makeSlice(tensor, axis, graph.getExpr(number), graph.getExpr(1));
 }
 
-/// `data`, but `update` where the position along each of the first axes is one of `targets`, which
+/// Replaces elements of `data` by `update` at the positions `targets` along the first axes. Targets
 /// broadcast to `data`.
 static FailureOr<Tensor> replaceAt(GraphBuilder &graph, const Tensor &data, const Tensor &update,
                                    ArrayRef<Tensor> targets, ArrayRef<int64_t> axes) {

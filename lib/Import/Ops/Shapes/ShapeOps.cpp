@@ -1,4 +1,4 @@
-//===- ShapeOps.cpp - ops that move whole dimensions ----------------------===//
+//===- ShapeOps.cpp - reshapes, transposes, concat and split --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// The same elements in the same order
+// Reshapes
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::importReshape(Node &node) {
@@ -51,7 +51,7 @@ LogicalResult bppsa::importReshape(Node &node) {
     (*target)[*inferred] = *size;
     known = total;
   }
-  // Sizes that differ may be equal once a symbol is bound.
+  // Different sizes may become equal once a symbol is bound.
   if (failed(graph.unify(graph.getDim(*total), graph.getDim(*known))))
     return error() << "the numbers of elements differ";
   FailureOr<SmallVector<Dim>> dims = node.makeDims(*target);
@@ -114,7 +114,7 @@ LogicalResult bppsa::importUnsqueeze(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Other orders, several operands
+// Transpose, Concat, Split and Expand
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::importTranspose(Node &node) {
@@ -142,7 +142,7 @@ LogicalResult bppsa::importTranspose(Node &node) {
   return node.setOutput(0, node.graph.makeTranspose(data, permutation));
 }
 
-/// Joins operands whose elements are all known.
+/// Concatenates operands whose elements are all known.
 static std::optional<Tensor> concatElements(Node &node, int64_t axis) {
   SmallVector<int64_t> shape = getStaticShape(node.input(0)), ends;
   shape[axis] = 0;
@@ -189,7 +189,6 @@ LogicalResult bppsa::importConcat(Node &node) {
   return node.setOutput(node.graph.makeConcat(operands, *axis));
 }
 
-/// Sizes of the parts of a Split.
 static FailureOr<SmallVector<AffineExpr>> getSplitSizes(Node &node, const Dim &dim) {
   GraphBuilder &graph = node.graph;
   int64_t parts = node.outputs.size();
@@ -208,7 +207,7 @@ static FailureOr<SmallVector<AffineExpr>> getSplitSizes(Node &node, const Dim &d
   if (node.opset >= 18 && node.getInt("num_outputs", 0) != parts)
     return node.emitError() << "attribute 'num_outputs' is " << node.getInt("num_outputs", 0)
                             << ", but there are " << parts << " outputs";
-  // From opset 18 on the last part may be smaller.
+  // From opset 18 on, the last part may be smaller.
   std::optional<int64_t> constant = getConstant(dim.size);
   if (constant && node.opset >= 18) {
     int64_t size = (*constant + parts - 1) / parts;

@@ -15,7 +15,7 @@ using namespace bppsa;
 LogicalResult bppsa::importShape(Node &node) {
   const Tensor &data = node.input(0);
   int64_t rank = data.getRank();
-  // Out-of-range bounds are clamped, as ONNX says.
+  // ONNX clamps bounds that are out of range.
   auto clamp = [&](int64_t value) {
     return std::clamp<int64_t>(value < 0 ? value + rank : value, 0, rank);
   };
@@ -34,7 +34,7 @@ LogicalResult bppsa::importSize(Node &node) {
   return node.setOutput(0, node.graph.makeElements(node.graph.builder.getI64Type(), {}, *total));
 }
 
-/// The one attribute of a Constant as an array.
+/// Returns the only attribute of a Constant as an array.
 static FailureOr<DenseElementsAttr> getConstantValue(Node &node) {
   const onnx::AttributeProto &attribute = node.proto.attribute(0);
   Builder &b = node.graph.builder;
@@ -105,7 +105,7 @@ LogicalResult bppsa::importConstantOfShape(Node &node) {
   return node.setOutput(0, graph.makeFilled(*dims, element));
 }
 
-/// A range of floats, as ONNX counts its elements.
+/// Imports a range of floats; ONNX defines the number of elements.
 static LogicalResult importFloatRange(Node &node) {
   float bounds[3];
   for (size_t i = 0; i < 3; ++i) {

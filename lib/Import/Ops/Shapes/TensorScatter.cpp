@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Inputs of fitting shapes: only `axis` differs, and is not longer in the update.
+/// Checks that cache and update differ only along `axis`, along which the update must not be
+/// longer.
 static LogicalResult checkShapes(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &cache = node.input(0), &update = node.input(1);
@@ -31,7 +32,7 @@ static LogicalResult checkShapes(Node &node, int64_t axis) {
   return success();
 }
 
-/// First positions as an array of int64, one for each sample.
+/// Returns the first positions as an int64 array, one per sample.
 static Tensor getFirstPositions(Node &node) {
   GraphBuilder &graph = node.graph;
   if (!node.hasInput(2))
@@ -42,8 +43,7 @@ static Tensor getFirstPositions(Node &node) {
   return first;
 }
 
-/// The number of the update that is written at `position`, as an index; not in [0, updates) where
-/// none is.
+/// Returns the index of the update written at `position`; outside [0, updates) if none is.
 static Value makeUpdateNumber(OpBuilder &b, Location loc, Value position, Value first, Value size,
                               bool isCircular) {
   Value start = arith::IndexCastOp::create(b, loc, b.getIndexType(), first);

@@ -1,4 +1,4 @@
-//===- ComputedNumbers.cpp - numbers that nodes compute from sizes --------===//
+//===- ComputedNumbers.cpp - evaluate numbers made from sizes -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -30,7 +30,7 @@ MaybeExpr ScaledSize::getExpr() const {
 namespace {
 using Numbers = std::optional<SmallVector<ScaledSize>>;
 
-/// Evaluates the nodes before a node.
+/// Evaluates the nodes that compute an input.
 class Evaluator {
 public:
   explicit Evaluator(const Node &node) : node(node) {}
@@ -44,7 +44,7 @@ private:
   Numbers evaluateNode(const onnx::NodeProto &producer, int depth);
   std::optional<ScaledSize> combine(bool isQuotient, const ScaledSize &a,
                                     const ScaledSize &b) const;
-  /// Rounds down; nothing where that is not the number itself for all sizes.
+  /// Rounds down. Returns nullopt for a size that is not known to be an integer.
   std::optional<ScaledSize> floor(const ScaledSize &value) const;
 
   const Node &node;
@@ -118,7 +118,7 @@ Numbers Evaluator::evaluateNode(const onnx::NodeProto &producer, int depth) {
   }
   for (ArrayRef<ScaledSize> operand : operands)
     for (const ScaledSize &value : operand) {
-      // Casts to integers round towards zero, and sizes are not negative.
+      // Casts to integers round towards zero, and sizes are nonnegative.
       std::optional<ScaledSize> rounded = isRounded ? floor(value) : value;
       if (!rounded)
         return std::nullopt;

@@ -1,4 +1,4 @@
-//===- ConvTranspose.cpp - windows that spread elements -------------------===//
+//===- ConvTranspose.cpp - ConvTranspose ----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a transposed convolution. An element of the input adds to the places
-/// `i * stride + k * dilation` of the result, of which `padBegin` are cut off at the front.
+/// The sizes of a transposed convolution. Input element `i` contributes to the positions `i *
+/// stride + k * dilation` of the result, whose first `padBegin` positions are cropped.
 struct Spread {
   int64_t groups, channels, features;
   SmallVector<WindowAxis> axes;
@@ -21,7 +21,7 @@ struct Spread {
 };
 } // namespace
 
-/// Sets pads and the output size of `axis`; `given` is what `output_shape` says, or nothing.
+/// Sets padding and output size of `axis`. `given` is its size in `output_shape`, if any.
 static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPadding,
                                std::optional<int64_t> given) {
   GraphBuilder &graph = node.graph;
@@ -40,7 +40,7 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPaddi
       return node.emitError() << "has an output of size " << graph.describe(*output)
                               << " where windows reach " << graph.describe(*whole)
                               << ", accepted: a fixed difference";
-    // Nothing reaches what lies beyond the windows.
+    // Elements beyond the windows are zero.
     if (*total < 0)
       whole = *output;
     total = std::max<int64_t>(*total, 0);
@@ -105,14 +105,14 @@ LogicalResult bppsa::importConvTranspose(Node &node) {
       features = graph.getDim(spread->features);
   SmallVector<AffineExpr> wholeSizes, sizes;
   for (const WindowAxis &axis : spread->axes) {
-    // What windows reach, and what output padding adds beyond that.
+    // Positions covered by windows, plus output padding.
     wholeSizes.push_back(*addExprs(axis.output, graph.getExpr(axis.padBegin + axis.padEnd)));
     sizes.push_back(axis.output);
   }
   FailureOr<SmallVector<Dim>> whole = node.makeDims(wholeSizes);
   if (failed(whole))
     return failure();
-  // Dimensions of the groups in front of those of the channels of one group.
+  // With groups, the group dimension precedes the channels of one group.
   auto withGroups = [&](ArrayRef<Dim> front, ArrayRef<Dim> back) {
     SmallVector<Dim> dims(front);
     if (spread->isGrouped())

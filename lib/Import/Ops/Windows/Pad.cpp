@@ -1,4 +1,4 @@
-//===- Pad.cpp - elements before and after axes ---------------------------===//
+//===- Pad.cpp - pad and crop axes ----------------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// How many elements are put before and after each axis; negative ones are taken away.
+/// Number of elements added before and after each axis; negative values crop.
 struct Padding {
   SmallVector<int64_t> before, after;
 };
@@ -49,7 +49,7 @@ static FailureOr<Padding> readPadding(Node &node) {
   return padding;
 }
 
-/// Takes away what negative pads say, which are zero then.
+/// Crops by the negative pads and sets them to zero.
 static FailureOr<Tensor> crop(Node &node, Tensor data, Padding &padding) {
   GraphBuilder &graph = node.graph;
   for (int64_t axis = 0, rank = data.getRank(); axis < rank; ++axis) {
@@ -69,12 +69,12 @@ static FailureOr<Tensor> crop(Node &node, Tensor data, Padding &padding) {
   return data;
 }
 
-/// `count` elements that stand before the axis, or after it, as `mode` says.
+/// Returns the `count` elements before (or after) the axis for the given `mode`.
 static FailureOr<Tensor> makeBorder(Node &node, StringRef mode, const Tensor &data, int64_t axis,
                                     int64_t count, bool isAfter) {
   GraphBuilder &graph = node.graph;
   AffineExpr size = data.dims[axis].size;
-  // The edge itself is not reflected.
+  // Mode "reflect" does not repeat the edge.
   int64_t skipped = mode == "reflect" ? 1 : 0, needed = mode == "edge" ? 1 : count + skipped;
   if (failed(graph.requireAtLeast(size, graph.getExpr(needed))))
     return node.emitError() << "pads dimension " << axis << " of size " << graph.describe(size)
@@ -96,7 +96,7 @@ static FailureOr<Tensor> makeBorder(Node &node, StringRef mode, const Tensor &da
   return graph.makeBroadcast(border, dims);
 }
 
-/// `data` with borders of its own elements.
+/// Pads `data` with borders copied from its elements.
 static FailureOr<Tensor> addBorders(Node &node, StringRef mode, Tensor data,
                                     const Padding &padding) {
   for (int64_t axis = 0, rank = data.getRank(); axis < rank; ++axis) {

@@ -1,4 +1,4 @@
-//===- Pooling.cpp - windows without weights ------------------------------===//
+//===- Pooling.cpp - MaxPool, AveragePool and LpPool ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -17,9 +17,9 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A pooling node: its windows, the dimensions of the result, and the maps of
-/// its loops (sample, channel, output place, place in the window) for the padded
-/// input, for a tensor that only has the shape of a window, and for the result.
+/// A pooling node: its windows, the dimensions of the result, and the indexing maps. The loops are
+/// sample, channel, output position and position in the window. The maps are for the padded input,
+/// for a tensor that only provides the window shape, and for the result.
 struct Pooling {
   SmallVector<WindowAxis> window;
   SmallVector<Dim> dims;
@@ -58,7 +58,7 @@ static FailureOr<Pooling> readPooling(Node &node) {
   return pooling;
 }
 
-/// A tensor that only says how large the windows are.
+/// Returns a tensor that only provides the window shape.
 static Tensor makeKernelShape(GraphBuilder &graph, const Pooling &pooling) {
   SmallVector<Dim> dims = llvm::map_to_vector(
       pooling.window, [&](const WindowAxis &axis) { return graph.getDim(axis.kernel); });
@@ -69,8 +69,8 @@ static Tensor makeKernelShape(GraphBuilder &graph, const Pooling &pooling) {
 // MaxPool
 //===----------------------------------------------------------------------===//
 
-/// The row-major position in the padded plane, of sizes `plane`, of the place
-/// that the loops of a body make of `places`.
+/// Returns the row-major position, in the padded plane of sizes `plane`, of the indices `places` of
+/// the loop variables.
 static Value makePosition(OpBuilder &b, Location loc, ArrayRef<AffineExpr> places,
                           ArrayRef<OpFoldResult> plane, unsigned numLoops) {
   AffineExpr position = b.getAffineConstantExpr(0);
@@ -86,8 +86,8 @@ static Value makePosition(OpBuilder &b, Location loc, ArrayRef<AffineExpr> place
   return arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
 }
 
-/// For each window the position of its first largest element; a NaN is larger
-/// than any number. Nothing here has a derivative.
+/// Returns, for each window, the position of its first largest element; a NaN is larger than any
+/// number. No derivative is needed.
 static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const Tensor &x) {
   OpBuilder &b = graph.builder;
   Location loc = graph.loc;
@@ -96,7 +96,7 @@ static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const 
   SmallVector<OpFoldResult> plane = llvm::map_to_vector(
       ArrayRef(x.dims).drop_front(2), [&](const Dim &dim) { return graph.getSize(dim.size); });
 
-  // Where nothing is larger than minus infinity, the first element is meant.
+  // If all elements are minus infinity, the first one is selected.
   SmallVector<AffineExpr> firsts;
   for (auto [i, axis] : llvm::enumerate(pooling.window))
     firsts.push_back(b.getAffineDimExpr(2 + i) * axis.stride);
@@ -130,7 +130,7 @@ static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const 
   return graph.make(search.getResult(1), pooling.dims);
 }
 
-/// The element of `plane`, of shape `[N, C, P]`, at each position.
+/// Returns the element of `plane`, of shape `[N, C, P]`, at each position.
 static Tensor gatherPositions(GraphBuilder &graph, const Tensor &plane, const Tensor &positions) {
   OpBuilder &b = graph.builder;
   Tensor empty = graph.make(graph.makeEmpty(positions.dims, plane.elementType), positions.dims);
@@ -145,9 +145,8 @@ static Tensor gatherPositions(GraphBuilder &graph, const Tensor &plane, const Te
       });
 }
 
-/// The indices into the whole input, without its padding, that ONNX wants of `positions` in the
-/// planes of the padded input `x`. They count the planes of all samples before their own, so that
-/// no axis of them carries samples.
+/// Converts `positions` in the planes of the padded input `x` to ONNX indices into the whole
+/// unpadded input. The indices count the planes of preceding samples, so they have no batch axis.
 static Tensor makeIndices(Node &node, const Pooling &pooling, const Tensor &x,
                           const Tensor &positions) {
   GraphBuilder &graph = node.graph;
@@ -214,8 +213,8 @@ LogicalResult bppsa::importMaxPool(Node &node) {
 // AveragePool
 //===----------------------------------------------------------------------===//
 
-/// For each output place, how many elements of its window count: those of the
-/// input, and those of the given padding if `includesPadding`.
+/// Returns the number of counted elements for each output position: elements of the input and, if
+/// `includesPadding`, of the explicit padding.
 static SmallVector<int64_t> countElements(const WindowAxis &axis, bool includesPadding) {
   int64_t input = *getConstant(axis.input);
   int64_t low = includesPadding ? 0 : axis.padBegin;
@@ -231,7 +230,7 @@ static SmallVector<int64_t> countElements(const WindowAxis &axis, bool includesP
   return counts;
 }
 
-/// A tensor of the number of elements of each window, over the output places.
+/// Returns the number of elements of each window as a tensor over the output positions.
 static Tensor makeCounts(GraphBuilder &graph, const Pooling &pooling, bool includesPadding) {
   SmallVector<float> counts = {1};
   SmallVector<int64_t> shape;
@@ -254,7 +253,7 @@ LogicalResult bppsa::importAveragePool(Node &node) {
   if (failed(pooling))
     return failure();
   bool includesPadding = node.getInt("count_include_pad", 0) == 1;
-  // Whole windows everywhere: their size divides, whatever the size of the input.
+  // If all windows are whole, their size is the divisor for all input sizes.
   bool isUniform = llvm::all_of(pooling->window, [&](const WindowAxis &axis) {
     return includesPadding ? axis.padEnd == axis.givenPadEnd : !axis.isPadded();
   });
@@ -287,7 +286,7 @@ LogicalResult bppsa::importAveragePool(Node &node) {
 // LpPool
 //===----------------------------------------------------------------------===//
 
-/// x^power of numbers that are not negative; the derivative at zero is zero.
+/// x^power for nonnegative x. The derivative at zero is zero.
 static Value makePower(const Formula &f, Value x, double power) {
   if (power == 1)
     return x;
@@ -323,7 +322,7 @@ LogicalResult bppsa::importLpPool(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Whole planes
+// Global pooling
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::importGlobalAveragePool(Node &node) {

@@ -1,11 +1,11 @@
-//===- Resize.cpp - more or fewer elements along axes ---------------------===//
+//===- Resize.cpp - Resize and Upsample -----------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Each axis is resized by a product with a matrix of fixed weights, of one row for each position of
-// the result: so one derivative serves all modes. Elements that are only repeated need none.
+// Each axis is resized by a product with a constant matrix that has one row per result position, so
+// all modes share one derivative. Plain repetition of elements needs no matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ using namespace bppsa;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The elements of input `index`: constants, what nodes compute of such, or an initializer, which
-/// is then not trained.
+/// Returns the elements of input `index`: constants, values computed from constants, or an
+/// initializer, which is then not trained.
 static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, StringRef name) {
   if (const onnx::TensorProto *initializer = node.initializers.lookup(node.proto.input(index))) {
     FailureOr<DenseElementsAttr> decoded =
@@ -48,7 +48,8 @@ static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, String
   return numbers;
 }
 
-/// The elements of input `index`, integers that nodes compute from sizes, some of them as floats.
+/// Returns the elements of input `index`, integers that nodes compute from sizes, possibly in
+/// floating point.
 static FailureOr<SmallVector<AffineExpr>> readExprs(Node &node, size_t index) {
   std::optional<SmallVector<ScaledSize>> values;
   if (!node.input(index).elements && (values = evaluateNumbers(node, index))) {
@@ -62,14 +63,14 @@ static FailureOr<SmallVector<AffineExpr>> readExprs(Node &node, size_t index) {
   return node.getExprs(index);
 }
 
-/// The axes that `scales` or `sizes` are for, of which there must be as many.
+/// Returns the axes that `scales` or `sizes` apply to, and checks that there are `count`.
 static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringRef what) {
   int64_t rank = node.input(0).getRank();
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (std::optional<ArrayRef<int64_t>> given = node.getInts("axes")) {
     if (failed(node.normalizeAxes(*given, rank)))
       return failure();
-    // In the order in which they are given.
+    // Keeps the given order.
     axes.clear();
     for (int64_t axis : *given)
       axes.push_back(axis < 0 ? axis + rank : axis);
@@ -81,18 +82,19 @@ static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringR
 }
 
 namespace {
-/// How each axis that is resized becomes what size.
+/// The requested size of one resized axis.
 struct AxisSize {
   int64_t axis;
-  /// The size of the result, where it does not follow from `scale`.
+  /// The size of the result, unless it is computed from `scale`.
   std::optional<int64_t> out;
-  /// 0 where it follows from the sizes.
+  /// 0 if it is computed from the sizes.
   float scale = 0;
   float cropBegin = 0, cropEnd = 1;
 };
 } // namespace
 
-/// The scale of all axes that keeps the ratio of their sizes and reaches or stays below `sizes`.
+/// Sets a common scale for all axes that keeps the aspect ratio, so that the result covers `sizes`
+/// or fits into it.
 static LogicalResult keepRatio(Node &node, StringRef policy, MutableArrayRef<AxisSize> sizes) {
   const Tensor &data = node.input(0);
   float common = 0;
@@ -124,7 +126,7 @@ static LogicalResult checkScale(Node &node, float scale) {
                           << ", accepted: more than 0 and less than 4096";
 }
 
-/// One entry for each axis that `scales` or `sizes` say something about.
+/// Returns one entry for each axis that `scales` or `sizes` specify.
 static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
   bool hasSizes = node.hasInput(3);
   bool hasScales =
@@ -149,7 +151,7 @@ static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
     AxisSize size{axis, {}};
     if (hasScales && failed(checkScale(node, size.scale = (*scales)[i])))
       return failure();
-    // What stays as it is may be of any size.
+    // An unchanged axis may have any size.
     bool isSame = hasSizes && (*sizes)[i] == node.input(0).dims[axis].size;
     MaybeExpr ratio;
     if (hasSizes && policy == "stretch" && !getConstant((*sizes)[i]))
@@ -169,7 +171,7 @@ static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
   return result;
 }
 
-/// Reads the part of each axis that is cropped.
+/// Reads the cropped part of each axis.
 static LogicalResult readCrop(Node &node, MutableArrayRef<AxisSize> sizes) {
   if (!node.hasInput(1))
     return node.emitError() << "input 'roi' is missing, accepted for the mode "
@@ -188,10 +190,10 @@ static LogicalResult readCrop(Node &node, MutableArrayRef<AxisSize> sizes) {
 }
 
 //===----------------------------------------------------------------------===//
-// The import
+// Import
 //===----------------------------------------------------------------------===//
 
-/// Whether each element stands `factor` times in the result, whatever the size is.
+/// Returns whether resizing repeats each element `scale` times, for all sizes.
 static bool isRepeat(const ResizeMode &mode, float scale) {
   if (mode.mode != "nearest" || scale != std::floor(scale) || mode.coordinates == "align_corners" ||
       mode.isCrop())
@@ -251,7 +253,7 @@ class Resizer {
 public:
   Resizer(Node &node, ResizeMode mode) : node(node), graph(node.graph), mode(mode) {}
   LogicalResult resize(const AxisSize &size);
-  /// Puts `element` where the result lies outside of what is cropped.
+  /// Sets result elements outside the cropped part to `element`.
   void fillOutside(float element);
 
   Node &node;
@@ -260,8 +262,7 @@ public:
   Tensor data;
 
 private:
-  /// For each axis, which positions of the result lie inside, as a tensor of zeros and ones that
-  /// broadcasts to it.
+  /// For each axis, a tensor of ones (inside) and zeros (outside) that broadcasts to the result.
   SmallVector<Tensor> inside;
 };
 } // namespace

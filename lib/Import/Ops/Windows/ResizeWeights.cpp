@@ -1,4 +1,4 @@
-//===- ResizeWeights.cpp - what elements weigh along a resized axis -------===//
+//===- ResizeWeights.cpp - interpolation weights of Resize ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -42,7 +42,7 @@ int64_t AxisResize::getNearest(float x) const {
   return std::clamp<int64_t>(static_cast<int64_t>(nearest), 0, in - 1);
 }
 
-/// A triangle, or the convolution kernel of Keys.
+/// Returns the triangle kernel, or the cubic convolution kernel of Keys.
 float AxisResize::getKernel(float distance) const {
   float d = std::abs(distance), a = mode.cubicCoefficient;
   if (mode.mode == "linear")
@@ -52,8 +52,8 @@ float AxisResize::getKernel(float distance) const {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// Elements beyond the ends are those at the ends, or none. The kernel is as wide as a position of
-/// the result where that takes in more than one element and is to be antialiased.
+/// Positions beyond the ends use the end elements, or are excluded. With antialiasing, the kernel
+/// is widened to the spacing of result positions when downsampling.
 void AxisResize::addNeighbours(float x, MutableArrayRef<float> weights) const {
   float factor = mode.isAntialiased ? std::min(scale, 1.0f) : 1, sum = 0;
   float reach = (mode.mode == "linear" ? 1 : 2) / factor;

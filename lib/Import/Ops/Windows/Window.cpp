@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Bounds what the attributes hold, so that sums and products of them fit.
+/// Limits attribute values so that their sums and products do not overflow.
 static constexpr int64_t kMaxExtent = int64_t(1) << 24;
 
 FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, size_t count,
@@ -27,8 +27,8 @@ FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, s
   return SmallVector<int64_t>(*given);
 }
 
-/// Sets padding and output size where ONNX computes the padding: the output has
-/// one element for every `stride` elements of the input.
+/// Sets padding and output size for auto_pad SAME: the output has one element per `stride` elements
+/// of the input.
 static LogicalResult padToSame(Node &node, WindowAxis &axis, bool moreAtBegin) {
   GraphBuilder &graph = node.graph;
   int64_t span = (axis.kernel - 1) * axis.dilation + 1, total = span - 1;
@@ -48,7 +48,7 @@ static LogicalResult padToSame(Node &node, WindowAxis &axis, bool moreAtBegin) {
   return success();
 }
 
-/// Sets the output size of an axis with known padding.
+/// Sets the output size of an axis with explicit padding.
 static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   GraphBuilder &graph = node.graph;
   int64_t span = (axis.kernel - 1) * axis.dilation + 1;
@@ -73,7 +73,7 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   axis.output = *output;
   if (!roundsUp || !size)
     return success();
-  // A last window that only covers a part counts unless it begins after the input.
+  // A partial last window counts unless it begins after the input.
   int64_t last = llvm::divideCeil(*getConstant(*positions), axis.stride);
   if (last * axis.stride >= *size + axis.padBegin)
     --last;
@@ -126,7 +126,7 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &d
       return failure();
     padded.push_back(axis.input + (axis.padBegin + axis.padEnd));
   }
-  // Refuses what would be too large.
+  // Rejects sizes that are too large.
   if (failed(node.makeDims(padded)))
     return failure();
   return axes;
