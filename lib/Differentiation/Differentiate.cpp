@@ -46,7 +46,6 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, Input
   return attrs::Input::ofArgument(function, i);
 }
 
-/// Returns the index of the result of `function` to differentiate.
 static unsigned findObjective(func::FuncOp function) {
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
     if (attrs::Objective::ofResult(function, i))
@@ -69,7 +68,6 @@ public:
         terminator(cast<func::ReturnOp>(body.getTerminator())), builder(terminator),
         inputs(inputs) {}
 
-  /// Adds an argument for the cotangent of the output `name`.
   FailureOr<Seed> addCotangent(StringRef name);
   LogicalResult build(ArrayRef<Seed> seeds, bool links);
   /// Keeps the results of `function` from index `first` on that satisfy `isKept`.

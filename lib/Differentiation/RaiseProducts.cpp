@@ -23,12 +23,10 @@ namespace {
 struct Product {
   Value sequence, matrix, bias;
   bool transposed;
-  /// The op that defines the result.
   linalg::GenericOp root;
 };
 } // namespace
 
-/// Returns the dimensions of a projected permutation.
 static SmallVector<unsigned> getDims(AffineMap map) {
   return llvm::map_to_vector(
       map.getResults(), [](AffineExpr expr) { return cast<AffineDimExpr>(expr).getPosition(); });

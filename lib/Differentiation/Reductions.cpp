@@ -105,7 +105,6 @@ static Value reduceContributions(linalg::LinalgOp op, Value contribution, ValueR
   return generic.getResult(0);
 }
 
-/// Creates the elementwise quotient `numerator / denominator`.
 static Value divideEntries(OpBuilder &builder, Location loc, Value numerator, Value denominator) {
   auto type = cast<RankedTensorType>(numerator.getType());
   AffineMap all = builder.getMultiDimIdentityMap(type.getRank());

@@ -33,7 +33,7 @@ struct Reduction {
                               mlir::Value contribution, mlir::ValueRange seeds) const;
 };
 
-/// Emits an error and fails if the reduction has no rule.
+/// Emits an error if the reduction has no rule.
 mlir::FailureOr<Reduction> matchReduction(mlir::linalg::LinalgOp op);
 
 /// How a body combines its value with the accumulator.

@@ -21,7 +21,6 @@ mlir::Value createEmptyLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::TypedAttr value);
 
-/// Returns a zero tensor with the shape and type of `like`.
 mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 
 /// Returns whether `value` is known to be zero everywhere.
@@ -32,7 +31,6 @@ bool isZeros(mlir::Value value);
 mlir::Value createMasked(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                          mlir::DenseElementsAttr mask);
 
-/// Returns the elementwise sum `lhs + rhs`.
 mlir::Value createAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                       mlir::Value rhs);
 

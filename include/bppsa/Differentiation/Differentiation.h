@@ -38,8 +38,8 @@ private:
 llvm::SmallVector<mlir::Value> getDifferentiatedOperands(mlir::Operation *op);
 
 /// Applies the rule of `op` and returns the cotangents of `getDifferentiatedOperands(op)`. A
-/// cotangent is null if it is zero or not `needed`. Emits an error that names the op and fails if
-/// there is no rule. The rule may replace `op`.
+/// cotangent is null if it is zero or not `needed`. Emits an error that names the op if there is no
+/// rule. The rule may replace `op`.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> applyRule(mlir::OpBuilder &builder,
                                                           mlir::Operation *op,
                                                           mlir::ValueRange resultCotangents,

@@ -1,4 +1,4 @@
-//===- Passes.h - Differentiation passes ---------------------*- C++ -*-===//
+//===- Passes.h - Differentiation passes ------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

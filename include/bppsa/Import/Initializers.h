@@ -61,7 +61,6 @@ struct InitializerKind {
   Evidence evidence = Evidence::Record;
 };
 
-/// An initializer and its classification.
 struct ClassifiedInitializer {
   std::string name;
   InitializerKind kind;
@@ -71,9 +70,7 @@ struct InitializerFindings {
   std::vector<MergedInitializer> merged;
   /// Initializers with several names for one parameter, of a module that is called several times.
   std::vector<std::string> called;
-  /// Initializers that are not parameters.
   std::vector<ClassifiedInitializer> constants;
-  /// Initializers that are trained.
   std::vector<ClassifiedInitializer> parameters;
   /// Pairs of matrices; the second is the transpose of the first.
   std::vector<std::pair<std::string, std::string>> transposed;
@@ -81,13 +78,11 @@ struct InitializerFindings {
   std::vector<std::string> removedBiases;
   /// Parameters of the exported program that are missing from the file for another reason.
   std::vector<std::string> lost;
-  /// Running statistics of BatchNormalization nodes.
   std::vector<std::string> statistics;
   /// Outputs of Constant nodes that look like weights.
   std::vector<std::string> constantWeights;
 };
 
-/// The result of `trainConstants`.
 struct TrainedConstants {
   /// The new initializers; empty if no constant matched.
   std::vector<std::string> names;
@@ -95,21 +90,21 @@ struct TrainedConstants {
   std::string bytes;
 };
 
-/// Classifies the float initializers of the model in `buffer`. Emits an error and fails if the
-/// model cannot be read.
+/// Classifies the float initializers of the model in `buffer`. Emits an error if the model cannot
+/// be read.
 mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef buffer,
                                                          mlir::MLIRContext *context);
 
 /// Turns float Constant nodes of rank 1 or more into initializers if the name of their output
 /// matches the regular expression `pattern`. Subgraphs and functions are included. Emits an error
-/// and fails if the model cannot be read or the pattern is invalid.
+/// if the model cannot be read or the pattern is invalid.
 mlir::FailureOr<TrainedConstants>
 trainConstants(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context, llvm::StringRef pattern);
 
 /// Returns the model in `buffer` with shared initializers split into copies. An empty `pattern`
 /// splits the initializers that look merged into one copy per parameter. Otherwise `pattern` is a
 /// regular expression, and every initializer with a matching name is split into one copy per use.
-/// Emits an error and fails if the pattern is invalid or matches no initializer with two uses.
+/// Emits an error if the pattern is invalid or matches no initializer with two uses.
 mlir::FailureOr<std::string> untieInitializers(llvm::MemoryBufferRef buffer,
                                                mlir::MLIRContext *context, llvm::StringRef pattern);
 

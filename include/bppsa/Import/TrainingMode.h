@@ -22,7 +22,7 @@ namespace bppsa {
 
 /// Returns the model in `buffer` with `training_mode` set for its BatchNormalization and Dropout
 /// nodes. A nonempty `pattern` is a regular expression that restricts this to nodes with matching
-/// names. Emits an error and fails if no node matches, the pattern is invalid, or the opset lacks
+/// names. Emits an error if no node matches, the pattern is invalid, or the opset lacks
 /// `training_mode`.
 mlir::FailureOr<std::string> setTrainingMode(llvm::MemoryBufferRef buffer,
                                              mlir::MLIRContext *context, llvm::StringRef pattern);

@@ -45,7 +45,7 @@ static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Val
   return found;
 }
 
-/// Yields the result of applying the rules of the operations of `link` to `cotangent`.
+/// Builds the region of the rule: applies the rules of the operations of `link` to `cotangent`.
 static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value cotangent,
                                Value pruned) {
   FailureOr<Value> entered = pullBack(builder, link.entering, cotangent);

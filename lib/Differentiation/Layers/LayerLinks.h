@@ -40,7 +40,7 @@ public:
   bool contains(mlir::Operation *op) const { return linkOf.contains(op); }
 
   /// Propagates cotangents through the link if `op` is its first operation, and ignores its other
-  /// operations. Emits an error and fails if a rule fails.
+  /// operations. Emits an error if a rule fails.
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
@@ -62,7 +62,7 @@ private:
 
 /// Creates the op for `link`, given the `cotangent` of the result of its first operation. If
 /// `pruned` is not null, these are weights used as Jacobian values with zeros that stay zero; the
-/// op then has an additional result, their gradient. Emits an error and fails if a rule fails.
+/// op then has an additional result, their gradient. Emits an error if a rule fails.
 llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
                                              mlir::Value cotangent, mlir::Value pruned);
 

@@ -158,7 +158,6 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
   while (keepReads());
 }
 
-/// Collects the ops of the link and the values that it reads.
 void GraphBackward::collectLink() {
   saved.clear();
   captures.clear();
@@ -282,7 +281,6 @@ void GraphBackward::saveResiduals() {
   op = augmented;
 }
 
-/// Returns the array over time of a value that the link reads.
 Value GraphBackward::getArray(Value value) {
   if (Value residual = residuals.lookup(value))
     return residual;

@@ -40,7 +40,7 @@ public:
                       MutableArrayRef<Value> operandCotangents);
 
 private:
-  /// Number of sequence operands; the cell's arguments have the same order as the operands.
+  /// The cell's arguments have the same order as the operands of the recurrence.
   unsigned getNumSequences() { return op.getSequences().size(); }
   unsigned getNumStates() { return op.getInitial().size(); }
   bool isStateless() { return op.getInitial().empty(); }
@@ -65,7 +65,6 @@ private:
   /// Values yielded by the chain: cotangents of the states, then emitted values.
   SmallVector<Value> stateCotangents;
   SetVector<Value> emitted;
-  /// Values yielded by the parallel loop.
   SetVector<Value> parallel;
   std::optional<LoopPart> chainPart, parallelPart;
 
@@ -166,7 +165,6 @@ RankedTensorType RecurrenceBackwardBuilder::getSequenceType(Value value) {
       vector.getElementType());
 }
 
-/// Replaces the recurrence by one with additional outputs.
 void RecurrenceBackwardBuilder::saveActivations() {
   for (const auto &part : {std::cref(chainPart), std::cref(parallelPart)})
     if (part.get())
@@ -193,7 +191,7 @@ void RecurrenceBackwardBuilder::saveActivations() {
   op = augmented;
 }
 
-/// Returns the array over time `[T, B, N]` of a value of the VJP.
+/// Returns the array over time, `[T, B, N]`, of a value of the VJP.
 Value RecurrenceBackwardBuilder::getArray(Value value) {
   Value &array = arrays[value];
   if (array)
@@ -216,7 +214,6 @@ Value RecurrenceBackwardBuilder::castTo(Value value, Type type) {
   return builder.createOrFold<tensor::CastOp>(op.getLoc(), type, value);
 }
 
-/// Adds one body argument for each of `values` and maps the value to it.
 static void addArguments(Block &body, ArrayRef<Value> values, IRMapping &mapping) {
   for (Value value : values)
     mapping.map(value, body.addArgument(value.getType(), value.getLoc()));
@@ -308,7 +305,6 @@ void RecurrenceBackwardBuilder::buildParallelLoop() {
     arrays[value] = array;
 }
 
-/// Sets the cotangents of the operands from the arrays over time.
 void RecurrenceBackwardBuilder::buildLeaves(ArrayRef<bool> needed,
                                             MutableArrayRef<Value> operandCotangents) {
   Location loc = op.getLoc();

@@ -91,7 +91,6 @@ static Value extractSlots(OpBuilder &builder, Value source, OpFoldResult offset,
   return tensor::ExtractSliceOp::create(builder, loc, source, offsets, sizes, strides);
 }
 
-/// Returns the number of steps of `op`.
 static OpFoldResult getNumSteps(RecurrenceOp op, OpBuilder &builder) {
   return op.getSequences().empty()
              ? OpFoldResult(op.getSteps())

@@ -14,7 +14,6 @@ using namespace mlir::math;
 using namespace bppsa;
 
 namespace {
-/// Builds arithmetic ops on values of one type at one location.
 struct Arithmetic {
   OpBuilder &builder;
   Location loc;

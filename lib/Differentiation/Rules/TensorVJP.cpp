@@ -31,8 +31,8 @@ static Value expandVJP(ExpandShapeOp op, unsigned, Value g, OpBuilder &b) {
                                          op.getReassociationIndices());
 }
 
-/// Returns, for each group of `reassociation`, the dimension whose size in `type` is not 1, or the
-/// first dimension if all sizes are 1. Returns nullopt if a group has several sizes other than 1.
+/// Returns the dimension of each group of `reassociation` whose size in `type` is not 1 (the first
+/// dimension if all are 1), or nullopt if a group has several.
 static std::optional<SmallVector<int64_t>>
 findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation) {
   SmallVector<int64_t> dims;

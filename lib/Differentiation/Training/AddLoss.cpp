@@ -83,7 +83,6 @@ static Value addPositions(func::FuncOp loss, LossKind kind, NamedAttribute role,
 }
 
 namespace {
-/// A loss of result `number` of the model.
 struct OutputLoss {
   StringRef name;
   LossOptions options;
@@ -217,7 +216,6 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     return options;
   }
 
-  /// Checks that options for class losses apply to the losses.
   LogicalResult verifyClassOptions(func::FuncOp forward, ArrayRef<OutputLoss> terms) {
     std::string found =
         llvm::join(llvm::map_range(terms, [](auto &term) { return term.name; }), ", ");

@@ -197,7 +197,6 @@ static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, T
   return vector::BroadcastOp::create(b, type, correction);
 }
 
-/// Returns whether a function argument has elements that stay zero.
 static bool isPruned(ModuleOp module) {
   return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
     return llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {

@@ -19,7 +19,6 @@ static TypedAttr getZero(OpBuilder &builder, Value tensor) {
   return cast<TypedAttr>(builder.getZeroAttr(getElementTypeOrSelf(tensor)));
 }
 
-/// Returns the maximum along the last axis of `output`.
 static Value createMaximum(OpBuilder &builder, Location loc, Value output) {
   auto lowest =
       builder.getFloatAttr(getElementTypeOrSelf(output),

@@ -83,7 +83,6 @@ private:
   llvm::DenseMap<Operation *, int64_t> modules;
 };
 
-/// Copies the parts of `function` that belong to a term.
 class TermBuilder {
 public:
   TermBuilder(func::FuncOp function, const ModuleCuts &cuts)

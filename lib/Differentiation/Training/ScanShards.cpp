@@ -284,8 +284,7 @@ static void moveUp(dist::ShardScanOp scan) {
 }
 
 /// Sorts scans by descending channel, the order common to all ranks; ranks with late steps run
-/// reversed loops first in the forward pass. Emits an error and fails if a scan depends on a later
-/// one.
+/// reversed loops first in the forward pass. Emits an error if a scan depends on a later one.
 static LogicalResult orderScans(Block &block) {
   for (dist::ShardScanOp scan : llvm::to_vector(block.getOps<dist::ShardScanOp>()))
     moveUp(scan);
@@ -305,8 +304,8 @@ static LogicalResult orderScans(Block &block) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Adds `chain` to `found` if its seeds are received from the next rank. Emits an error and fails
-/// if they are, but a scan cannot compute them.
+/// Adds `chain` to `found` if its seeds are received from the next rank. Emits an error if they
+/// are, but a scan cannot compute them.
 static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &found) {
   SharedChain shared{chain, {}, {}};
   for (auto [seed, cotangent] : llvm::zip(chain.getSeeds(), chain.getCotangents())) {

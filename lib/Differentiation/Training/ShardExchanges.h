@@ -16,8 +16,8 @@ namespace bppsa {
 /// steps: states are received from the previous rank and sent to the next one. With
 /// `reversedFirst`, the reversed loops of a layer run before its forward loops, which suits ranks
 /// that own late steps. Returns scalars that the losses of later ranks add to the loss of the
-/// shard. Emits an error that names the operation and fails if ranks cannot share an operation that
-/// mixes steps.
+/// shard. Emits an error that names the operation if ranks cannot share an operation that mixes
+/// steps.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> connectShards(mlir::func::FuncOp function,
                                                               bool reversedFirst);
 

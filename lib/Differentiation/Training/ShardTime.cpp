@@ -33,7 +33,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Adds an argument for the cotangent of final state `number` to `function`.
 static Value addCotangent(func::FuncOp function, unsigned number) {
   Builder builder(function.getContext());
   SmallVector<NamedAttribute> attributes = {

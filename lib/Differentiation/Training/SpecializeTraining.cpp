@@ -57,7 +57,6 @@ static Value emitMix(OpBuilder &builder, Location loc, Value bits) {
   return bits;
 }
 
-/// Returns the position of the current element in row-major order.
 static Value emitLinearIndex(OpBuilder &builder, Location loc, ValueRange sizes) {
   Value position = arith::ConstantIndexOp::create(builder, loc, 0);
   for (auto [i, size] : llvm::enumerate(sizes)) {

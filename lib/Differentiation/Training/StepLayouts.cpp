@@ -16,7 +16,6 @@ using namespace mlir;
 using namespace bppsa;
 using Kind = StepLayout::Kind;
 
-/// The end of every error.
 static constexpr StringLiteral kRemedy =
     "; apart from recurrent layers, sums over all steps and reads of the first or last step, time "
     "shards support only operations that treat each step separately";

@@ -46,9 +46,8 @@ class StepLayouts {
 public:
   explicit StepLayouts(mlir::func::FuncOp function) : function(function), dependences(function) {}
 
-  /// Emits an error that names the operation and fails if an operation mixes time steps in an
-  /// unsupported form. Supported are loops over time, slices of the first or last step, and sums
-  /// over steps.
+  /// Emits an error that names the operation if an operation mixes time steps in an unsupported
+  /// form. Supported are loops over time, slices of the first or last step, and sums over steps.
   mlir::LogicalResult run();
 
   /// Returns the loops over time steps, in order.

@@ -108,7 +108,6 @@ static Value createSearch(OpBuilder &builder, Location loc, Value array, Order o
   return search.getResult(0);
 }
 
-/// Returns whether `value` holds floats that are traced in a function or a loop body.
 static bool isTraced(Value value) {
   auto shaped = dyn_cast<ShapedType>(value.getType());
   return shaped && shaped.getElementType().isF32() && isa<RankedTensorType, VectorType>(shaped);
@@ -161,7 +160,6 @@ static SmallVector<int64_t> getLoopSizes(ValueRange sequences, ValueRange states
   return {ShapedType::kDynamic, cast<RankedTensorType>(states[0].getType()).getDimSize(0)};
 }
 
-/// Moves the body of `from` to `to` and inserts `values` into the yield operands at index `at`.
 static void moveBody(Region &from, Region &to, ArrayRef<Value> values, size_t at) {
   to.takeBody(from);
   Operation *yield = to.front().getTerminator();
@@ -211,7 +209,6 @@ void Tracer::traceLoop(ChainOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Function
 //===----------------------------------------------------------------------===//
 
 void Tracer::visit(Operation *op) {

@@ -36,7 +36,6 @@ public:
   int add(unsigned facts = 0);
   /// Returns the representative of the class of `axis`.
   int find(int axis) const;
-  /// Merges two classes.
   void unite(int a, int b);
 
   void setRole(int axis, AxisRole role);
@@ -50,7 +49,6 @@ public:
   bool carriesSteps(int axis) const;
 
   void mark(int axis, AxisFact fact);
-  /// Returns the facts of the class of `axis`.
   unsigned getFacts(int axis) const;
 
   /// Records that one tensor has all of `axes`.
@@ -65,7 +63,7 @@ private:
   llvm::SmallVector<unsigned> facts;
   llvm::SmallVector<std::pair<int, AxisRole>> roles;
   int loopAxis = -1;
-  /// Pairs of axes of one tensor, as recorded.
+  /// Pairs of axes of one tensor.
   llvm::DenseSet<std::pair<int, int>> pairs;
 };
 

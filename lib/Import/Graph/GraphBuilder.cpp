@@ -94,7 +94,7 @@ void GraphBuilder::markSize(AffineExpr size) {
 
 Dim GraphBuilder::mergeOrigins(const Dim &a, const Dim &b) {
   if (a.factors.size() != b.factors.size()) {
-    // Each factor of one dimension is paired with a part of the other dimension.
+    // The factors of one dimension correspond to parts of the other.
     auto isKnown = [](const Factor &factor) { return factor.origin >= 0; };
     if (llvm::any_of(a.factors, isKnown) && llvm::any_of(b.factors, isKnown)) {
       mark(a, Cut);

@@ -167,7 +167,6 @@ public:
   /// Broadcasts as ONNX does: a dimension of size 1 fits any other.
   mlir::FailureOr<llvm::SmallVector<Dim>> broadcast(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
-  /// Returns the size as an attribute or an index value.
   mlir::OpFoldResult getSize(mlir::AffineExpr size);
   mlir::Value getSizeValue(mlir::AffineExpr size);
   mlir::RankedTensorType getType(llvm::ArrayRef<Dim> dims, mlir::Type elementType) const;
@@ -183,7 +182,6 @@ public:
 
   /// Returns the IR value of `tensor`. Creates a constant if only the elements are known.
   mlir::Value getValue(const Tensor &tensor);
-  /// Wraps `value` as a tensor.
   Tensor make(mlir::Value value, llvm::ArrayRef<Dim> dims);
   Tensor makeConstant(mlir::DenseElementsAttr attribute);
   /// Creates an integer or bool tensor whose elements are known as expressions.
@@ -197,7 +195,6 @@ public:
   /// Creates an all-parallel linalg.generic over the broadcast operands.
   mlir::FailureOr<Tensor> makeElementwise(llvm::ArrayRef<Tensor> operands, mlir::Type elementType,
                                           Body body);
-  /// Broadcasts `operand` to `dims`.
   mlir::FailureOr<Tensor> makeBroadcast(const Tensor &operand, llvm::ArrayRef<Dim> dims);
   /// Reduces `operand` over the dimensions `reduced`, which the result lacks. The second argument
   /// of `body` is the accumulator, initialized to `neutral`.
@@ -210,7 +207,7 @@ public:
   /// the shape `dims`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, llvm::ArrayRef<Dim> dims,
                          llvm::ArrayRef<mlir::AffineMap> maps);
-  /// Creates the sum of products and adds it to `init`.
+  /// The same sum of products, added to `init`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
                          llvm::ArrayRef<mlir::AffineMap> maps);
   /// Creates a linalg.generic whose result is initialized to `init`. `maps` holds the maps of the

@@ -13,7 +13,6 @@
 
 namespace bppsa {
 
-/// A graph input or output.
 struct BoundaryArray {
   std::string name;
   llvm::SmallVector<Dim> dims;
@@ -35,10 +34,10 @@ struct SampleLayout {
 /// axis each, so that each batch computes the same function. The first layout is the one that the
 /// graph suggests; it may cut nothing.
 ///
-/// Recurrent layers determine the batch axis. Without them, it is the first axis of an input, unless
-/// this axis has a fixed size and exactly one other axis does not. An axis along which parameters
-/// have different values, or which is cut, concatenated or padded, is not a batch axis. Inputs
-/// without a batch axis are shared by all samples.
+/// Recurrent layers determine the batch axis. Without them, it is the first axis of an input,
+/// unless this axis has a fixed size and exactly one other axis does not. An axis along which
+/// parameters have different values, or which is cut, concatenated or padded, is not a batch axis.
+/// Inputs without a batch axis are shared by all samples.
 llvm::SmallVector<SampleLayout> findSampleLayouts(const GraphBuilder &graph,
                                                   llvm::ArrayRef<BoundaryArray> arrays);
 
@@ -46,7 +45,7 @@ llvm::SmallVector<SampleLayout> findSampleLayouts(const GraphBuilder &graph,
 /// holds the axis in the layout chosen by `requests`. If there are other layouts,
 /// `bppsa.batch_axes` holds the axes in all layouts, the chosen one first. `bppsa.mixing_layouts`
 /// on the function marks layouts in which results for a sample depend on other samples. Emits an
-/// error that names the accepted axes and fails if no layout satisfies the requests.
+/// error that names the accepted axes if no layout satisfies the requests.
 llvm::LogicalResult setBatchAxes(mlir::func::FuncOp function, const GraphBuilder &graph,
                                  llvm::ArrayRef<BoundaryArray> arrays,
                                  llvm::ArrayRef<BatchAxisRequest> requests);

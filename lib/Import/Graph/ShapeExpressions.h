@@ -23,7 +23,6 @@ namespace bppsa {
 /// (such as a minimum of incomparable sizes).
 using MaybeExpr = std::optional<mlir::AffineExpr>;
 
-/// Returns the value of `expr` if it is a constant.
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
 
 MaybeExpr addExprs(mlir::AffineExpr a, mlir::AffineExpr b);
@@ -40,7 +39,6 @@ MaybeExpr divideExprs(mlir::AffineExpr a, mlir::AffineExpr b,
 MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b,
                          llvm::ArrayRef<int64_t> minSizes = {});
 
-/// Returns the product of `sizes`.
 MaybeExpr multiplyAll(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::MLIRContext *context);
 
 /// Returns a provable lower bound of `expr`.
@@ -49,7 +47,6 @@ std::optional<int64_t> getLowerBound(mlir::AffineExpr expr, llvm::ArrayRef<int64
 /// Returns whether a >= b for all values of the symbols; false if unknown.
 bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<int64_t> minSizes = {});
 
-/// The minimum of a symbol.
 struct SymbolMinimum {
   unsigned symbol;
   int64_t value;

@@ -55,7 +55,6 @@ static bool isRead(const onnx::NodeProto &node) {
 }
 
 namespace {
-/// Replaces nodes that read outer arrays and lists.
 class OuterReads {
 public:
   OuterReads(Node &node, onnx::GraphProto &body, AffineExpr steps, LoopLists &lists)
@@ -76,7 +75,6 @@ private:
   /// depends on a step.
   bool collectInvariant(StringRef name, onnx::GraphProto &chain, llvm::StringSet<> &visited);
   LogicalResult replaceListRead(onnx::NodeProto &read);
-  /// Replaces a read of an element of `data` along `axis`.
   void replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis);
   /// Replaces a read of an element that the loop appends to a list, or of an initial element.
   void replaceGrowingRead(onnx::NodeProto &read);

@@ -17,7 +17,7 @@ namespace bppsa {
 Tensor makeFormula(GraphBuilder &graph, llvm::ArrayRef<Tensor> operands,
                    llvm::function_ref<mlir::Value(const Formula &, mlir::ValueRange)> formula);
 
-/// Applies an elementwise op to two operands whose shapes are known to be broadcastable.
+/// Applies an elementwise op to operands with the same requirement.
 template <typename OpTy> Tensor combine(GraphBuilder &graph, const Tensor &a, const Tensor &b) {
   return makeFormula(graph, {a, b}, [](const Formula &f, mlir::ValueRange arguments) {
     return OpTy::create(f.b, f.loc, arguments[0], arguments[1]).getResult();

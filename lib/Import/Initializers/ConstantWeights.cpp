@@ -80,7 +80,6 @@ private:
 
   /// Facts about the values of the main graph or of a function, including subgraphs.
   struct State {
-    /// The constants that values hold.
     Values values;
     /// Values that depend on inputs.
     llvm::StringSet<> computed;

@@ -22,7 +22,7 @@ class KindGuesser {
 public:
   KindGuesser(const OnnxFile &file, const RecordedKinds &kinds);
 
-  /// Emits an error and fails if the values of `tensor` cannot be read.
+  /// Emits an error if the values of `tensor` cannot be read.
   mlir::FailureOr<InitializerKind> guess(const onnx::TensorProto &tensor) const;
 
 private:

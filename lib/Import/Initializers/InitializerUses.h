@@ -64,7 +64,6 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
   return "";
 }
 
-/// Adds `tensor` to the initializers of the main graph.
 void addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor);
 
 /// Returns the module that PyTorch's newer exporter recorded for a node, such as `layers.1.norm1`.

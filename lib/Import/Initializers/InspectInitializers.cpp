@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Records the role of `tensor` in `findings` and returns whether it is trained. Emits an error and
-/// fails if its values cannot be read.
+/// Records the role of `tensor` in `findings` and returns whether it is trained. Emits an error if
+/// its values cannot be read.
 static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedKinds &kinds,
                                 const KindGuesser &guesser, InitializerFindings &findings) {
   std::optional<InitializerKind> kind = kinds.find(tensor.name());
@@ -79,7 +79,6 @@ FailureOr<bool> bppsa::looksMerged(const OnnxFile &file, const onnx::TensorProto
   return facts->isUniform && (hasModules || facts->count > 1);
 }
 
-/// Returns the name used in warnings for the parameter or node of `group`.
 static std::string describeGroup(StringRef initializer, const UseGroup &group) {
   std::string name = getParameterName(initializer, group);
   const onnx::NodeProto &node = *group.front().node;

@@ -18,7 +18,7 @@ struct ValueFacts {
   bool isUniform = true, isFinite = true;
 };
 
-/// Emits an error and fails if the values cannot be read.
+/// Emits an error if the values cannot be read.
 mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor);
 
 /// Returns whether exporters generate names like `name` for constants. Generated names of PyTorch's
@@ -26,12 +26,12 @@ mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorPr
 bool isInventedName(llvm::StringRef name);
 
 /// Returns whether an exporter seems to have merged several parameters into `tensor`, whose uses
-/// are `groups`. Emits an error and fails if its values cannot be read.
+/// are `groups`. Emits an error if its values cannot be read.
 mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                   llvm::ArrayRef<UseGroup> groups);
 
 /// Returns the pairs of float matrices in `tensors`, in order, that are bitwise transposes of each
-/// other. Emits an error and fails if values cannot be read.
+/// other. Emits an error if values cannot be read.
 mlir::FailureOr<std::vector<std::pair<std::string, std::string>>>
 findTransposed(const OnnxFile &file, llvm::ArrayRef<const onnx::TensorProto *> tensors);
 

@@ -53,7 +53,6 @@ private:
   onnx::GraphProto &graph;
   const llvm::Regex &regex;
   std::map<Key, Function> functions;
-  /// The number of definitions of each name.
   llvm::StringMap<int> definitions;
 };
 } // namespace

@@ -20,7 +20,6 @@ static constexpr StringRef kTrainingMode = "training_mode";
 // Set training mode
 //===----------------------------------------------------------------------===//
 
-/// Returns the opset version of the default domain.
 static int64_t getOpset(const onnx::ModelProto &model) {
   for (const onnx::OperatorSetIdProto &import : model.opset_import())
     if (import.domain().empty() || import.domain() == "ai.onnx")

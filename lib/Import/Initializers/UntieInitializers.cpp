@@ -94,7 +94,6 @@ void Untier::finish() {
       graph.mutable_input()->DeleteSubrange(i, 1);
 }
 
-/// Returns one group per use.
 static SmallVector<UseGroup> separate(ArrayRef<UseGroup> groups) {
   SmallVector<UseGroup> separated;
   for (const UseGroup &group : groups)

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the value of the condition. Emits an error and fails if it is unknown.
+/// Emits an error if the condition is unknown at compile time.
 static FailureOr<bool> getCondition(const Node &node) {
   const Tensor &condition = node.input(0);
   std::string name = quoted(node.proto.input(0));

@@ -207,7 +207,6 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
   return dims;
 }
 
-/// Returns whether the axes other than `one` are in order in `permutation`.
 static bool keepsOrder(ArrayRef<int64_t> permutation, int64_t one) {
   SmallVector<int64_t> others(permutation);
   llvm::erase(others, one);

@@ -58,7 +58,6 @@ private:
   mlir::FailureOr<Tensor> capture(llvm::StringRef name, const Tensor &outer);
   mlir::FailureOr<Tensor> captureList(llvm::StringRef name, const TensorList &outer);
   Tensor captureRows(const Tensor &outer, int64_t rowAxis);
-  /// Inserts an argument of the body before argument `position`.
   mlir::Value addArgument(unsigned position, mlir::Value operand, unsigned leadingDims);
   mlir::InFlightDiagnostic error() const;
 

@@ -174,7 +174,6 @@ std::optional<LoopImporter::Rows> LoopImporter::makeRows(int axisClass, bool may
   return rows;
 }
 
-/// Returns whether all sizes of the body except the rows are fixed.
 bool LoopImporter::hasFixedSizes(const Rows &rows) const {
   auto areFixed = [](ArrayRef<SmallVector<Dim>> all, ArrayRef<std::optional<int64_t>> axes) {
     for (auto [dims, axis] : llvm::zip_equal(all, axes))

@@ -14,7 +14,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the node of the graph that defines `name` with the op `op`, or null.
 static const onnx::NodeProto *findNode(const onnx::GraphProto &graph, StringRef name,
                                        StringRef op) {
   for (const onnx::NodeProto &node : graph.node())

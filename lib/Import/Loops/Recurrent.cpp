@@ -21,13 +21,11 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The differences between the three ops.
 struct CellKind {
   unsigned gates, states;
   SmallVector<StringRef> activations;
 };
 
-/// Imports one node.
 class Layer {
 public:
   explicit Layer(Node &node) : node(node), graph(node.graph) {}
@@ -37,7 +35,6 @@ private:
   enum Input { X, W, R, B, SequenceLens, InitialH, InitialC, P };
 
   LogicalResult readAttributes();
-  /// Checks and unifies the dimensions of all inputs.
   LogicalResult checkShapes();
   LogicalResult checkShape(Input index, ArrayRef<Dim *> dims);
   /// Checks the lengths of samples and sets `mask`.
@@ -59,7 +56,6 @@ private:
   };
   Captures makeCaptures(int64_t direction);
   Tensor makeInput();
-  /// Returns the trajectories of one direction.
   SmallVector<Value> makeRecurrence(int64_t direction, bool reverse);
   LogicalResult setOutputs(ArrayRef<SmallVector<Value>> trajectories);
 

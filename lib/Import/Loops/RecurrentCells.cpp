@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Builds the body of one step.
 class CellBuilder {
 public:
   CellBuilder(OpBuilder &builder, Location loc, const CellArguments &arguments,

@@ -14,7 +14,6 @@ namespace bppsa {
 
 class Node;
 
-/// An activation function and its parameters.
 struct Activation {
   llvm::StringRef name;
   double alpha = 0, beta = 0;
@@ -39,7 +38,6 @@ struct CellArguments {
   llvm::SmallVector<mlir::Value> peepholes;
 };
 
-/// Options of a cell from the attributes of its node.
 struct CellOptions {
   /// In the order of ONNX's names f, g, h.
   llvm::ArrayRef<Activation> activations;

@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Sets the outputs of the node.
 static LogicalResult setOutputs(Node &node, ArrayRef<Tensor> outputs) {
   for (auto [i, output] : llvm::enumerate(outputs))
     if (failed(node.setOutput(i, output)))
@@ -198,12 +197,10 @@ public:
 
 private:
   LogicalResult checkCounts();
-  /// Returns the number of iterations.
   FailureOr<AffineExpr> getTripCount();
   Tensor makeIterationNumbers(const Dim &steps);
   FailureOr<SmallVector<Tensor>> importAsRecurrence(const Dim &steps);
   FailureOr<SmallVector<Tensor>> tryRecurrence(const Dim &steps, LoopLists &lists);
-  /// Copies the body for each step.
   FailureOr<SmallVector<Tensor>> unroll(int64_t count);
   Tensor makeTrue() {
     return graph.makeElements(graph.builder.getI1Type(), {}, {graph.getExpr(1)});

@@ -1,4 +1,4 @@
-//===- StepIndices.cpp - indices computed from the iteration number -------===//
+//===- StepIndices.cpp - indices from iteration numbers -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -26,7 +26,7 @@ StepIndexFinder::StepIndexFinder(Node &node, const onnx::GraphProto &body)
 std::optional<StepIndex> StepIndexFinder::find(StringRef name) {
   if (auto it = found.find(name); it != found.end())
     return it->second;
-  // In a cycle, the lookup finds nullopt.
+  // Ends cycles: a recursive lookup of `name` returns nullopt.
   found[name] = std::nullopt;
   std::optional<StepIndex> index = compute(name);
   found[name] = index;

@@ -1,4 +1,4 @@
-//===- StepIndices.h - indices computed from the iteration number -*- C++ -*-===//
+//===- StepIndices.h - indices from iteration numbers -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -28,10 +28,8 @@ public:
 
   /// Returns nullopt if the value does not have this form.
   std::optional<StepIndex> find(llvm::StringRef name);
-  /// Returns whether the body defines `name`.
   bool isInner(llvm::StringRef name) const { return inner.contains(name); }
 
-  /// Returns the node of the body that defines `name`, or null.
   const onnx::NodeProto *findProducer(llvm::StringRef name) const { return producers.lookup(name); }
 
 private:

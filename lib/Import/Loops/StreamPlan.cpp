@@ -56,7 +56,7 @@ private:
 
   const onnx::ValueInfoProto *findInput(StringRef name) const;
   const onnx::ValueInfoProto *findOutput(StringRef name) const;
-  /// Returns the size of a dimension, or nullopt if it is symbolic and unbound.
+  /// Returns nullopt for a dimension that is symbolic and unbound.
   std::optional<int64_t> getSize(const onnx::ValueInfoProto &input, int64_t axis) const;
   static int64_t getRank(const onnx::ValueInfoProto &info) {
     return info.type().tensor_type().shape().dim_size();

@@ -21,7 +21,6 @@ struct StreamAxes {
   std::string partner;
 
   bool isCarried() const { return !partner.empty(); }
-  /// Returns the number of leading axes that the stream adds to the axes of the graph.
   int64_t getNumNewAxes() const { return (isCarried() || step ? 0 : 1) + (batch ? 0 : 1); }
   LoopLayout getLayout() const;
 };
@@ -36,8 +35,8 @@ struct StreamPlan {
 using FoundAxes = llvm::StringMap<int64_t>;
 
 /// Plans the stream requested by `options`. Symbolic dimensions that count samples are bound to 1,
-/// because the graph of one sample has a batch of 1. Emits an error and fails if the options name
-/// unknown inputs or outputs or an axis whose size is not 1, or if a dimension has no size.
+/// because the graph of one sample has a batch of 1. Emits an error if the options name unknown
+/// inputs or outputs or an axis whose size is not 1, or if a dimension has no size.
 mlir::FailureOr<StreamPlan> planStream(const OnnxFile &file, const ImportOptions &options,
                                        const FoundAxes &found, GraphBindings &bindings);
 

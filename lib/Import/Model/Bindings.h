@@ -28,8 +28,8 @@ struct GraphBindings {
 /// Returns the name of dimension `index` of `input`, which has no fixed size.
 std::string getDimensionName(const onnx::ValueInfoProto &input, int64_t index);
 
-/// Parses `requests`. Emits an error and fails if a request names neither a graph input nor a
-/// dimension, or its values do not fit the input.
+/// Parses `requests`. Emits an error if a request names neither a graph input nor a dimension, or
+/// its values do not fit the input.
 mlir::FailureOr<GraphBindings> readBindings(const OnnxFile &file,
                                             llvm::ArrayRef<BindRequest> requests);
 

@@ -45,7 +45,7 @@ private:
   bool repair(ModelImporter &importer);
   bool repairReshape(onnx::NodeProto &node, ModelImporter &importer);
   bool dropInitialState(onnx::NodeProto &node);
-  /// Returns the node whose only output is `name`, or null.
+  /// Requires that `name` is the node's only output. Returns null if there is none.
   onnx::NodeProto *findProducer(StringRef name);
   /// If `name` is unused, erases the node or initializer that defines it, and operands that become
   /// unused.
@@ -65,7 +65,7 @@ private:
   OnnxFile &file;
   onnx::GraphProto &graph;
   ArrayRef<BatchAxisRequest> requests;
-  /// Describes a shape for which it is unclear whether an element holds a released size; empty if
+  /// Describes a Reshape whose shape does not show which element holds a released size; empty if
   /// there is none.
   std::string ambiguous;
   /// Sizes in the exporter's example, by symbol name.

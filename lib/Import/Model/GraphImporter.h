@@ -33,8 +33,7 @@ public:
   bool define(llvm::StringRef name, Tensor tensor) {
     return values.try_emplace(name, std::move(tensor)).second;
   }
-  /// Returns null if the name is undefined. Emits an error and fails if the value cannot be
-  /// captured.
+  /// Returns null if the name is undefined. Emits an error if the value cannot be captured.
   mlir::FailureOr<const Tensor *> lookup(llvm::StringRef name);
 
 private:
@@ -43,7 +42,6 @@ private:
   llvm::StringMap<Tensor> values;
 };
 
-/// Imports nodes in order.
 class GraphImporter {
 public:
   GraphImporter(const OnnxFile &file, GraphBuilder &graph) : file(file), graph(graph) {}
@@ -66,7 +64,6 @@ public:
   /// `scope` already holds its inputs.
   mlir::FailureOr<llvm::SmallVector<Tensor>> importBody(const onnx::GraphProto &proto,
                                                         Scope &scope);
-  /// Defines `tensor` in `scope`, or emits an error and fails.
   mlir::LogicalResult define(Scope &scope, const std::string &name, Tensor tensor) const;
 
 private:
@@ -81,7 +78,7 @@ private:
   int64_t numInnerNodes = 0;
 };
 
-/// Returns the row of the support table for `node`, or null.
+/// Returns null if the support table has no row for `node`.
 const OpRule *findRule(const onnx::NodeProto &node);
 
 /// Returns the name of `node`, or of its first output if it has none.

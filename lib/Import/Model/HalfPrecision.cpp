@@ -35,7 +35,6 @@ float bppsa::widenFloat16(uint16_t bits) {
 }
 
 namespace {
-/// Converts all half-precision values of a model to float32.
 class Widener {
 public:
   explicit Widener(OnnxFile &file) : file(file) {}

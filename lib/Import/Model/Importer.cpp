@@ -1,4 +1,4 @@
-//===- Importer.cpp - imports the nodes of a graph --------------------------===//
+//===- Importer.cpp - import the nodes of a graph -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -157,7 +157,6 @@ LogicalResult ModelImporter::importInputs() {
   return success();
 }
 
-/// Turns a float initializer into an argument.
 LogicalResult ModelImporter::importParameter(const onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
   FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
@@ -250,7 +249,6 @@ LogicalResult ModelImporter::setAxes() {
   return stream ? setStreamAxes() : setBatchAxes(function, graph, arrays, options.batchAxes);
 }
 
-/// Returns the symbols of `graph` with their minimum sizes.
 static SymbolsAttr makeSymbolsAttr(const GraphBuilder &graph) {
   Builder builder(graph.getContext());
   SmallVector<StringAttr> names;

@@ -34,14 +34,12 @@ public:
   GraphBuilder &graph;
   const OnnxFile &file;
   const Initializers &initializers;
-  /// The graph that contains the node.
   const onnx::GraphProto &parent;
   const onnx::NodeProto &proto;
   const OpRule &rule;
   int64_t opset;
   /// One per operand of the rule that exists in `opset`; absent operands are nullopt.
   llvm::SmallVector<std::optional<Tensor>> inputs;
-  /// One per output of the node.
   llvm::SmallVector<std::optional<Tensor>> outputs;
 
   llvm::StringRef getOp() const { return rule.name; }
@@ -66,7 +64,6 @@ public:
   /// Returns an empty list if the attribute is absent.
   llvm::ArrayRef<float> getFloats(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
-  /// Returns the subgraph in the required attribute `name`.
   const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }
 
   //===--------------------------------------------------------------------===//
@@ -88,7 +85,6 @@ public:
   /// Sets the only output, or emits an error that sizes do not match.
   mlir::LogicalResult setOutput(mlir::FailureOr<Tensor> tensor);
 
-  /// Emits the error that the shapes of the inputs do not match.
   mlir::LogicalResult emitShapeError() const;
 
   /// Requires that inputs `indices` have the same element type.

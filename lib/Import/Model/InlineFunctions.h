@@ -12,8 +12,8 @@
 namespace bppsa {
 
 /// Inlines every call of a model-local function, including calls in subgraphs. Inlined nodes are
-/// named `CALL/NODE`. Emits an error and fails if functions are recursive, a call does not match
-/// its function, or the result exceeds 2^20 nodes.
+/// named `CALL/NODE`. Emits an error if functions are recursive, a call does not match its
+/// function, or the result exceeds 2^20 nodes.
 mlir::LogicalResult inlineFunctions(OnnxFile &file);
 
 } // namespace bppsa

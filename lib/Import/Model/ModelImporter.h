@@ -16,7 +16,6 @@
 
 namespace bppsa {
 
-/// Loads the dialects used by imported functions.
 void loadImportedDialects(mlir::MLIRContext *context);
 
 /// One attempt to import a graph.
@@ -33,8 +32,8 @@ public:
   /// Returns the symbol binding, by name, that a failed attempt lacked.
   std::optional<Bindings::value_type> getMissingBinding() const;
   bool isMissingBinding() const { return graph.pendingBinding.has_value(); }
-  /// After an attempt: returns the value `name`, or null if it has not been imported, and the names
-  /// of the symbols by position.
+  /// Available after an attempt: the imported value `name` (or null), and the names of the symbols
+  /// by position.
   const Tensor *lookup(llvm::StringRef name) { return scope.lookup(name).value_or(nullptr); }
   llvm::ArrayRef<std::string> getSymbols() const { return graph.symbols; }
 
@@ -49,16 +48,15 @@ private:
   mlir::LogicalResult importParameter(const onnx::TensorProto &tensor);
   mlir::LogicalResult importOutputs();
   mlir::LogicalResult setAxes();
-  /// Warns about initializers that are not trained although the user did not freeze them.
+  /// Checks running statistics, and warns about initializers that are not trained although the user
+  /// did not freeze them.
   mlir::LogicalResult checkStatistics();
   void warnOfUntrained();
 
   /// Adds an argument to the function; the attribute `role` describes it.
   mlir::Value addArgument(mlir::Type type, mlir::NamedAttribute role);
-  /// Adds an argument for the graph input `name` with the sizes `dims`.
   Tensor addInput(const std::string &name, llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   void addOutput(const std::string &name, const Tensor &tensor);
-  /// Sets the returned values as the results of the function.
   void setResults();
   mlir::FailureOr<llvm::SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
   /// Returns the symbol `name`, or its binding.

@@ -130,7 +130,6 @@ FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
 }
 
 namespace {
-/// The location of tensor bytes stored in a separate file.
 struct ExternalData {
   std::string path;
   uint64_t offset, size;

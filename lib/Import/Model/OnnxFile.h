@@ -39,7 +39,6 @@ std::string dataTypeName(int32_t dataType);
 /// Returns the element type of an ONNX data type (f32, i64, i32 or i1), or null.
 mlir::Type convertDataType(int32_t dataType, mlir::MLIRContext *context);
 
-/// Reads the file at `path`.
 mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readModelFile(llvm::StringRef path,
                                                                    mlir::MLIRContext *context);
 
@@ -68,11 +67,9 @@ struct TypedBytes {
 mlir::FailureOr<TypedBytes> readTypedBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                            llvm::StringRef what);
 
-/// Reads the values of `tensor` from any storage.
 mlir::FailureOr<mlir::DenseElementsAttr>
 decodeTensor(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
 
-/// Counts of half-precision items in a model.
 struct HalfPrecisionCounts {
   int64_t initializers = 0, arrays = 0, nodes = 0;
 
@@ -82,7 +79,6 @@ struct HalfPrecisionCounts {
 /// Converts all half-precision values to float32.
 mlir::FailureOr<HalfPrecisionCounts> widenHalfPrecision(OnnxFile &file);
 
-/// Converts a float16 to float.
 float widenFloat16(uint16_t bits);
 
 } // namespace bppsa

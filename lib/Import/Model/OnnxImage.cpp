@@ -192,7 +192,6 @@ static bool isExternal(const onnx::TensorProto &tensor) {
   return tensor.data_location() == onnx::TensorProto::EXTERNAL;
 }
 
-/// Stores the values of `tensor` inline, as raw_data.
 static LogicalResult storeInline(const OnnxFile &file, onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
   FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);

@@ -186,7 +186,6 @@ LogicalResult LoopLists::addGrowth(List &list, Growth &growth, ArrayRef<ListPart
   return success();
 }
 
-/// Returns whether `parts` are the elements `tensors`.
 static bool areElements(ArrayRef<ListPart> parts, ArrayRef<Tensor> tensors) {
   return llvm::all_of(llvm::zip_equal(parts, tensors), [](const auto &pair) {
     const auto &[part, tensor] = pair;

@@ -44,7 +44,6 @@ struct ListPart {
   static ListPart getElement(Tensor tensor) { return {Element, std::move(tensor)}; }
   static ListPart getStack(Tensor tensor) { return {Stack, std::move(tensor)}; }
 
-  /// Returns the number of elements, if known.
   MaybeExpr getCount(mlir::MLIRContext *context) const;
 };
 
@@ -53,14 +52,11 @@ struct TensorList {
 
   /// Returns the number of elements, or nullopt if parts are hidden.
   MaybeExpr getLength(mlir::MLIRContext *context) const;
-  /// Returns the number of elements if it is a constant.
   std::optional<int64_t> getConstantLength(mlir::MLIRContext *context) const;
 };
 
-/// Wraps a list as a value of the graph.
 Tensor makeList(TensorList list);
 
-/// Returns element `index` of the stack `tensor`.
 Tensor makeListElement(GraphBuilder &graph, const Tensor &stack, mlir::AffineExpr index);
 
 /// Returns all elements. Fails if their number is not a constant or exceeds `kMaxListElements`.

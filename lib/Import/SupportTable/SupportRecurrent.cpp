@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Adds the operands and attributes common to RNN, GRU and LSTM.
 static Row makeRecurrentRow(StringRef name) {
   using Kind = AttributeKind;
   return Row(name, importRecurrent)

@@ -15,7 +15,6 @@ namespace bppsa {
 
 inline const std::vector<int64_t> zeroOrOne = {0, 1};
 
-/// Builds one row of the table.
 class Row {
 public:
   Row(llvm::StringRef name, mlir::LogicalResult (*import)(Node &), OpsetRange opsets = {}) {
@@ -82,7 +81,7 @@ public:
     return *this;
   }
 
-  /// Adds the attributes of ops whose windows slide over spatial axes.
+  /// The attributes of ops with sliding windows.
   Row &windowed(OpsetRange dilations = {}) {
     using Kind = AttributeKind;
     return attr("auto_pad", Kind::String)

@@ -22,7 +22,6 @@ struct Term {
   Labels labels;
 };
 
-/// The terms of an equation and the labels of its result.
 class Equation {
 public:
   explicit Equation(Node &node) : node(node), graph(node.graph) {}

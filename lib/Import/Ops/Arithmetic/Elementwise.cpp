@@ -250,7 +250,6 @@ static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> minSizes)
   return getAffineConstantExpr(constant != 0, x.getContext());
 }
 
-/// Casts input 0 to elements of type `to`.
 static LogicalResult importCastTo(Node &node, Type to) {
   const Tensor &x = node.input(0);
   if (x.elementType == to)

@@ -17,7 +17,6 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The predicates of a comparison for floats and for integers.
 struct Comparison {
   arith::CmpFPredicate floats;
   arith::CmpIPredicate integers;

@@ -104,7 +104,6 @@ static SmallVector<ReassociationIndices> getIndices(ArrayRef<ReshapeGroup> group
   });
 }
 
-/// Returns `type` with each group of dimensions merged into one.
 static RankedTensorType getCollapsedType(RankedTensorType type,
                                          ArrayRef<ReassociationIndices> groups) {
   SmallVector<int64_t> shape;

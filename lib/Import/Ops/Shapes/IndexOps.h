@@ -13,10 +13,8 @@ namespace bppsa {
 
 class Node;
 
-/// Returns the size of `dim` as an index.
 mlir::Value getSizeValue(GraphBuilder &graph, const Dim &dim);
 
-/// Reverses dimension `axis` of `data`.
 Tensor makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis);
 
 /// Returns the indices at which a lookup reads its source, given the index of the result element

@@ -24,7 +24,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Evaluates a scatter on known integers.
 static LogicalResult scatterKnown(Node &node) {
   Tensor result = node.input(0);
   const Tensor &indices = node.input(1), &updates = node.input(2);
@@ -57,7 +56,6 @@ namespace {
 /// block selected by the leading dimensions `targetDims` of the data.
 struct Writes {
   SmallVector<Dim> updateDims, targetDims;
-  /// Returns the target of the update at the given index.
   llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index)> getTarget;
 };
 } // namespace
@@ -128,7 +126,6 @@ static Value join(StringRef how, OpBuilder &b, Location loc, Value x, Value y) {
                         : arith::MinSIOp::create(b, loc, x, y).getResult();
 }
 
-/// Returns the neutral element of the reduction `how`.
 static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
   if (how == "add" || how == "mul")
     return how == "add" ? b.getZeroAttr(type) : b.getOneAttr(type);
@@ -200,7 +197,6 @@ static FailureOr<Dim> countUpdates(Node &node, ArrayRef<Dim> dims) {
   return node.graph.getDim(*count);
 }
 
-/// Imports a ScatterND with a reduction.
 static LogicalResult
 joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targetDims,
            function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> getTarget) {
@@ -230,7 +226,6 @@ joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targe
   return node.setOutput(joinWith(graph, how, source, graph.makeReshape(joined, data.dims)));
 }
 
-/// Imports a ScatterElements with a reduction.
 static LogicalResult joinElements(Node &node, StringRef how, int64_t axis, const Tensor &indices,
                                   const Tensor &updates) {
   GraphBuilder &graph = node.graph;

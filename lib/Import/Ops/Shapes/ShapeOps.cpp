@@ -142,7 +142,6 @@ LogicalResult bppsa::importTranspose(Node &node) {
   return node.setOutput(0, node.graph.makeTranspose(data, permutation));
 }
 
-/// Concatenates operands whose elements are all known.
 static std::optional<Tensor> concatElements(Node &node, int64_t axis) {
   SmallVector<int64_t> shape = getStaticShape(node.input(0)), ends;
   shape[axis] = 0;

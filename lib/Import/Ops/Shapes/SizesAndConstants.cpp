@@ -34,7 +34,6 @@ LogicalResult bppsa::importSize(Node &node) {
   return node.setOutput(0, node.graph.makeElements(node.graph.builder.getI64Type(), {}, *total));
 }
 
-/// Returns the only attribute of a Constant as an array.
 static FailureOr<DenseElementsAttr> getConstantValue(Node &node) {
   const onnx::AttributeProto &attribute = node.proto.attribute(0);
   Builder &b = node.graph.builder;

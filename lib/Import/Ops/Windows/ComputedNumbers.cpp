@@ -30,7 +30,6 @@ MaybeExpr ScaledSize::getExpr() const {
 namespace {
 using Numbers = std::optional<SmallVector<ScaledSize>>;
 
-/// Evaluates the nodes that compute an input.
 class Evaluator {
 public:
   explicit Evaluator(const Node &node) : node(node) {}

@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a convolution.
 struct Convolution {
   int64_t groups, features, channels;
   SmallVector<WindowAxis> window;

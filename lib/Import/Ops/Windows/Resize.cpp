@@ -171,7 +171,6 @@ static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
   return result;
 }
 
-/// Reads the cropped part of each axis.
 static LogicalResult readCrop(Node &node, MutableArrayRef<AxisSize> sizes) {
   if (!node.hasInput(1))
     return node.emitError() << "input 'roi' is missing, accepted for the mode "
@@ -248,7 +247,6 @@ static Tensor multiply(GraphBuilder &graph, const Tensor &data, int64_t axis,
 }
 
 namespace {
-/// Resizes one axis after the other.
 class Resizer {
 public:
   Resizer(Node &node, ResizeMode mode) : node(node), graph(node.graph), mode(mode) {}

@@ -43,12 +43,11 @@ mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindowExtents(Node &node,
 mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, const Tensor &data,
                                                           llvm::ArrayRef<int64_t> kernel);
 
-/// Pads `data` of shape `[N, C, ...]` with `padding`.
 Tensor padForWindow(GraphBuilder &graph, const Tensor &data, llvm::ArrayRef<WindowAxis> window,
                     float padding);
 
 /// Reads the sizes of `W`, the second input of a convolution of `X`, the first input: `[_, _,
-/// kernel...]`. Emits an error and fails if they are not fixed or do not match `X` or the attribute
+/// kernel...]`. Emits an error if they are not fixed or do not match `X` or the attribute
 /// `kernel_shape`.
 mlir::FailureOr<llvm::SmallVector<int64_t>> readKernelSizes(Node &node);
 
