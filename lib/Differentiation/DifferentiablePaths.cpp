@@ -32,7 +32,7 @@ private:
 
   SmallVector<Value> worklist;
   SymbolicSizes sizes;
-  /// For each elementwise operation, the operands to which its rule propagates a cotangent.
+  /// For each elementwise operation, the operands that receive a cotangent from its rule.
   llvm::DenseMap<OperationName, SmallVector<bool>> passed;
 };
 } // namespace
@@ -52,8 +52,8 @@ void PathFinder::run() {
   }
 }
 
-/// Applies the rule of `op`, an elementwise operation on scalars or vectors, to find the operands
-/// to which it propagates a cotangent.
+/// Finds these operands by applying the rule of `op`, an elementwise operation on scalars or
+/// vectors.
 ArrayRef<bool> PathFinder::getPassed(Operation *op) {
   auto [found, isNew] = passed.try_emplace(op->getName());
   if (!isNew)

@@ -54,7 +54,7 @@ static unsigned findObjective(func::FuncOp function) {
 }
 
 namespace {
-/// A result of a function and its initial cotangent; null stands for one, the cotangent of a loss.
+/// A result of a function and its initial cotangent, or null for a loss, whose cotangent is one.
 struct Seed {
   unsigned result;
   Value cotangent;

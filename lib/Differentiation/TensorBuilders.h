@@ -26,8 +26,7 @@ mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 /// Returns whether `value` is known to be zero everywhere.
 bool isZeros(mlir::Value value);
 
-/// Returns `value` with zeros at the positions at which `mask`, an i1 array of the same shape, is
-/// false.
+/// Returns `value` with zeros where `mask`, an i1 array of the same shape, is false.
 mlir::Value createMasked(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                          mlir::DenseElementsAttr mask);
 

@@ -20,10 +20,10 @@
 
 namespace bppsa {
 
-/// Returns the model in `buffer` with `axes`, whose sizes are fixed, made symbolic. Shapes of
-/// Reshape nodes in which data flow finds such an axis are adapted, and zero initial states are
-/// removed because zero is the default. Emits an error if an axis does not exist or is not fixed,
-/// or if a node needs the fixed size.
+/// Returns the model in `buffer` with the fixed sizes of `axes` made symbolic. Adapts the shapes of
+/// Reshape nodes that data flow connects to such an axis, and removes zero initial states, because
+/// zero is the default. Emits an error if an axis does not exist or is not fixed, or if a node
+/// needs the fixed size.
 mlir::FailureOr<std::string> releaseAxes(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context,
                                          llvm::ArrayRef<BatchAxisRequest> axes);
 

@@ -32,8 +32,7 @@ public:
   LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
       : builder(builder), activity(activity), sweep(sweep) {}
 
-  /// Finds the chains of `function`. Remarks report the places at which chains are cut, and the
-  /// reason.
+  /// Finds the chains of `function`. Remarks report where chains are cut, and why.
   void find(mlir::func::FuncOp function);
 
   /// Returns whether `op` belongs to a link of a chain.

@@ -100,7 +100,7 @@ private:
 /// The ops of a CellVJP that one time loop needs to compute some of its values.
 class LoopPart {
 public:
-  /// Collects the ops that `outputs` depend on. Values for which `isInput` is true end the search.
+  /// Collects the ops that `outputs` depend on, up to values that satisfy `isInput`.
   LoopPart(llvm::ArrayRef<mlir::Value> outputs, llvm::function_ref<bool(mlir::Value)> isInput,
            llvm::function_ref<bool(mlir::Value)> isCapture);
 

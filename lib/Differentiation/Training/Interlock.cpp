@@ -228,7 +228,7 @@ static double getFactor(Combine combine, int64_t window, int64_t count, int64_t 
 }
 
 /// Returns the terms of `count` losses. Modules that a loss trains with the same factor share a
-/// term. A head is trained by its loss with factor 1.
+/// term. A loss trains its head with factor 1, in a term without modules if necessary.
 static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t count) {
   SmallVector<Term> terms;
   for (int64_t loss = 0; loss < count; ++loss) {

@@ -40,9 +40,9 @@ mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
                             const LossOptions &options, mlir::Value output, mlir::Value target,
                             mlir::Value weight);
 
-/// Builds the number of correct positions, a `tensor<f64>`: positions at which the first class with
-/// the largest output is the class of the target. If `weight` is not null, their weights are summed
-/// instead.
+/// Builds the number of correct positions, a `tensor<f64>`. A position is correct if the first
+/// class with the largest output is the target class. If `weight` is not null, the weights of these
+/// positions are summed instead.
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
                                mlir::Value target, mlir::Value weight);
 

@@ -144,7 +144,7 @@ private:
   }
   void cloneLinkInto(Region &region);
   Value createMap(OpFoldResult batch);
-  /// Returns the state cotangents that the shard computes from zero seeds.
+  /// Returns the state cotangents that the shard sends to the previous rank if it receives zeros.
   Value createOwn(OpFoldResult batch);
   /// Returns `value` on the rank with the first step of the loop, and zeros on other ranks, which
   /// have no initial state.

@@ -52,8 +52,8 @@ struct SymbolMinimum {
   int64_t value;
 };
 
-/// Returns the minimum of the only symbol in a - b for which a >= b holds. Returns nullopt if no
-/// minimum exists or a - b has several symbols.
+/// Returns the smallest value of the only symbol in a - b that makes a >= b hold. Returns nullopt
+/// if none exists or a - b has several symbols.
 std::optional<SymbolMinimum> solveAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
 /// A symbol and its replacement that make two sizes equal.

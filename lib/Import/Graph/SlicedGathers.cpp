@@ -76,7 +76,7 @@ private:
   bool collectInvariant(StringRef name, onnx::GraphProto &chain, llvm::StringSet<> &visited);
   LogicalResult replaceListRead(onnx::NodeProto &read);
   void replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis);
-  /// Replaces a read of an element that the loop appends to a list, or of an initial element.
+  /// Rewrites a read from a list that the loop extends to an index that counts from the end.
   void replaceGrowingRead(onnx::NodeProto &read);
   void replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis);
   /// Returns `data` rearranged so that step i reads element i, or nullopt if an index may be out of

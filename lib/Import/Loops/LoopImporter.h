@@ -13,7 +13,7 @@
 
 namespace bppsa {
 
-/// An array of which the body of a loop reads one step per iteration.
+/// An array that the body of a loop reads one step at a time.
 struct LoopSequence {
   std::string name;
   Tensor array;

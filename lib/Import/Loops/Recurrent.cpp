@@ -191,7 +191,7 @@ LogicalResult Layer::readLengths() {
   return success();
 }
 
-/// Returns `tensor` with zeros at the positions at which `mask` is 0.
+/// Returns `tensor` with zeros where `mask` is 0.
 static Tensor makeMasked(GraphBuilder &graph, const Tensor &mask, const Tensor &tensor) {
   return *graph.makeElementwise({mask, tensor}, tensor.elementType,
                                 [&](OpBuilder &b, Location loc, ValueRange in) {

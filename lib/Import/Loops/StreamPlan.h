@@ -31,7 +31,7 @@ struct StreamPlan {
   llvm::StringMap<StreamAxes> inputs, outputs;
 };
 
-/// The batch axis of each input and output in which data flow finds one.
+/// The batch axes of inputs and outputs, where data flow finds one.
 using FoundAxes = llvm::StringMap<int64_t>;
 
 /// Plans the stream requested by `options`. Symbolic dimensions that count samples are bound to 1,

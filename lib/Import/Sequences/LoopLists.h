@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A list whose length a step does not change becomes one state per element. A list to which each
-// step appends becomes an output of the loop; the elements at its ends that the body reads become
-// states.
+// A list of constant length becomes one state per element. A list extended in each step becomes an
+// output of the loop; the elements at its ends that the body reads become states.
 //
 //===----------------------------------------------------------------------===//
 

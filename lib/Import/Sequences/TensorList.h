@@ -15,8 +15,7 @@
 
 namespace bppsa {
 
-/// The numbers of elements at both ends of a list that the body of a loop reads from the list's
-/// value before a step.
+/// The number of elements that the body of a loop reads at each end of a list before a step.
 struct ListReads {
   int64_t first = 0, last = 0;
 };

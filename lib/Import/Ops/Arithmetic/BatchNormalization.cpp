@@ -74,9 +74,8 @@ static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
   return attrs::Parameter::in(attributes) ? &attributes : nullptr;
 }
 
-/// Returns the statistics that a node in training mode normalizes with: batch statistics in
-/// training. In inference, running statistics replace them if initializers hold these. Sets the
-/// running outputs.
+/// Returns the statistics that a node in training mode normalizes with: batch statistics or, in
+/// inference, running statistics held by initializers. Sets the running outputs.
 static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
   float momentum = node.getFloat("momentum", 0.9f);

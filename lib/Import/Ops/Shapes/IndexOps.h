@@ -17,8 +17,8 @@ mlir::Value getSizeValue(GraphBuilder &graph, const Dim &dim);
 
 Tensor makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis);
 
-/// Returns the indices at which a lookup reads its source, given the index of the result element
-/// and the elements of the inputs.
+/// Returns the index that a lookup reads in its source, given the index of the result element and
+/// the elements of the inputs.
 using LookupMap = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange index, mlir::ValueRange inputs)>;
 
