@@ -22,7 +22,6 @@ void registerVJPExternalModels(mlir::DialectRegistry &registry);
 /// cotangent.
 class Activity {
 public:
-  /// Adds a differentiated value.
   void add(mlir::Value value) { active.insert(value); }
   bool contains(mlir::Value value) const { return active.contains(value); }
 

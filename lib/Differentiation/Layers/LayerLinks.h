@@ -15,7 +15,6 @@
 
 namespace bppsa {
 
-/// A link and the values of its Jacobian.
 struct ValuedLink : LayerLink {
   LinkValues values;
 
@@ -35,7 +34,6 @@ public:
   /// Finds the chains of `function`. Remarks report where chains are cut, and why.
   void find(mlir::func::FuncOp function);
 
-  /// Returns whether `op` belongs to a link of a chain.
   bool contains(mlir::Operation *op) const { return linkOf.contains(op); }
 
   /// Propagates cotangents through the link if `op` is its first operation, and ignores its other

@@ -128,7 +128,6 @@ LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCota
 // Link
 //===----------------------------------------------------------------------===//
 
-/// Selects the values that the link yields and reads, and its ops.
 void GraphBackward::planLink(ArrayRef<bool> needed) {
   OpBuilder inBody(getBody().getTerminator());
   for (unsigned result : results) {
@@ -211,8 +210,8 @@ bool GraphBackward::findReaders(Value value, SetVector<Operation *> &readers) {
   return true;
 }
 
-/// If the link reads parts of a large state, such as rows of a buffer, saves these parts instead of
-/// the state.
+/// If the link reads at most half of a state, such as rows of a buffer, saves these parts instead
+/// of the state.
 bool GraphBackward::keepReads() {
   size_t numKept = keptOps.size();
   for (Value value : saved) {

@@ -41,7 +41,6 @@ Value bppsa::zeroAtPole(OpBuilder &b, Location loc, Value x, double pole, Value 
 // Infinite factors
 //===----------------------------------------------------------------------===//
 
-/// Returns whether all elements of `value` are the same constant, and sets `constant` to it.
 static bool isConstantFloat(Value value, APFloat &constant) {
   return matchPattern(value, m_ConstantFloat(&constant));
 }

@@ -17,7 +17,7 @@
 
 namespace bppsa {
 
-/// Returns a constant of the scalar or vector type `type` with every element equal to `value`.
+/// Returns a constant of the scalar or vector type `type`.
 mlir::Value createFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                         double value);
 

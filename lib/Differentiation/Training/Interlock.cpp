@@ -49,7 +49,6 @@ namespace {
 /// A loss as seen by the modules that it trains with the same factor.
 struct Term {
   int64_t loss;
-  /// The trained modules, in order.
   SmallVector<int64_t> modules;
   double factor;
   /// Whether it trains the parameters of its head.
@@ -103,7 +102,6 @@ private:
   OpBuilder builder;
   const ModuleCuts &cuts;
   SmallVector<Operation *> ops;
-  /// Values after a stop_gradient.
   llvm::DenseMap<Value, Value> stopped;
 };
 } // namespace

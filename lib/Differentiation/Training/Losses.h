@@ -35,7 +35,6 @@ struct LossOptions {
 mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, const LossOptions &options,
                        mlir::Value output, mlir::Value target, mlir::Value weight);
 
-/// Builds the loss for cross entropy and nll.
 mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
                             const LossOptions &options, mlir::Value output, mlir::Value target,
                             mlir::Value weight);
@@ -46,7 +45,7 @@ mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
                                mlir::Value target, mlir::Value weight);
 
-/// Builds the sum of `losses` weighted by `factors`, a `tensor<f32>`.
+/// Builds the weighted sum of `losses`, a `tensor<f32>`.
 mlir::Value createLossSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange losses,
                           llvm::ArrayRef<double> factors);
 

@@ -60,7 +60,6 @@ private:
                         .getResult());
   }
 
-  /// A loop, and the exchanges of its states.
   struct Connected {
     RecurrenceOp loop;
     SmallVector<Operation *> enters, leaves;

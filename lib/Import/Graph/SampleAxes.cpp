@@ -18,12 +18,12 @@ struct Candidate {
   int origin;
   AffineExpr size;
   SmallVector<int64_t> axes;
-  /// No array has two axes of the class.
+  /// No input has two axes of the class.
   bool isSingle = true;
   /// An output has an axis of the class.
   bool isCarried = false;
-  /// An output has the axis together with a split part of another axis, such as a sample whose
-  /// values are rows.
+  /// A dimension of an output merges the axis with a factor split off another axis, such as the
+  /// rows of a sample.
   bool isRegrouped = false;
   bool mixes = false;
 
@@ -96,7 +96,7 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
 }
 
 void LayoutFinder::findCandidates() {
-  // Symbolic axes come first: if an axis is symbolic, axes of fixed size do not carry samples.
+  // Symbolic axes first: fixed axes carry no samples if an axis is symbolic.
   for (bool isFixed : {false, true})
     for (const BoundaryArray &array : arrays)
       for (const Dim &dim : array.dims)

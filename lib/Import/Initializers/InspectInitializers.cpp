@@ -102,8 +102,8 @@ static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file
   return floats;
 }
 
-/// Records an initializer merged from several parameters. An initializer classified as constant
-/// (`isConstant`) is recorded only if the file lists one of the merged values as a parameter.
+/// Records an initializer merged from several parameters. A constant (`isConstant`) is recorded
+/// only if it merges running statistics or the file lists one of the merged values as a parameter.
 static LogicalResult noteMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                 ArrayRef<UseGroup> groups, const RecordedKinds &kinds,
                                 bool isConstant, InitializerFindings &findings) {

@@ -12,7 +12,6 @@
 
 namespace bppsa {
 
-/// Properties of the values of an initializer.
 struct ValueFacts {
   int64_t count = 0;
   bool isUniform = true, isFinite = true;

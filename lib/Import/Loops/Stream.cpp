@@ -125,7 +125,7 @@ LogicalResult ModelImporter::importStream() {
 
 LogicalResult ModelImporter::setStreamAxes() {
   for (const BoundaryArray &array : arrays) {
-    // Overrides the roles set by layers inside the graph, whose time and batch axes differ.
+    // The axes come from the stream. Layers inside the graph have other time and batch axes.
     const StreamAxes &axes =
         (array.isInput ? stream->inputs : stream->outputs).find(array.name)->second;
     LoopLayout layout = axes.getLayout();

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The requested axes become symbolic, and the graph is imported to observe how data flow uses them.
-// Constants that hold a fixed size where data flow finds a symbol are changed. This repeats until
-// no constant changes.
+// The requested axes become symbolic, and the graph is imported to observe the data flow. Constants
+// that hold a fixed size in place of a symbol are changed. This repeats until no constant changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +44,7 @@ private:
   bool repair(ModelImporter &importer);
   bool repairReshape(onnx::NodeProto &node, ModelImporter &importer);
   bool dropInitialState(onnx::NodeProto &node);
-  /// Requires that `name` is the node's only output. Returns null if there is none.
+  /// Returns the node with `name` as its only output, or null.
   onnx::NodeProto *findProducer(StringRef name);
   /// If `name` is unused, erases the node or initializer that defines it, and operands that become
   /// unused.

@@ -91,7 +91,8 @@ public:
   mlir::LogicalResult requireOneElementType(llvm::ArrayRef<size_t> indices) const;
   mlir::LogicalResult requireRank(size_t index, int64_t rank) const;
 
-  /// Normalizes `axis`, which may count from the back, to [0, rank).
+  /// Normalizes axes, which may count from the back, to [0, rank). `normalizeAxes` also sorts them
+  /// and rejects duplicates.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
   mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                                             int64_t rank) const;

@@ -22,7 +22,6 @@ namespace onnx = ::bppsa_onnx;
 /// Maximum file size in bytes; protobuf stores sizes as int.
 inline constexpr uint64_t kMaxFileSize = std::numeric_limits<int32_t>::max();
 
-/// A parsed model and its location.
 struct OnnxFile {
   std::string path;
   mlir::Location location;

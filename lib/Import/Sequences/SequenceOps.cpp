@@ -131,7 +131,6 @@ LogicalResult bppsa::importSequenceLength(Node &node) {
 }
 
 namespace {
-/// A position in a list: a part and an element within the part.
 struct ListPosition {
   size_t part;
   AffineExpr index;

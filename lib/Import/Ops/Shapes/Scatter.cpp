@@ -163,7 +163,6 @@ static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &upda
       });
 }
 
-/// Combines `data` with the reduced updates, elementwise.
 static FailureOr<Tensor> joinWith(GraphBuilder &graph, StringRef how, const Tensor &data,
                                   const Tensor &joined) {
   return graph.makeElementwise(

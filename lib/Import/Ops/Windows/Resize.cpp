@@ -70,7 +70,7 @@ static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringR
   if (std::optional<ArrayRef<int64_t>> given = node.getInts("axes")) {
     if (failed(node.normalizeAxes(*given, rank)))
       return failure();
-    // Keeps the given order.
+    // Keeps the given order, which `normalizeAxes` does not.
     axes.clear();
     for (int64_t axis : *given)
       axes.push_back(axis < 0 ? axis + rank : axis);
