@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The reverse sweep for functions is appended to the body of a copy of the loop, after a marker.
-// The ops before the marker become the body of the new loop, which also outputs residuals. The ops
-// after it become the link of the chain, together with forward ops that are cheaper to recompute
-// than to save.
+// The reverse sweep is appended to the body of a copy of the loop, after a marker. Ops before the
+// marker become the body of the new loop, which also outputs residuals. Ops after it, and forward
+// ops that are cheaper to recompute than to save, become the link of the chain.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Interlocking backpropagation (Gomez et al., JMLR 23, 2022) is not the gradient of any scalar in
-// the original graph. It is the gradient of a sum over copies of parts of the graph; each copy
-// propagates cotangents through some modules and stops them elsewhere. The copies compute the same
-// values, so CSE merges them once stop_gradient ops are removed.
+// Interlocking backpropagation (Gomez et al., JMLR 23, 2022) is the gradient of a sum over copies
+// of parts of the graph. Each copy propagates cotangents through some modules and stops them
+// elsewhere. The copies compute the same values, so CSE merges them once stop_gradient ops are
+// removed.
 //
 //===----------------------------------------------------------------------===//
 

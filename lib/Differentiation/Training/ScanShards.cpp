@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The cotangents of the initial states of a shard are an affine map of the cotangents of its final
-// states. All ranks compute the maps of their shards in parallel, scan them over the ranks, and
-// then run the chains that compute gradients in parallel. Without the scan, each rank would wait
-// for the next one. This is the scan of BPPSA (Wang et al., MLSys 2020) with one shard as a link.
+// states. All ranks compute these maps in parallel, scan them over the ranks, and then run the
+// chains that compute gradients in parallel instead of waiting for the next rank. This is the scan
+// of BPPSA (Wang et al., MLSys 2020) with one shard as a link.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A rank runs each loop over time on its steps, starting from the final states of the previous
-// rank. Layers are pipelined: layer 2 of a shard needs only layer 1 of that shard, so ranks compute
-// different layers at the same time. Sums over all steps and values of the first step are sent
-// along the same path to the rank with the last steps.
+// rank. A layer of a shard needs only the previous layer of that shard, so ranks compute different
+// layers in parallel. Sums over all steps and values of the first step are sent to the rank with
+// the last steps.
 //
 //===----------------------------------------------------------------------===//
 

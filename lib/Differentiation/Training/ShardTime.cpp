@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For a rank that owns a shard of the time steps, the effect of later steps is given by the
-// cotangents of its final states. Its objective is its loss plus the products of the final states
-// with these cotangents. The gradients of this scalar are the rank's share of the parameter
-// gradients and the cotangents for the previous rank. The states of a stream are arguments and
-// results that the runtime passes between calls. States in the layers of other models are exchanged
-// by operations whose VJPs exchange cotangents.
+// The objective of a rank with a shard of the time steps is its loss plus the products of its final
+// states with their cotangents, which represent later steps. The gradients of this scalar are the
+// rank's share of the parameter gradients and the cotangents for the previous rank. States of a
+// stream are arguments and results that the runtime passes between calls; states inside other
+// models are exchanged by operations with VJPs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `bppsa.dropout`, `bppsa.running_statistic` and `dist.rank_mean` differ between training and
-// inference. A copy of the loss function drops elements and normalizes by the batch of all ranks.
-// In all other functions dropout is the identity, running statistics are used, and ranks exchange
-// nothing. The dropout mask is a hash of (seed, stream, element index), so a training step is a
-// pure function of its arguments and the backward pass recomputes the mask. For the same reason,
-// new running statistics are results.
+// A copy of the loss function gets the training behavior of dropout, running statistics and rank
+// means. In all other functions, dropout is the identity, running statistics are used, and ranks
+// exchange nothing. The dropout mask is a hash of (seed, stream, element index) and new running
+// statistics are results, so a training step is a pure function of its arguments and the backward
+// pass recomputes the mask.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The traced copy of a function searches for NaNs in the results of its ops, in execution order.
-// Values in loop bodies become outputs of the loop, so one search over an array of all steps finds
-// the first NaN. The copy consists of ordinary tensor ops and is lowered like any function.
+// The traced copy of a function searches the results of its ops for NaNs, in execution order.
+// Values in loop bodies become outputs of the loop, so one search over all steps finds the first
+// NaN.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes and the elements of small integer tensors are affine expressions of the symbolic dimensions
-// of the graph inputs. Every symbol is at least 1, or at least its entry in `minSizes`. Expressions
-// built here are canonical sums of products, so equal expressions have the same pointer.
+// Sizes and elements of small integer tensors are affine expressions of the symbolic dimensions of
+// the graph inputs. Every symbol is at least 1, or its entry in `minSizes`. Expressions are
+// canonical sums of products, so equal expressions have the same pointer.
 //
 //===----------------------------------------------------------------------===//
 

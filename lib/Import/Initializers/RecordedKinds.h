@@ -6,7 +6,7 @@
 //
 // PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor of
 // the module: in the metadata of initializers and, for folded tensors, in the signature of the
-// exported program. It also records the values that an initializer was folded from.
+// exported program. It also records the sources of folded initializers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The support table lists the accepted ops, attributes, inputs and outputs, and their opsets. The
-// importer checks every node against it before calling the function of the op, and the
-// documentation is generated from it.
+// The accepted ops, attributes, inputs and outputs, and their opsets. The importer checks every
+// node against this table before calling the function of the op; the documentation is generated
+// from it.
 //
 //===----------------------------------------------------------------------===//
 

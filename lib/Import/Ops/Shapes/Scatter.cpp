@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over the updates builds a table of the last update that writes each element. The result
-// then reads data or updates in parallel, which is differentiable. With a reduction attribute, each
-// element instead reduces over all updates that may target it, which is differentiable too. A few
-// updates need no table (ScatterFew.cpp).
+// A loop over the updates builds a table of the last update of each element; the result then reads
+// data or updates in parallel, which is differentiable. With a reduction, each element reduces over
+// all updates that may target it. A few updates need no table (ScatterFew.cpp).
 //
 //===----------------------------------------------------------------------===//
 
