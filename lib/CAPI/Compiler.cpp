@@ -191,7 +191,7 @@ const char *bppsaGetSupportedOperators(void) {
 //===----------------------------------------------------------------------===//
 
 /// Returns an error message if the options are not allowed for a program in this process.
-static std::optional<std::string> findMisplacedOption(const CompileOptions &options) {
+static std::optional<std::string> validateForProgram(const CompileOptions &options) {
   if (options.training.target != TargetKind::CPU)
     return "a program in this process needs --target=cpu; compile one for GPUs with --emit=shared "
            "and load it";
@@ -210,7 +210,7 @@ BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
   Request request(model, options, callback, userData);
   if (BppsaStatus status = request.check())
     return status;
-  if (std::optional<std::string> mistake = findMisplacedOption(request.options))
+  if (std::optional<std::string> mistake = validateForProgram(request.options))
     return setError(BppsaWrongUsage, std::move(*mistake));
   request.options.mcpu = "native";
   std::shared_ptr<ProgramCode> code =

@@ -94,20 +94,20 @@ BppsaStatus capi::createProgram(const ProgramInterface &interface, std::shared_p
 }
 
 void bppsaProgramDestroy(BppsaProgram program) {
-  if (auto *other = inLibraryOf(program, &bppsaProgramDestroy); other != &bppsaProgramDestroy)
+  if (auto *other = findCounterpart(program, &bppsaProgramDestroy); other != &bppsaProgramDestroy)
     return other(program);
   delete program;
 }
 
 const char *bppsaProgramGetDescription(BppsaProgram program) {
-  if (auto *other = inLibraryOf(program, &bppsaProgramGetDescription);
+  if (auto *other = findCounterpart(program, &bppsaProgramGetDescription);
       other != &bppsaProgramGetDescription)
     return other(program);
   return program ? program->program.description().c_str() : nullptr;
 }
 
 intptr_t bppsaProgramGetNumArrays(BppsaProgram program, BppsaArrayKind kind) {
-  if (auto *other = inLibraryOf(program, &bppsaProgramGetNumArrays);
+  if (auto *other = findCounterpart(program, &bppsaProgramGetNumArrays);
       other != &bppsaProgramGetNumArrays)
     return other(program, kind);
   return program && kind >= BppsaInput && kind <= BppsaGradient
@@ -124,7 +124,7 @@ const ArrayText &capi::findArray(BppsaProgram program, BppsaArrayKind kind, intp
 
 BppsaStatus bppsaProgramGetArray(BppsaProgram program, BppsaArrayKind kind, intptr_t index,
                                  BppsaArrayInfo *info) {
-  if (auto *other = inLibraryOf(program, &bppsaProgramGetArray); other != &bppsaProgramGetArray)
+  if (auto *other = findCounterpart(program, &bppsaProgramGetArray); other != &bppsaProgramGetArray)
     return relay(program, other(program, kind, index, info));
   return guard(
       [&] { require(info, "the place for the array") = findArray(program, kind, index).info; });

@@ -36,7 +36,7 @@ struct Handle {
 size_t findNumber(AnyFunction function);
 
 /// Returns the counterpart of `function` in the library that created `handle`.
-template <typename Function> Function *inLibraryOf(const Handle *handle, Function *function) {
+template <typename Function> Function *findCounterpart(const Handle *handle, Function *function) {
   if (!handle || handle->functions == programFunctions)
     return function;
   size_t number = findNumber(reinterpret_cast<AnyFunction>(function));
@@ -46,7 +46,7 @@ template <typename Function> Function *inLibraryOf(const Handle *handle, Functio
 /// Returns the status of a forwarded call and copies its error message to this library.
 inline BppsaStatus relay(const Handle *handle, BppsaStatus status) noexcept {
   return status == BppsaSuccess ? status
-                                : setError(status, inLibraryOf(handle, &bppsaGetLastError)());
+                                : setError(status, findCounterpart(handle, &bppsaGetLastError)());
 }
 
 } // namespace bppsa::capi

@@ -75,7 +75,7 @@ template <typename Action> BppsaStatus guard(Action &&action) noexcept {
 /// of compiled code. Programs of other libraries are forwarded to `function` of their library.
 template <auto function, typename Action, typename... Arguments>
 BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) noexcept {
-  if (auto *other = inLibraryOf(handle, function); other != function)
+  if (auto *other = findCounterpart(handle, function); other != function)
     return relay(handle, other(handle, arguments...));
   return guard([&] {
     if (!handle)
@@ -83,7 +83,7 @@ BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) no
     std::lock_guard lock(handle->mutex);
     runtime::ThreadLimit threads(handle->program.threadCount());
     runtime::DenormalsFlushed arithmetic;
-    runtime::FailuresThrown failures;
+    runtime::ScopedThrowFailures failures;
     action(handle->program);
   });
 }

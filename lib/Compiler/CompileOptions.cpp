@@ -238,12 +238,12 @@ void Validator::checkPlacement() {
   if (!training.pipelineRanks || !kind)
     return;
   int64_t ranks = *training.pipelineRanks;
-  int64_t chunks = training.pipelineChunks.value_or(schedule::getUsualChunks(*kind));
+  int64_t chunks = training.pipelineChunks.value_or(schedule::getDefaultNumStages(*kind));
   require(ranks >= 2 && ranks <= kMaxStages,
           "--pipeline must be 2 to " + Twine(kMaxStages) + ", found " + Twine(ranks));
   bool isV = kind->name == schedule::PlacementKind::Name::V;
   std::string taken = isV ? "2" : "a positive multiple of " + std::to_string(kind->group);
-  require(schedule::takesChunks(*kind, chunks),
+  require(schedule::isValidNumStages(*kind, chunks),
           "--pipeline-chunks must be " + Twine(taken) + " with --pipeline-placement=" +
               training.pipelinePlacement + ", found " + Twine(chunks));
   if (ranks < 1)

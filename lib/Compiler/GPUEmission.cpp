@@ -132,8 +132,8 @@ FailureOr<std::string> Compilation::emitDevicePTX(DeviceGroups groups) {
 }
 
 /// Runs `emitHost`, and `emit` for every number below `count`, in parallel.
-static LogicalResult emitBeside(MLIRContext &context, function_ref<LogicalResult()> emitHost,
-                                size_t count, function_ref<LogicalResult(size_t)> emit) {
+static LogicalResult emitInParallel(MLIRContext &context, function_ref<LogicalResult()> emitHost,
+                                    size_t count, function_ref<LogicalResult(size_t)> emit) {
   return failableParallelForEachN(&context, 0, count + 1, [&](size_t number) {
     return number == 0 ? emitHost() : emit(number - 1);
   });
@@ -156,7 +156,7 @@ LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalR
     images[number].data = std::move(*cubin);
     return success();
   };
-  if (failed(emitBeside(context, emitHost, images.size(), assemble)))
+  if (failed(emitInParallel(context, emitHost, images.size(), assemble)))
     return failure();
   llvm::erase_if(images, [](const GPUImage &image) { return image.data.empty(); });
   images.push_back({"ptx", std::move(*ptx)});
@@ -188,7 +188,7 @@ LogicalResult Compilation::emitEmulated(DeviceGroups groups, function_ref<Logica
   auto emit = [&](size_t number) {
     return emitEmulatedGroup(*groups[number], number, objects[number], found[number]);
   };
-  if (failed(emitBeside(context, emitHost, groups.size(), emit)))
+  if (failed(emitInParallel(context, emitHost, groups.size(), emit)))
     return failure();
   for (ArrayRef<EmulatedKernel> some : found)
     kernels.append(some.begin(), some.end());

@@ -6,7 +6,7 @@
 
 #include "bppsa/Import/Initializers.h"
 #include "Compilation.h"
-#include "InitializerSettlement.h"
+#include "InitializerClassifier.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Import/TrainingMode.h"
@@ -64,7 +64,7 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   if (failed(findings))
     return failure();
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
-  InitializerSettlement settlement(forward, *findings, options, trainedConstants);
+  InitializerClassifier settlement(forward, *findings, options, trainedConstants);
   settlement.run();
   if (!settlement.matchesTrain())
     return fail("--train='" + options.train +

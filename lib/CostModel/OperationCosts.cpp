@@ -34,7 +34,7 @@ void PlanEvaluator::findLastReads() {
     ++number;
     for (ScanOperation op : scanLevel.operations) {
       if (op.kind == ScanOperation::Kind::Apply && values[op.right].isRegion)
-        emitsWhereApplied[op.right] = true;
+        isEmittedByProduct[op.right] = true;
       if (op.kind == ScanOperation::Kind::Copy)
         values[op.out].storage = values[op.left].storage;
       else
@@ -47,7 +47,7 @@ void PlanEvaluator::findLastReads() {
   // Parameter gradients follow stored links and read every cotangent. Region links emit where they
   // are applied.
   for (int64_t link = 1; link <= schedule.getNumLinks(); ++link)
-    if (!emitsWhereApplied[link])
+    if (!isEmittedByProduct[link])
       read(schedule.getEntering(link));
   if (schedule.getInitial() >= 0)
     read(schedule.getInitial());

@@ -56,7 +56,7 @@ int64_t bppsa::getMakespan(std::vector<std::pair<int64_t, int64_t>> tasks, int64
 PlanEvaluator::PlanEvaluator(const LinkChain &chain, const ScanSchedule &schedule, bool storesLinks,
                              const EvaluationOptions &options)
     : chain(chain), schedule(schedule), storesLinks(storesLinks), options(options),
-      values(schedule.getNumValues()), emitsWhereApplied(schedule.getNumLinks() + 1, false) {
+      values(schedule.getNumValues()), isEmittedByProduct(schedule.getNumLinks() + 1, false) {
   for (auto [index, value] : llvm::enumerate(values))
     value.storage = index;
   values[0].structure = getCotangent(chain.links.front().getCols());
@@ -212,7 +212,7 @@ void PlanEvaluator::execute(const ScanLevel &scanLevel) {
 void PlanEvaluator::emit() {
   beginLevel(Phase::Emit);
   for (int64_t link = 1; link <= schedule.getNumLinks(); ++link) {
-    if (!chain.region || chain.region->emitFlops == 0 || emitsWhereApplied[link])
+    if (!chain.region || chain.region->emitFlops == 0 || isEmittedByProduct[link])
       continue;
     const RegionCost &region = *chain.region;
     int64_t entering = schedule.getEntering(link);

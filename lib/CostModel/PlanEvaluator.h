@@ -72,7 +72,7 @@ private:
   PlanEvaluation result;
   std::vector<ValueCost> values;
   /// By region link: whether a product applies it to the cotangent that enters it.
-  std::vector<bool> emitsWhereApplied;
+  std::vector<bool> isEmittedByProduct;
   LevelCost level;
   /// Number of independent tasks of the level, by their FLOPs.
   std::map<int64_t, int64_t> tasks;

@@ -28,7 +28,7 @@ public:
   /// Out-of-bounds accesses are detected at the boundaries of allocations, so every slice is a
   /// separate allocation.
   explicit EmulatedDevice(const bppsa_device_kernel *kernels)
-      : Device(/*slicesAreApart=*/true), kernels(kernels) {
+      : Device(/*hasSeparateSlices=*/true), kernels(kernels) {
     emulator.setSeed(emulationSeed());
     emulator.setThreads(threads());
     streams.setSeed(emulationSeed());
@@ -42,8 +42,10 @@ public:
     finishStreams();
     copy(to, from, bytes);
   }
-  void copyAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
-  void takeAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void prefetchArray(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void copyToHostAsync(void *to, const void *from, uint64_t bytes) override {
+    copy(to, from, bytes);
+  }
   void fill(void *to, uint8_t value, uint64_t bytes) override { memset(to, value, bytes); }
   void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
   void endCall() override;
@@ -63,8 +65,8 @@ public:
 protected:
   void note(StepMark which) override { times[static_cast<int>(which)] = now(); }
   void *obtain(uint64_t size) override { return emulator.allocate(size); }
-  void giveBack(void *memory) override;
-  void noteSlice(void *slice, uint64_t offset, uint64_t size) override {
+  void releaseMemory(void *memory) override;
+  void recordSlice(void *slice, uint64_t offset, uint64_t size) override {
     slices[static_cast<char *>(slice)] = {offset, size};
   }
   bool fits(const std::vector<void *> &, const std::vector<uint64_t> &) override { return true; }
@@ -88,7 +90,7 @@ private:
 
   void run(const bppsa_device_kernel &kernel, const LaunchSize &size, void **arguments);
   void finishStreams();
-  void useSlice(const char *kernel, const void *address);
+  void checkSliceUse(const char *kernel, const void *address);
 
   const bppsa_device_kernel *kernels;
   Emulator emulator;
@@ -128,7 +130,7 @@ void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **argume
   for (int64_t i = 0; i < count; ++i)
     memcpy(&values[i], arguments[i], sizeof values[i]);
   for (uint64_t value : values)
-    useSlice(kernel.name, reinterpret_cast<void *>(value));
+    checkSliceUse(kernel.name, reinterpret_cast<void *>(value));
   streams.add([this, &kernel, size, values]() mutable {
     std::vector<void *> addresses;
     for (uint64_t &value : values)
@@ -158,7 +160,7 @@ void EmulatedDevice::selectStream(int64_t stream) {
 void EmulatedDevice::finishStreams() {
   streams.run();
   for (void *memory : std::exchange(released, {}))
-    giveBack(memory);
+    releaseMemory(memory);
 }
 
 void EmulatedDevice::endCall() {
@@ -169,7 +171,7 @@ void EmulatedDevice::endCall() {
   hasStreams = false;
 }
 
-void EmulatedDevice::giveBack(void *memory) {
+void EmulatedDevice::releaseMemory(void *memory) {
   if (!streams.isEmpty()) {
     released.push_back(memory);
     return;
@@ -179,7 +181,7 @@ void EmulatedDevice::giveBack(void *memory) {
 }
 
 /// If `address` is in a slice, records its use by a launch of `kernel` on the selected stream.
-void EmulatedDevice::useSlice(const char *kernel, const void *address) {
+void EmulatedDevice::checkSliceUse(const char *kernel, const void *address) {
   const auto *byte = static_cast<const char *>(address);
   auto next = slices.upper_bound(const_cast<char *>(byte));
   if (next == slices.begin())

@@ -45,9 +45,10 @@ void Block::access(Thread &thread, const void *address, uint64_t bytes, uint32_t
       return;
     const Range *range = findRange(launch.ranges, value);
     if (!range || !range->holds(value, bytes))
-      failThread(thread,
-                 text(verb, " of ", bytes, " bytes ", describeOutside(launch.ranges, value, bytes)),
-                 site);
+      failThread(
+          thread,
+          text(verb, " of ", bytes, " bytes ", describeOutOfBounds(launch.ranges, value, bytes)),
+          site);
     last = {site, range};
   }
   if ((flags & BPPSA_EMU_WRITE) && !last.range->writable)

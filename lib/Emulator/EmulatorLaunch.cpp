@@ -41,7 +41,7 @@ void bppsa::runtime::emulator::endProgram(const std::string &kernel, const std::
 
 /// Checks the hardware limits of compute capability 8.0 and higher.
 static std::string findLimit(const Dimensions &grid, const Dimensions &block, uint64_t dynamicBytes,
-                             bool cooperative, const KernelFacts &facts) {
+                             bool cooperative, const KernelProperties &facts) {
   constexpr uint64_t sharedLimit = 227 << 10;
   uint64_t shared = dynamicBytes;
   for (const Range &array : facts.arrays)

@@ -58,7 +58,7 @@ public:
   void **const arguments;
   const uint64_t dynamicBytes;
   const bool cooperative;
-  const KernelFacts facts;
+  const KernelProperties facts;
   uint64_t seed = 0;
   /// Accessible ranges of device memory; set before any block runs.
   std::vector<Range> ranges;

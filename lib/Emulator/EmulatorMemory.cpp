@@ -81,8 +81,8 @@ const Range *bppsa::runtime::emulator::findRange(const std::vector<Range> &range
   return next == ranges.begin() ? nullptr : &*std::prev(next);
 }
 
-std::string bppsa::runtime::emulator::describeOutside(const std::vector<Range> &ranges,
-                                                      uintptr_t address, uint64_t bytes) {
+std::string bppsa::runtime::emulator::describeOutOfBounds(const std::vector<Range> &ranges,
+                                                          uintptr_t address, uint64_t bytes) {
   constexpr uint64_t near = 1 << 20;
   const Range *previous = findRange(ranges, address);
   const Range *next = previous ? previous + 1 : (ranges.empty() ? nullptr : ranges.data());
@@ -111,7 +111,7 @@ namespace {
 struct Program {
   std::mutex mutex;
   std::vector<Range> globals;
-  std::unordered_map<KernelBody, KernelFacts> kernels;
+  std::unordered_map<KernelBody, KernelProperties> kernels;
 };
 } // namespace
 
@@ -136,10 +136,10 @@ std::vector<Range> DeviceMemory::ranges() {
   return all;
 }
 
-KernelFacts bppsa::runtime::emulator::kernelFacts(KernelBody kernel) {
+KernelProperties bppsa::runtime::emulator::kernelFacts(KernelBody kernel) {
   std::lock_guard<std::mutex> lock(program().mutex);
   auto found = program().kernels.find(kernel);
-  return found == program().kernels.end() ? KernelFacts() : found->second;
+  return found == program().kernels.end() ? KernelProperties() : found->second;
 }
 
 extern "C" {

@@ -49,15 +49,16 @@ private:
 const Range *findRange(const std::vector<Range> &ranges, uintptr_t address);
 
 /// Returns the error message for an access to [address, address + bytes) outside of all ranges.
-std::string describeOutside(const std::vector<Range> &ranges, uintptr_t address, uint64_t bytes);
+std::string describeOutOfBounds(const std::vector<Range> &ranges, uintptr_t address,
+                                uint64_t bytes);
 
 /// Properties that a program registers for a kernel.
-struct KernelFacts {
+struct KernelProperties {
   /// Offsets of static arrays in shared memory, in ascending order.
   std::vector<Range> arrays;
   uint32_t maxThreads = 1024;
 };
-KernelFacts kernelFacts(KernelBody kernel);
+KernelProperties kernelFacts(KernelBody kernel);
 
 } // namespace bppsa::runtime::emulator
 

@@ -29,8 +29,8 @@ static thread_local Catcher *innermostCatcher = nullptr;
 
 static thread_local bool areThrown = false;
 
-FailuresThrown::FailuresThrown() : before(std::exchange(areThrown, true)) {}
-FailuresThrown::~FailuresThrown() { areThrown = before; }
+ScopedThrowFailures::ScopedThrowFailures() : before(std::exchange(areThrown, true)) {}
+ScopedThrowFailures::~ScopedThrowFailures() { areThrown = before; }
 
 bool bppsa::runtime::throwsFailures() { return areThrown; }
 

@@ -99,11 +99,11 @@ void _mlir_memref_to_llvm_free(void *block) {
 }
 
 void _mlir_ciface_bppsa_rt_arena_take(bppsa_arena_slice *slice, int64_t offset, int64_t size) {
-  void *memory = orFail([&] { return programDevice()->takeSlice(offset, size); });
+  void *memory = orFail([&] { return programDevice()->allocateSlice(offset, size); });
   *slice = {memory, memory, 0, size, 1};
 }
 void _mlir_ciface_bppsa_rt_arena_drop(bppsa_arena_slice *slice) {
-  orFail([&] { programDevice()->dropSlice(slice->allocated); });
+  orFail([&] { programDevice()->freeSlice(slice->allocated); });
 }
 
 /// Implements memref.copy between layouts that are not both contiguous.

@@ -53,7 +53,7 @@ static int wantedThreads(const Options &options, const Launch &launch, size_t cp
 
 static int run(int argc, char **argv) {
   Launch launch = readLaunch();
-  leaveWordToFirst(launch);
+  silenceOtherRanks(launch);
   Program program = Program::load(linkedProgram());
   Options options = parseOptions(argc, argv, program.model);
   setBatchAxes(program.model, options.batchAxes);

@@ -17,16 +17,16 @@ using namespace bppsa::runtime;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-int64_t KeptSteps::bytes(int64_t length) const {
+int64_t LoopResiduals::bytes(int64_t length) const {
   return samples * (length * stepBytes + (ceilDiv(steps, length) + 2) * stateBytes);
 }
 
-static int64_t getShare(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit) {
+static int64_t getShare(const LoopResiduals &kept, int64_t totalStepBytes, int64_t limit) {
   return static_cast<int64_t>(static_cast<double>(limit) * kept.stepBytes / totalStepBytes);
 }
 
-[[noreturn]] static void failForMemory(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit,
-                                       int64_t least) {
+[[noreturn]] static void failForMemory(const LoopResiduals &kept, int64_t totalStepBytes,
+                                       int64_t limit, int64_t least) {
   int64_t megabytes = ceilDiv(least / kept.stepBytes * totalStepBytes, int64_t(1) << 20) + 1;
   fail("the backward pass through ", kept.steps, " steps of ", kept.samples,
        " samples needs at least ", describeBytes(least), " for the steps that it reads, ",
@@ -35,7 +35,7 @@ static int64_t getShare(const KeptSteps &kept, int64_t totalStepBytes, int64_t l
        "sequences, or compile the model with --memory-limit=", megabytes, "M");
 }
 
-int64_t bppsa::runtime::chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes,
+int64_t bppsa::runtime::chooseSegmentSteps(const LoopResiduals &kept, int64_t totalStepBytes,
                                            int64_t limit) {
   int64_t share = getShare(kept, totalStepBytes, limit);
   int64_t least = kept.bytes(std::max<int64_t>(kept.steps, 1));
@@ -49,7 +49,7 @@ int64_t bppsa::runtime::chooseSegmentSteps(const KeptSteps &kept, int64_t totalS
   failForMemory(kept, totalStepBytes, limit, least);
 }
 
-int64_t bppsa::runtime::chooseRecomputedSteps(const KeptSteps &kept, int64_t totalStepBytes,
+int64_t bppsa::runtime::chooseRecomputedSteps(const LoopResiduals &kept, int64_t totalStepBytes,
                                               int64_t limit) {
   constexpr int64_t slab = 32, most = 8 * slab, cacheBytes = 512 * 1024;
   int64_t share = getShare(kept, totalStepBytes, limit);
@@ -75,14 +75,14 @@ static thread_local SegmentRecord *currentRecord = nullptr;
 SegmentRecord::SegmentRecord() { currentRecord = this; }
 SegmentRecord::~SegmentRecord() { currentRecord = nullptr; }
 
-void SegmentRecord::add(const KeptSteps &kept, int64_t length) {
+void SegmentRecord::add(const LoopResiduals &kept, int64_t length) {
   loops.push_back({{"steps", kept.steps},
                    {"samples", kept.samples},
                    {"segment_steps", length},
                    {"bytes", kept.bytes(length)}});
 }
 
-static int64_t chooseSteps(decltype(chooseSegmentSteps) &choose, const KeptSteps &kept,
+static int64_t chooseSteps(decltype(chooseSegmentSteps) &choose, const LoopResiduals &kept,
                            int64_t totalStepBytes, int64_t limit) {
   return orFail([&] {
     int64_t length = choose(kept, totalStepBytes, limit);

@@ -13,7 +13,7 @@
 namespace bppsa::runtime {
 
 /// The residuals of a time loop whose backward pass runs segment by segment.
-struct KeptSteps {
+struct LoopResiduals {
   int64_t steps, samples;
   /// Bytes per step and sample, and the part of them taken by states.
   int64_t stepBytes, stateBytes;
@@ -27,12 +27,12 @@ struct KeptSteps {
 /// fits in this loop's share of `limit` bytes. All segments but the last have this length.
 /// `totalStepBytes` is the sum of stepBytes over all loops that share the limit. Throws Error if no
 /// length fits.
-int64_t chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
+int64_t chooseSegmentSteps(const LoopResiduals &kept, int64_t totalStepBytes, int64_t limit);
 
 /// Like chooseSegmentSteps(), for loops whose segments consist of slabs of 32 steps. Returns all
 /// steps if they fit; otherwise the length nearest to 512 KiB of residuals (32 to 256 steps) that
 /// fits. Depends only on its arguments, so a program has the same segments on every machine.
-int64_t chooseRecomputedSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
+int64_t chooseRecomputedSteps(const LoopResiduals &kept, int64_t totalStepBytes, int64_t limit);
 
 /// Records the segments of loops, in execution order, during its lifetime. At most one record may
 /// exist per thread.
@@ -43,7 +43,7 @@ public:
   SegmentRecord(const SegmentRecord &) = delete;
   SegmentRecord &operator=(const SegmentRecord &) = delete;
 
-  void add(const KeptSteps &kept, int64_t length);
+  void add(const LoopResiduals &kept, int64_t length);
   /// For each loop: `steps`, `samples`, the length of its segments (`segment_steps`), and the
   /// `bytes` of one segment and of the states between segments.
   const nlohmann::ordered_json &toJson() const { return loops; }

@@ -12,10 +12,10 @@ using namespace bppsa::schedule;
 
 static constexpr int64_t kElementBytes = 4;
 /// Size of a loss message (`Ranks::gather`).
-static constexpr int64_t kNumbersBytes = 512;
+static constexpr int64_t kLossMessageBytes = 512;
 /// Delay of the loss message after the last gradient, so that a gradient sent immediately precedes
 /// it.
-static constexpr double kNumbersDelay = 1e-6;
+static constexpr double kLossMessageDelay = 1e-6;
 /// Iterations to find the computation time lost to messages.
 static constexpr int32_t kRounds = 8;
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
@@ -66,7 +66,7 @@ private:
   void exchange(int32_t layer, Part &part, const std::vector<TaskId> &gradients);
   void sendSums(int32_t layer, Part &part, TaskId summed, TaskId before);
   void releaseHeld();
-  void tellLosses();
+  void exchangeLosses();
   double getPriority(int32_t layer, bool isSum) const {
     bool isByUse = policy.kind == Kind::P3 || (policy.kind == Kind::Dear && isSum);
     return isByUse ? layer : 0;
@@ -151,7 +151,7 @@ void OwnerSimulation::addStep() {
     for (Part &part : parts[layer])
       exchange(layer, part, policy.kind == Kind::Barrier ? last : gradients[layer]);
   releaseHeld();
-  tellLosses();
+  exchangeLosses();
 }
 
 TaskId OwnerSimulation::send(int32_t from, int64_t bytes, double priority, int32_t layer) {
@@ -203,15 +203,15 @@ void OwnerSimulation::releaseHeld() {
   held.clear();
 }
 
-void OwnerSimulation::tellLosses() {
+void OwnerSimulation::exchangeLosses() {
   constexpr double first = -1;
   numbers.assign(ranks, {});
   for (int32_t from = 0; from < ranks; ++from)
     for (int32_t to = 0; to < ranks; ++to) {
       if (to == from)
         continue;
-      TaskId message = send(from, kNumbersBytes, first, /*layer=*/-1);
-      graph.addDependence(last[from], message, kNumbersDelay);
+      TaskId message = send(from, kLossMessageBytes, first, /*layer=*/-1);
+      graph.addDependence(last[from], message, kLossMessageDelay);
       numbers[to].push_back(message);
     }
 }

@@ -73,7 +73,7 @@ static bool isVShape(Name name) {
   return name == Name::V || name == Name::VHalf || name == Name::VMin;
 }
 
-int64_t bppsa::schedule::getFewestLayers(ScheduleKind kind, int32_t devices) {
+int64_t bppsa::schedule::getMinLayers(ScheduleKind kind, int32_t devices) {
   if (kind.name == Name::Modulo)
     return int64_t(devices - 1) * kind.group + 1;
   return isVShape(kind.name) ? 2 * int64_t(devices) : devices;
@@ -99,7 +99,7 @@ static Pipeline place(const PipelineProblem &problem, ScheduleKind kind) {
   return build(stages, std::move(placement));
 }
 
-bool bppsa::schedule::goesWith(ScheduleKind kind, const Pipeline &pipeline) {
+bool bppsa::schedule::supportsPlacement(ScheduleKind kind, const Pipeline &pipeline) {
   const std::vector<int32_t> &placement = pipeline.placement;
   switch (kind.name) {
   case Name::GPipe:
@@ -185,8 +185,8 @@ std::vector<ScheduledPipeline> bppsa::schedule::rankStages(const Pipeline &pipel
   for (auto [name, word] : kNames) {
     ScheduleKind kind = {name, name == Name::Modulo ? static_cast<int32_t>(group) : 1};
     // With a single turn of groups, `modulo` equals `ooo`.
-    bool isOther = name == Name::Modulo && goesWith({Name::OutOfOrder}, pipeline);
-    if (isOther || !goesWith(kind, pipeline))
+    bool isOther = name == Name::Modulo && supportsPlacement({Name::OutOfOrder}, pipeline);
+    if (isOther || !supportsPlacement(kind, pipeline))
       continue;
     if (std::optional<ScheduledPipeline> scheduled = scheduleStages(pipeline, kind, limits))
       ranking.push_back(std::move(*scheduled));
@@ -197,7 +197,7 @@ std::vector<ScheduledPipeline> bppsa::schedule::rankStages(const Pipeline &pipel
 
 std::optional<ScheduledPipeline> bppsa::schedule::schedulePipeline(const PipelineProblem &problem,
                                                                    ScheduleKind kind) {
-  if (static_cast<int64_t>(problem.layers.size()) < getFewestLayers(kind, problem.devices))
+  if (static_cast<int64_t>(problem.layers.size()) < getMinLayers(kind, problem.devices))
     return std::nullopt;
   Pipeline pipeline = place(problem, kind);
   std::vector<int32_t> deviceOrder = problem.deviceOrder;

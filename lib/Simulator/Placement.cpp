@@ -79,13 +79,13 @@ std::optional<PlacementKind> bppsa::schedule::parsePlacementKind(const std::stri
   return kind;
 }
 
-int64_t bppsa::schedule::getUsualChunks(PlacementKind kind) {
+int64_t bppsa::schedule::getDefaultNumStages(PlacementKind kind) {
   if (kind.name == PlacementKind::Name::Modulo)
     return 2 * int64_t(kind.group);
   return kind.name == PlacementKind::Name::V ? 2 : 1;
 }
 
-bool bppsa::schedule::takesChunks(PlacementKind kind, int64_t chunks) {
+bool bppsa::schedule::isValidNumStages(PlacementKind kind, int64_t chunks) {
   if (kind.name == PlacementKind::Name::V)
     return chunks == 2;
   return chunks >= 1 && chunks % kind.group == 0;

@@ -38,8 +38,8 @@ static llvm::Error writeInPlace(llvm::StringRef path,
 
 /// Creates a temporary file next to `target`, with a name that is unique among processes and
 /// threads.
-static std::error_code createBeside(llvm::StringRef target, FileMode mode, int &descriptor,
-                                    llvm::SmallVectorImpl<char> &name) {
+static std::error_code createSiblingFile(llvm::StringRef target, FileMode mode, int &descriptor,
+                                         llvm::SmallVectorImpl<char> &name) {
   unsigned permissions = mode == FileMode::Program ? fs::all_all : fs::all_read | fs::all_write;
   std::error_code reason = std::make_error_code(std::errc::file_exists);
   for (unsigned i = 0; i < 1000 && reason == std::errc::file_exists; ++i) {
@@ -68,7 +68,7 @@ llvm::Error bppsa::writeFile(llvm::StringRef path,
       return fail(path, reason);
   }
   int descriptor;
-  if (std::error_code reason = createBeside(target, mode, descriptor, temporary))
+  if (std::error_code reason = createSiblingFile(target, mode, descriptor, temporary))
     return fail(path, reason);
   TemporaryPath unfinished(temporary);
   llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);

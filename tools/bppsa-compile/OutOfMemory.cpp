@@ -61,7 +61,7 @@ void *realloc(void *block, size_t size) noexcept {
 }
 #endif
 
-static void endWithoutMemory(void *, const char *, bool) { endProcess(); }
+static void handleBadAlloc(void *, const char *, bool) { endProcess(); }
 
 /// Prints other fatal errors. LLVM then aborts if the error is a bug and exits with status 1
 /// otherwise, for example if the standard output is full.
@@ -74,6 +74,6 @@ static void endAfterFatalError(void *, const char *reason, bool isBug) {
 void bppsa::reportOutOfMemory() {
   constexpr size_t kReserveBytes = 256 << 10;
   reserve = malloc(kReserveBytes);
-  llvm::install_bad_alloc_error_handler(endWithoutMemory);
+  llvm::install_bad_alloc_error_handler(handleBadAlloc);
   llvm::install_fatal_error_handler(endAfterFatalError);
 }

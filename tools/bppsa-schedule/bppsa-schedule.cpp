@@ -67,7 +67,7 @@ static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLi
     problem.links = readLinks(options.linksFile, options.devices);
   problem.deviceOrder = options.deviceOrder;
   std::string name = options.schedule ? getText(*options.schedule) : "a pipeline";
-  int64_t fewest = getFewestLayers(options.schedule.value_or(ScheduleKind{}), problem.devices);
+  int64_t fewest = getMinLayers(options.schedule.value_or(ScheduleKind{}), problem.devices);
   if (static_cast<int64_t>(problem.layers.size()) < fewest)
     fail(name, " on ", problem.devices, " devices needs at least ", fewest, " layers, found ",
          problem.layers.size(), "; use fewer devices, or another schedule");

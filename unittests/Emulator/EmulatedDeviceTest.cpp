@@ -29,13 +29,13 @@ static void readNear(int64_t count, int64_t index) {
   device->reserveArena(3 * bytes);
   void *arrays[3];
   for (int i : {0, 1, 2}) {
-    arrays[i] = device->takeSlice(i * bytes, bytes);
+    arrays[i] = device->allocateSlice(i * bytes, bytes);
     device->fill(arrays[i], 0, bytes);
   }
   void *arguments[] = {&arrays[1], &index};
   device->launch(0, {{1, 1, 1}, {1, 1, 1}}, arguments, 2);
   for (void *array : arrays)
-    device->dropSlice(array);
+    device->freeSlice(array);
 }
 
 TEST(EmulatedDeviceTest, ArraysHaveNoNeighbours) {
@@ -152,15 +152,15 @@ static const char refusal[] =
 static void shareArena(bool mainWaits) {
   EmulatedCall call(/*seed=*/0);
   void *source = call.allocate();
-  void *first = call.device->takeSlice(0, 512);
+  void *first = call.device->allocateSlice(0, 512);
   call.switchTo(1, true);
   call.addOne(source, first);
   call.addOne(first, source);
   call.switchTo(0, mainWaits);
-  call.device->dropSlice(first);
-  void *other = call.allocate(), *second = call.device->takeSlice(256, 512);
+  call.device->freeSlice(first);
+  void *other = call.allocate(), *second = call.device->allocateSlice(256, 512);
   call.addOne(other, second);
-  call.device->dropSlice(second);
+  call.device->freeSlice(second);
   call.device->endCall();
 }
 
@@ -170,26 +170,26 @@ TEST(EmulatedDeviceTest, StreamsDoNotShareTheArena) {
 }
 
 /// The sub stream reuses arena memory that the main stream used before the call had two streams.
-static void takeOver(bool subWaits) {
+static void runSubmitted(bool subWaits) {
   EmulatedCall call(/*seed=*/0);
   void *source = call.allocate();
   call.device->endCall();
-  void *first = call.device->takeSlice(0, 256);
+  void *first = call.device->allocateSlice(0, 256);
   call.addOne(source, first);
   call.device->selectStream(0);
   call.addOne(source, call.allocate());
-  call.device->dropSlice(first);
-  void *second = call.device->takeSlice(0, 256);
+  call.device->freeSlice(first);
+  void *second = call.device->allocateSlice(0, 256);
   call.switchTo(1, subWaits);
   call.addOne(source, second);
   call.switchTo(0, true);
-  call.device->dropSlice(second);
+  call.device->freeSlice(second);
   call.device->endCall();
 }
 
 TEST(EmulatedDeviceTest, TheSubStreamWaitsForMemory) {
-  EXPECT_EQ(errorOf([] { takeOver(true); }), "no error");
-  EXPECT_EQ(errorOf([] { takeOver(false); }), refusal);
+  EXPECT_EQ(errorOf([] { runSubmitted(true); }), "no error");
+  EXPECT_EQ(errorOf([] { runSubmitted(false); }), refusal);
 }
 
 TEST(EmulatedDeviceTest, CallsEndOnOneStream) {

@@ -131,16 +131,16 @@ TEST(DispatchTest, LeavesOutWhatCannotWin) {
                     *scan = &model.variants[2];
   using Variants = std::vector<const VariantInfo *>;
   // There are no operation counts for layers.
-  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {1, 16}), (Variants{lanes, scan}));
+  EXPECT_EQ(pruneSlowerScans(model, {lanes, scan}, 100, 16, {1, 16}), (Variants{lanes, scan}));
   model.hostChains.emplace_back();
   model.hostChains[0].linkOperations = model.hostChains[0].columnOperations = 1;
-  EXPECT_EQ(leaveOutHopeless(model, {lanes, units, scan}, 100, 16, {1, 16}),
+  EXPECT_EQ(pruneSlowerScans(model, {lanes, units, scan}, 100, 16, {1, 16}),
             (Variants{lanes, units}));
-  EXPECT_EQ(leaveOutHopeless(model, {units, scan}, 100, 1, {1, 16}), (Variants{units}));
-  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {64, 16}), (Variants{lanes, scan}));
-  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 1024, {64, 16}), (Variants{lanes}));
+  EXPECT_EQ(pruneSlowerScans(model, {units, scan}, 100, 1, {1, 16}), (Variants{units}));
+  EXPECT_EQ(pruneSlowerScans(model, {lanes, scan}, 100, 16, {64, 16}), (Variants{lanes, scan}));
+  EXPECT_EQ(pruneSlowerScans(model, {lanes, scan}, 100, 1024, {64, 16}), (Variants{lanes}));
   // An explicitly requested plan is kept.
-  EXPECT_EQ(leaveOutHopeless(model, {scan}, 100, 16, {1, 16}), (Variants{scan}));
+  EXPECT_EQ(pruneSlowerScans(model, {scan}, 100, 16, {1, 16}), (Variants{scan}));
 }
 
 TEST(DispatchTest, DevicesHaveBlocks) {

@@ -13,19 +13,19 @@ using namespace bppsa::runtime;
 TEST(SegmentSteps, MemoryIsThatOfOneSegmentAndOfStates) {
   // 5 steps of 100 bytes, and 10 bytes of states after the segment, at 4 segment starts, and at the
   // end.
-  EXPECT_EQ((KeptSteps{20, 3, 100, 10}.bytes(5)), 3 * (5 * 100 + 6 * 10));
-  EXPECT_EQ((KeptSteps{21, 1, 100, 10}.bytes(5)), 5 * 100 + 7 * 10);
+  EXPECT_EQ((LoopResiduals{20, 3, 100, 10}.bytes(5)), 3 * (5 * 100 + 6 * 10));
+  EXPECT_EQ((LoopResiduals{21, 1, 100, 10}.bytes(5)), 5 * 100 + 7 * 10);
 }
 
 TEST(SegmentSteps, OneSegmentWhereAllFits) {
-  KeptSteps kept{64, 2, 100, 10};
+  LoopResiduals kept{64, 2, 100, 10};
   EXPECT_EQ(chooseSegmentSteps(kept, 100, kept.bytes(64)), 64);
   EXPECT_EQ(chooseSegmentSteps(kept, 100, kept.bytes(64) - 1), 32);
   EXPECT_EQ(chooseSegmentSteps({1, 1, 100, 0}, 100, 100), 1);
 }
 
 TEST(SegmentSteps, LoopsShareTheLimitByWhatTheyKeep) {
-  KeptSteps kept{64, 2, 100, 10};
+  LoopResiduals kept{64, 2, 100, 10};
   EXPECT_EQ(chooseSegmentSteps(kept, 400, 4 * kept.bytes(64)), 64);
   EXPECT_EQ(chooseSegmentSteps(kept, 400, 4 * kept.bytes(64) - 4), 32);
 }
@@ -34,7 +34,7 @@ TEST(SegmentSteps, WhatIsChosenFitsAndFewerSegmentsDoNot) {
   for (int64_t steps : {2, 7, 100, 1001})
     for (int64_t states : {0, 7, 100})
       for (int64_t limit : {700, 2000, 5000, 40000}) {
-        KeptSteps kept{steps, 1, 100, states};
+        LoopResiduals kept{steps, 1, 100, states};
         int64_t least = kept.bytes(1);
         for (int64_t length = 1; length <= steps; ++length)
           least = std::min(least, kept.bytes(length));
@@ -50,7 +50,7 @@ TEST(SegmentSteps, WhatIsChosenFitsAndFewerSegmentsDoNot) {
 }
 
 TEST(RecomputedSteps, AllWhereTheyFit) {
-  KeptSteps kept{100, 16, 640, 80};
+  LoopResiduals kept{100, 16, 640, 80};
   EXPECT_EQ(chooseRecomputedSteps(kept, 640, kept.bytes(100)), 100);
   EXPECT_LT(chooseRecomputedSteps(kept, 640, kept.bytes(100) - 1), 100);
 }
@@ -66,7 +66,7 @@ TEST(RecomputedSteps, AsManyAsTake512KiBElse) {
 TEST(RecomputedSteps, TheNearestNumberOfSlabsThatFits) {
   for (int64_t steps : {33, 100, 1001, 20000})
     for (int64_t limit : {1 << 18, 1 << 20, 1 << 22}) {
-      KeptSteps kept{steps, 16, 240, 80};
+      LoopResiduals kept{steps, 16, 240, 80};
       bool fits = kept.bytes(steps) <= limit;
       for (int64_t length = 32; length < steps; length += 32)
         fits |= kept.bytes(length) <= limit;

@@ -110,7 +110,7 @@ TEST_P(RandomPipelineTest, StagesRunMicrobatchesInOrder) {
 /// Scheduling a given placement yields the same span as dividing and placing layers.
 TEST_P(RandomPipelineTest, PlacedStagesHaveTheOrdersOfDividedLayers) {
   for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
-    EXPECT_TRUE(goesWith(scheduled.kind, scheduled.pipeline)) << getText(scheduled.kind);
+    EXPECT_TRUE(supportsPlacement(scheduled.kind, scheduled.pipeline)) << getText(scheduled.kind);
     bool isFirst = makeRandomProblem(GetParam()).forwardFirst;
     std::optional<ScheduledPipeline> again =
         scheduleStages(scheduled.pipeline, scheduled.kind, {std::nullopt, isFirst});
@@ -158,9 +158,9 @@ TEST(PlacementTest, PlacesStages) {
   EXPECT_EQ(place("modulo:2", 4), (std::vector<int32_t>{0, 0, 1, 1, 0, 0, 1, 1}));
   for (const char *text : {"", "V", "modulo", "modulo:", "modulo:0", "modulo:2x", "neighbours:2"})
     EXPECT_FALSE(parsePlacementKind(text)) << text;
-  EXPECT_FALSE(takesChunks(parsePlacementKind("v").value(), 3));
-  EXPECT_FALSE(takesChunks(parsePlacementKind("modulo:2").value(), 3));
-  EXPECT_FALSE(takesChunks(parsePlacementKind("neighbours").value(), 0));
+  EXPECT_FALSE(isValidNumStages(parsePlacementKind("v").value(), 3));
+  EXPECT_FALSE(isValidNumStages(parsePlacementKind("modulo:2").value(), 3));
+  EXPECT_FALSE(isValidNumStages(parsePlacementKind("neighbours").value(), 0));
 }
 
 /// Lists the schedules that support a placement of four stages.

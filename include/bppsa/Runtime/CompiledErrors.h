@@ -24,11 +24,11 @@ std::exception_ptr catchFailure(void (*body)(void *context), void *context) noex
 
 /// While this object exists, calls of compiled functions (Call.h) on this thread throw the errors
 /// of their callees.
-class FailuresThrown {
+class ScopedThrowFailures {
 public:
-  FailuresThrown();
-  ~FailuresThrown();
-  FailuresThrown(const FailuresThrown &) = delete;
+  ScopedThrowFailures();
+  ~ScopedThrowFailures();
+  ScopedThrowFailures(const ScopedThrowFailures &) = delete;
 
 private:
   bool before;

@@ -55,12 +55,12 @@ std::string getText(ScheduleKind kind);
 /// Returns the texts accepted by parseScheduleKind(), for messages.
 std::string listScheduleKinds();
 
-int64_t getFewestLayers(ScheduleKind kind, int32_t devices);
+int64_t getMinLayers(ScheduleKind kind, int32_t devices);
 
 /// Returns whether `kind` supports the placement of `pipeline`. The handcrafted and searched
 /// schedules need one stage per device; zb-v, v-half and v-min need a V shape; ooo needs adjacent
 /// stages on a device; modulo:G needs groups of G; gpipe supports all placements.
-bool goesWith(ScheduleKind kind, const Pipeline &pipeline);
+bool supportsPlacement(ScheduleKind kind, const Pipeline &pipeline);
 
 struct ScheduledPipeline {
   ScheduleKind kind;
@@ -86,7 +86,7 @@ std::optional<ScheduledPipeline> scheduleStages(Pipeline pipeline, ScheduleKind 
 std::vector<ScheduledPipeline> rankStages(const Pipeline &pipeline, OrderLimits limits);
 
 /// Places and schedules `problem` with `kind`. Returns nullopt if it has fewer than
-/// getFewestLayers() layers or no order satisfies the memory limit.
+/// getMinLayers() layers or no order satisfies the memory limit.
 std::optional<ScheduledPipeline> schedulePipeline(const PipelineProblem &problem,
                                                   ScheduleKind kind);
 

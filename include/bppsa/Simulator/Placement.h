@@ -39,10 +39,10 @@ struct PlacementKind {
 std::optional<PlacementKind> parsePlacementKind(const std::string &text);
 
 /// Returns the default number of stages per device: one, or two for a V shape, or two groups.
-int64_t getUsualChunks(PlacementKind kind);
+int64_t getDefaultNumStages(PlacementKind kind);
 /// Returns whether `chunks` stages per device are possible: any number for neighbours, two for a V
 /// shape, whole groups for modulo.
-bool takesChunks(PlacementKind kind, int64_t chunks);
+bool isValidNumStages(PlacementKind kind, int64_t chunks);
 
 /// Returns the device of each of the `chunks * devices` stages.
 std::vector<int32_t> placeStages(PlacementKind kind, int32_t chunks, int32_t devices);

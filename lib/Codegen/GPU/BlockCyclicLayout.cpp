@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace bppsa;
 
 BlockCyclicLayout::Places BlockCyclicLayout::getPlaces(int64_t slot) const {
-  int64_t first = 0, width = kLoadedTogether;
+  int64_t first = 0, width = kElementsPerAccess;
   while (first + width <= slot || first + width > getNumSlots())
     if (first + width > getNumSlots())
       width /= 2;

@@ -40,7 +40,7 @@ std::vector<int32_t> TrainingOptions::getStagePlacement() const {
   std::optional<schedule::PlacementKind> kind = schedule::parsePlacementKind(pipelinePlacement);
   if (!pipelineRanks || !kind)
     return {};
-  int64_t chunks = pipelineChunks.value_or(schedule::getUsualChunks(*kind));
+  int64_t chunks = pipelineChunks.value_or(schedule::getDefaultNumStages(*kind));
   return schedule::placeStages(*kind, static_cast<int32_t>(chunks),
                                static_cast<int32_t>(*pipelineRanks));
 }

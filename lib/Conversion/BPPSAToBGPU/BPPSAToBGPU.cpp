@@ -206,7 +206,7 @@ private:
       if (becomesKernel(op))
         ops.push_back(&op);
     for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
-      ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
+      ArrayRef<Operation *> together = rest.take_front(countFusable(rest));
       if (failed(convert(together)))
         return failure();
       for (Operation *op : together)

@@ -99,7 +99,7 @@ Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangen
       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
         SmallVector<Value> values =
             MapRow::load(inThread, loc, layout, map, from, at[0]).getValues();
-        return SmallVector<Value>{packNumbers(inThread, loc, values)};
+        return SmallVector<Value>{packScalars(inThread, loc, values)};
       });
   auto next = bgpu::ForEachOp::create(
       builder, loc, layout.size, loaded.getResults(), element,

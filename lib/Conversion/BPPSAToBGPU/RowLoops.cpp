@@ -27,7 +27,7 @@ using namespace bppsa;
 
 static int64_t getSize(Value array) { return cast<MemRefType>(array.getType()).getShape().back(); }
 
-static bool takesRows(Operation *op) {
+static bool iteratesOverRows(Operation *op) {
   return isa<ApplyTransitionOp, ComposeTransitionsOp, memref::CopyOp>(op);
 }
 
@@ -55,7 +55,7 @@ static bool isKnown(Operation *op) {
 static LogicalResult verifyRows(Operation *loop) {
   bool takesAny = false;
   WalkResult result = loop->walk([&](Operation *op) {
-    takesAny |= takesRows(op);
+    takesAny |= iteratesOverRows(op);
     if (op == loop || isKnown(op))
       return WalkResult::advance();
     refuseOp(op, "has no kernel in a loop of transitions; use --target=cpu");
@@ -72,7 +72,7 @@ static LogicalResult verifyRows(Operation *loop) {
 static Value countRows(OpBuilder &builder, Operation *loop) {
   Value vector;
   loop->walk([&](Operation *op) {
-    if (takesRows(op))
+    if (iteratesOverRows(op))
       vector = op->getOperands().back();
     return vector ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -87,7 +87,7 @@ static Value countRows(OpBuilder &builder, Operation *loop) {
 static int64_t countThreads(Operation *loop) {
   int64_t most = 1;
   loop->walk([&](Operation *op) {
-    if (takesRows(op))
+    if (iteratesOverRows(op))
       most = std::max(most, getSize(op->getOperands().back()));
   });
   return std::min(roundUpToWarps(most), kMaxThreads);
@@ -186,7 +186,7 @@ void RowKernel::convert() {
   kernel.walk([&](Operation *op) {
     if (isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp>(op))
       allocations.push_back(op);
-    else if (takesRows(op))
+    else if (iteratesOverRows(op))
       ofRows.push_back(op);
   });
   for (Operation *op : allocations)

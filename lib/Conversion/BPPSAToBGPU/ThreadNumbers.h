@@ -12,23 +12,23 @@
 namespace bppsa {
 
 /// Packs scalars of a thread into an element of a tile of vectors.
-inline mlir::Value packNumbers(mlir::OpBuilder &builder, mlir::Location loc,
+inline mlir::Value packScalars(mlir::OpBuilder &builder, mlir::Location loc,
                                mlir::ValueRange numbers) {
   auto type = mlir::VectorType::get(numbers.size(), numbers[0].getType());
   return mlir::vector::FromElementsOp::create(builder, loc, type, numbers);
 }
 
 /// Packs groups of `size` scalars.
-inline llvm::SmallVector<mlir::Value> packNumbers(mlir::OpBuilder &builder, mlir::Location loc,
+inline llvm::SmallVector<mlir::Value> packScalars(mlir::OpBuilder &builder, mlir::Location loc,
                                                   mlir::ValueRange numbers, size_t size) {
   llvm::SmallVector<mlir::Value> vectors;
   for (; !numbers.empty(); numbers = numbers.drop_front(size))
-    vectors.push_back(packNumbers(builder, loc, numbers.take_front(size)));
+    vectors.push_back(packScalars(builder, loc, numbers.take_front(size)));
   return vectors;
 }
 
 /// Unpacks all elements of `vectors`.
-inline llvm::SmallVector<mlir::Value> unpackNumbers(mlir::OpBuilder &builder, mlir::Location loc,
+inline llvm::SmallVector<mlir::Value> unpackScalars(mlir::OpBuilder &builder, mlir::Location loc,
                                                     mlir::ValueRange vectors) {
   llvm::SmallVector<mlir::Value> numbers;
   for (mlir::Value vector : vectors)

@@ -52,8 +52,8 @@ void LaneEmitter::emitStep(OpBuilder &builder, Location loc, ArrayRef<Rows> step
     emitUnit(builder, loc, unit);
 }
 
-SmallVector<Rows> LaneEmitter::getHomes(OpBuilder &builder, Location loc, Value value,
-                                        Value sample) const {
+SmallVector<Rows> LaneEmitter::getAllRootRows(OpBuilder &builder, Location loc, Value value,
+                                              Value sample) const {
   SmallVector<Rows> homes;
   for (auto [operand, rows] : llvm::zip_equal(body->getTerminator()->getOperands(), results))
     if (operand == value)
@@ -63,16 +63,16 @@ SmallVector<Rows> LaneEmitter::getHomes(OpBuilder &builder, Location loc, Value 
   return homes;
 }
 
-Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value sample) const {
+Rows LaneEmitter::getRootRows(OpBuilder &builder, Location loc, Value value, Value sample) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (argument.getArgNumber() < firstCapture)
       return arguments[argument.getArgNumber()].ofSample(builder, loc, sample);
-  return getHomes(builder, loc, value, sample).front();
+  return getAllRootRows(builder, loc, value, sample).front();
 }
 
 int64_t LaneEmitter::getMaxSamples(int64_t most) const {
   // A vector of samples already takes several registers, which share the loads of matrix entries.
-  if (!isOverUnits() && options.hasFewRegisters())
+  if (!lanesHoldUnits() && options.hasFewRegisters())
     return 1;
   auto fit = [&](const RowUnit &unit) {
     int64_t sums = options.hasFewRegisters() ? !unit.sums.empty() : unit.sums.size();
@@ -86,7 +86,7 @@ int64_t LaneEmitter::getMaxSamples(int64_t most) const {
 int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
   // Without products, tiles are independent and one tile fills the pipelines.
   if (unit.sums.empty())
-    return isOverUnits()
+    return lanesHoldUnits()
                ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMaxTilesTogether)
                : 1;
   int64_t accumulators = getSumsTogether(unit);
@@ -101,7 +101,7 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit, int64_t accumulators)
   int64_t numBlocks = (numTiles + most - 1) / most;
   int64_t block = (numTiles + numBlocks - 1) / numBlocks;
   // Prefer blocks without a remainder, unless they have too few sums to hide latency.
-  int64_t least = options.hasFewRegisters() && !isOverUnits() ? 2 * most / 3 + 1 : 2 * most / 3;
+  int64_t least = options.hasFewRegisters() && !lanesHoldUnits() ? 2 * most / 3 + 1 : 2 * most / 3;
   for (int64_t divisor = block; divisor >= least && divisor > 0; --divisor)
     if (numTiles % divisor == 0)
       return divisor;
@@ -130,7 +130,7 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
                              Value sample) {
   int64_t offset = cast<IntegerAttr>(op.getOffsets()[0]).getInt();
   int64_t size = getNumRows(op.getValueToStore()), rows = getNumRows(op.getResult());
-  SmallVector<Rows> homes = getHomes(builder, loc, op.getResult(), sample);
+  SmallVector<Rows> homes = getAllRootRows(builder, loc, op.getResult(), sample);
   auto copy = [&](int64_t from, int64_t to, Rows source) {
     if (from == to)
       return;
@@ -140,10 +140,10 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
         home.store(nested, loc, value, tile.first);
     });
   };
-  Rows base = getHome(builder, loc, op.getDest(), sample);
+  Rows base = getRootRows(builder, loc, op.getDest(), sample);
   copy(0, offset, base);
   copy(offset, offset + size,
-       getHome(builder, loc, op.getValueToStore(), sample).dropFront(-offset));
+       getRootRows(builder, loc, op.getValueToStore(), sample).dropFront(-offset));
   copy(offset + size, rows, base);
 }
 
@@ -156,7 +156,7 @@ void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &
     for (int64_t sample = 1; sample < options.samples && !unit.sums.empty(); ++sample)
       tiles.push_back({first, width, getIndex(builder, loc, sample)});
   };
-  if (isOverUnits())
+  if (lanesHoldUnits())
     forEachUnitTile(numRows, addTile);
   else
     for (int64_t row = 0; row < numRows; ++row)
@@ -184,7 +184,7 @@ SmallVector<Rows> LaneEmitter::accumulateInMemory(OpBuilder &builder, Location l
   for (size_t tile = 0; tile < tiles.size(); tile += options.samples)
     for (const ProductSum &sum : unit.sums) {
       auto type = VectorType::get(options.lanes, getElementTypeOrSelf(sum.result.getType()));
-      int64_t rows = isOverUnits() ? tiles[tile].width : 1;
+      int64_t rows = lanesHoldUnits() ? tiles[tile].width : 1;
       sums.push_back(allocateRows(builder, loc, rows, type, options.samples));
     }
   SmallVector<RowValues> values(tiles.size());
@@ -252,7 +252,7 @@ void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit,
     if (!value.getDefiningOp<vector::InsertStridedSliceOp>())
       stores.emplace_back(value, getRow(builder, loc, value, unit, tile, values));
   for (auto [value, vector] : stores)
-    for (const Rows &home : getHomes(builder, loc, value, tile.sample))
+    for (const Rows &home : getAllRootRows(builder, loc, value, tile.sample))
       home.store(builder, loc, vector, tile.first);
   auto yielded = body->getTerminator()->getOperands();
   for (auto [value, rows] : llvm::zip(yielded, laterResults))
@@ -272,17 +272,18 @@ Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
   if (plan.isCapture(value)) {
     result = loadCapturedVector(builder, loc, value, tile);
   } else if (plan.isLoadedAt(value, unit)) {
-    result = getHome(builder, loc, value, tile.sample).load(builder, loc, tile);
+    result = getRootRows(builder, loc, value, tile.sample).load(builder, loc, tile);
   } else {
     auto readSame = [&](Value operand) {
       return getRow(builder, loc, operand, unit, tile, values);
     };
     auto readOther = [&](Value operand, Value row) {
-      return getHome(builder, loc, operand, tile.sample).load(builder, loc, Tile{row, tile.width});
+      return getRootRows(builder, loc, operand, tile.sample)
+          .load(builder, loc, Tile{row, tile.width});
     };
     result = cast<CellOpInterface>(value.getDefiningOp())
                  .emitRow(builder, getTileType(value.getType(), tile),
-                          {tile.first, isOverUnits(), readSame, readOther});
+                          {tile.first, lanesHoldUnits(), readSame, readOther});
   }
   values[value] = result;
   return result;
@@ -291,7 +292,7 @@ Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
 Value LaneEmitter::loadCapturedVector(OpBuilder &builder, Location loc, Value value,
                                       const Tile &tile) {
   Value array = captures[cast<BlockArgument>(value).getArgNumber() - firstCapture];
-  if (isOverUnits())
+  if (lanesHoldUnits())
     return loadEntries(builder, loc, array, tile.first, 0, tile.width);
   Value entry = memref::LoadOp::create(builder, loc, array, tile.first);
   return vector::BroadcastOp::create(builder, loc, getTileType(value.getType(), tile), entry);

@@ -76,7 +76,7 @@ struct Rows {
   void prefetch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row, bool isWrite) const;
   mlir::VectorType getRowType() const;
   /// Returns true if lanes hold units, so rows have no lane dimension.
-  bool isOverUnits() const;
+  bool lanesHoldUnits() const;
   /// Returns `count` lanes of these rows, from `lane` on.
   Rows ofLanes(mlir::Value lane, int64_t count) const;
   Rows dropFront(int64_t count) const;
@@ -180,8 +180,8 @@ private:
   void accumulateColumn(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
                         mlir::Value col, Accumulators &accumulators);
-  bool isOverUnits() const { return options.lanes == 1; }
-  int64_t getTileRows() const { return isOverUnits() ? kTileUnits : 1; }
+  bool lanesHoldUnits() const { return options.lanes == 1; }
+  int64_t getTileRows() const { return lanesHoldUnits() ? kTileUnits : 1; }
   /// Returns how many tiles of each sample of `unit` are computed together.
   int64_t getTilesTogether(const RowUnit &unit) const;
   int64_t getTilesTogether(const RowUnit &unit, int64_t accumulators) const;
@@ -196,10 +196,10 @@ private:
   void emitFetches(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::ArrayRef<FetchedRows> fetched, mlir::Value col, int64_t numCols);
   /// Return the memory locations of `value` of a sample: the first, and all.
-  Rows getHome(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-               mlir::Value sample) const;
-  llvm::SmallVector<Rows> getHomes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                                   mlir::Value sample) const;
+  Rows getRootRows(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                   mlir::Value sample) const;
+  llvm::SmallVector<Rows> getAllRootRows(mlir::OpBuilder &builder, mlir::Location loc,
+                                         mlir::Value value, mlir::Value sample) const;
 
   BodyPlan plan;
   mlir::Block *body;

@@ -85,7 +85,7 @@ void bppsa::emitForSamples(OpBuilder &builder, Location loc, int64_t samples,
   emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, samples), 1, body);
 }
 
-bool Rows::isOverUnits() const {
+bool Rows::lanesHoldUnits() const {
   return cast<MemRefType>(memref.getType()).getRank() == static_cast<int64_t>(prefix.size()) + 1;
 }
 
@@ -108,7 +108,7 @@ static SmallVector<Value> getIndices(OpBuilder &builder, Location loc, const Row
                                      Value row) {
   SmallVector<Value> indices(rows.prefix.begin(), rows.prefix.end());
   indices.push_back(addIndex(builder, loc, row, rows.first));
-  if (!rows.isOverUnits())
+  if (!rows.lanesHoldUnits())
     indices.push_back(rows.firstLane ? rows.firstLane : getIndex(builder, loc, 0));
   return indices;
 }
@@ -161,7 +161,7 @@ Value bppsa::loadEntries(OpBuilder &builder, Location loc, Value array, ArrayRef
 
 void bppsa::emitTiles(OpBuilder &builder, Location loc, const Rows &rows, int64_t from, int64_t to,
                       function_ref<void(OpBuilder &, const Tile &)> body) {
-  bool overUnits = rows.isOverUnits();
+  bool overUnits = rows.lanesHoldUnits();
   int64_t tileRows = overUnits ? kTileUnits : 1;
   int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
   int64_t whole = (to - from) / tileRows * tileRows;

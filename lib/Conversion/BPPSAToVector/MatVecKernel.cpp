@@ -35,7 +35,7 @@ Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, con
   if (op.getTransposed())
     std::swap(indices[0], indices[1]);
   // Units are contiguous in a transposed matrix.
-  if (isOverUnits())
+  if (lanesHoldUnits())
     return loadEntries(builder, loc, matrix, indices, op.getTransposed() ? 1 : 0, tile.width);
   Value entry = memref::LoadOp::create(builder, loc, matrix, indices);
   return vector::BroadcastOp::create(builder, loc, getTileType(op.getType(), tile), entry);
@@ -58,7 +58,7 @@ static bool dependsOnSum(Value value, const BodyPlan &plan, const RowUnit &unit)
 }
 
 int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
-  if (!isOverUnits() || unit.sums.empty())
+  if (!lanesHoldUnits() || unit.sums.empty())
     return 1;
   int64_t count = unit.sums.size(), partials = 1;
   count *= getTilesTogether(unit, /*accumulators=*/count);
@@ -76,10 +76,11 @@ void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
   for (auto [i, tile] : llvm::enumerate(tiles)) {
     Value &entry = entries[i % options.samples], &factor = last[i % options.samples];
     if (!entry) {
-      Rows source = getHome(builder, loc, products.front().getVector(), tile.sample);
-      entry = isOverUnits() ? source.loadEntry(builder, loc, col) : source.load(builder, loc, col);
+      Rows source = getRootRows(builder, loc, products.front().getVector(), tile.sample);
+      entry =
+          lanesHoldUnits() ? source.loadEntry(builder, loc, col) : source.load(builder, loc, col);
     }
-    if (!isOverUnits())
+    if (!lanesHoldUnits())
       factor = entry;
     else if (!factor || getWidth(factor) != tile.width)
       factor = vector::BroadcastOp::create(builder, loc,
@@ -117,7 +118,7 @@ int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
     return sums;
   // Compute sums one by one: if some sums have no product with a vector, the remaining sums would
   // be too few to hide their latency.
-  if (!isOverUnits())
+  if (!lanesHoldUnits())
     return sums > 1 && countLoopColumns(unit) >= kManyColumns ? 1 : sums;
   if (options.samples == 1)
     return sums;
@@ -141,7 +142,7 @@ void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
     if (rows.memref)
       fetched.push_back({rows, getNumRows(argument)});
   for (const RowUnit &unit : plan.getUnits())
-    if (!isOverUnits() && getTilesTogether(unit) == unit.rows)
+    if (!lanesHoldUnits() && getTilesTogether(unit) == unit.rows)
       fetchingColumns += countLoopColumns(unit);
   if (fetchingColumns > 0 || !options.hasFewRegisters())
     return;
@@ -264,7 +265,7 @@ LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Locati
   SmallVector<Accumulators> partials(getNumPartials(unit), Accumulators(unit.sums.size()));
   for (size_t i = first; i < end; ++i)
     startSums(builder, loc, unit, i, tiles, values, partials);
-  bool fetches = !isOverUnits() && unit.rows == static_cast<int64_t>(tiles.size());
+  bool fetches = !lanesHoldUnits() && unit.rows == static_cast<int64_t>(tiles.size());
   for (Value vector : getVectors(unit)) {
     SmallVector<Accumulation> products;
     for (size_t i = first; i < end; ++i)

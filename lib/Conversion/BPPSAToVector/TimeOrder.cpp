@@ -14,18 +14,20 @@ using namespace bppsa;
 
 TimeOrder::TimeOrder(Operation *loop, bool isBackward) : isBackward(isBackward) {
   if (auto either = loop->getParentOfType<ReverseIfOp>())
-    isTurned = either.getCondition();
+    reverseCondition = either.getCondition();
 }
 
 Value TimeOrder::select(OpBuilder &builder, Location loc, Value forward, Value backward) const {
   if (isBackward)
     std::swap(forward, backward);
-  return isTurned ? arith::SelectOp::create(builder, loc, isTurned, backward, forward) : forward;
+  return reverseCondition
+             ? arith::SelectOp::create(builder, loc, reverseCondition, backward, forward)
+             : forward;
 }
 
 void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value last,
                         function_ref<void(OpBuilder &, Value)> body) const {
-  if (!isTurned)
+  if (!reverseCondition)
     return bppsa::emitFor(builder, loc, first, last, 1, [&](OpBuilder &nested, Value step) {
       if (!isBackward)
         return body(nested, step);
@@ -62,7 +64,7 @@ Value TimeOrder::getFirst(OpBuilder &builder, Location loc, Value count) const {
 
 Value TimeOrder::shift(OpBuilder &builder, Location loc, Value step, int64_t forward,
                        int64_t backward) const {
-  if (!isTurned)
+  if (!reverseCondition)
     return addIndex(builder, loc, step, isBackward ? backward : forward);
   Value distance =
       select(builder, loc, getIndex(builder, loc, forward), getIndex(builder, loc, backward));
@@ -72,9 +74,9 @@ Value TimeOrder::shift(OpBuilder &builder, Location loc, Value step, int64_t for
 Value TimeOrder::getLaterStep(OpBuilder &builder, Location loc, Value step, int64_t ahead,
                               Value count) const {
   Value later = shift(builder, loc, step, ahead, -ahead);
-  if (isTurned || !isBackward)
+  if (reverseCondition || !isBackward)
     later = arith::MinSIOp::create(builder, loc, later, addIndex(builder, loc, count, -1));
-  if (isTurned || isBackward)
+  if (reverseCondition || isBackward)
     later = arith::MaxSIOp::create(builder, loc, later, getIndex(builder, loc, 0));
   return later;
 }

@@ -45,7 +45,7 @@ private:
 
   bool isBackward;
   /// The condition of the `bppsa.reverse_if`, or null.
-  mlir::Value isTurned;
+  mlir::Value reverseCondition;
 };
 
 } // namespace bppsa

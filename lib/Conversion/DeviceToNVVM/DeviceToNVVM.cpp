@@ -40,7 +40,7 @@ using namespace bppsa;
 /// Sets `minctasm` to 1 for small blocks with barriers, so that ptxas may use all registers. By
 /// default ptxas limits registers to raise occupancy, even if it has to spill. Blocks with barriers
 /// run time steps or multiply tiles, and are faster with more registers.
-static void spendRegisters(gpu::GPUModuleOp module) {
+static void lowerMinBlocks(gpu::GPUModuleOp module) {
   static constexpr int64_t kSmallBlock = 128;
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
     std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
@@ -116,7 +116,7 @@ struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
 
 struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<ConvertDeviceToNVVM> {
   void runOnOperation() override {
-    spendRegisters(getOperation());
+    lowerMinBlocks(getOperation());
     narrowBarriers(getOperation());
     alignShared(getOperation());
     MLIRContext *context = &getContext();

@@ -132,8 +132,8 @@ void PhaseList::addTree(int64_t maxLevels) {
   double roots = static_cast<double>((count >> levels) - 1);
   // One launch stores the seeds as vectors before the roots are processed.
   add(Work::Carry, roots, samples, samples * roots * mapBytes(), /*launches=*/2);
-  add(Work::Walk, static_cast<double>(std::min(count, kStepsOfBlock)),
-      samples * std::ceil(steps / static_cast<double>(kStepsOfBlock)),
+  add(Work::Walk, static_cast<double>(std::min(count, kStepsPerBlock)),
+      samples * std::ceil(steps / static_cast<double>(kStepsPerBlock)),
       samples * steps * stepBytes());
 }
 

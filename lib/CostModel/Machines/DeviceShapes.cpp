@@ -68,7 +68,7 @@ std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector
   return std::nullopt;
 }
 
-std::optional<int64_t> bppsa::cost::shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums) {
+std::optional<int64_t> bppsa::cost::countRowsPerWarp(int64_t rows, int64_t entries, int64_t sums) {
   int64_t rowsOfWarp = 8;
   while (rowsOfWarp > 1 && (rowsOfWarp * entries > kMaxEntries ||
                             rowsOfWarp * sums * kCooperativeSamples > kMaxCooperativeSums))
@@ -117,8 +117,8 @@ ColumnShape bppsa::cost::shareColumn(const std::vector<std::pair<int64_t, int64_
   return {/*parts=*/1, /*inRegisters=*/false, countEntries(1)};
 }
 
-bool bppsa::cost::takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
-                                 const std::vector<int64_t> &others) {
+bool bppsa::cost::shouldHoistInputs(int64_t rows, const std::vector<int64_t> &inputs,
+                                    const std::vector<int64_t> &others) {
   if (inputs.empty())
     return false;
   std::vector<int64_t> all = inputs;

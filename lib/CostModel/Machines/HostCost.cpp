@@ -124,8 +124,8 @@ double bppsa::cost::getMaxUnitCycles(const std::vector<HostChain> &chains, int64
   return sumCycles(chains, steps, samples, machine, &PlanCycles::overUnits);
 }
 
-bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
-                                         HostMachine machine) {
+bool bppsa::cost::sharesMatricesAcrossSamples(const std::vector<HostChain> &chains,
+                                              HostMachine machine) {
   // Same rule as in bppsa-choose-task-mapping, where each operation on a matrix takes one element.
   constexpr int64_t cacheNumbers = kFirstLevelCacheBytes / 4, fewestLanes = 8;
   return machine.lanes >= fewestLanes &&
@@ -146,7 +146,7 @@ double bppsa::cost::getMinChunkCycles(const std::vector<HostChain> &chains, Plan
   return cycles;
 }
 
-bool bppsa::cost::mayChunksWin(const std::vector<HostChain> &chains) {
+bool bppsa::cost::canChunkedScanWin(const std::vector<HostChain> &chains) {
   constexpr int64_t longSequence = 4096;
   HostMachine machine;
   Plan plan = {Plan::Kind::Chunked};

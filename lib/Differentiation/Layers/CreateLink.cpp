@@ -51,7 +51,7 @@ static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value
   FailureOr<Value> entered = pullBack(builder, link.entering, cotangent);
   FailureOr<Value> found = failed(entered) ? entered : pullBack(builder, link.layer, *entered);
   if (succeeded(found))
-    found = pullBack(builder, link.takenIn, *found);
+    found = pullBack(builder, link.absorbed, *found);
   if (failed(found))
     return failure();
   SmallVector<Value> results = {*found};

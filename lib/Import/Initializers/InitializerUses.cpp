@@ -133,8 +133,8 @@ UseGroup &Collector::getGroup(SmallVector<UseGroup> &groups, const InitializerUs
   bool isKnown = !use.alias.empty() || use.module;
   auto found = llvm::find_if(groups, [&](const UseGroup &group) {
     const InitializerUse &first = group.front();
-    bool areApart = !first.slot.empty() && !use.slot.empty() && first.slot != use.slot;
-    if (areApart || isStatistic(first) != isStatistic(use))
+    bool areDistinctObjects = !first.slot.empty() && !use.slot.empty() && first.slot != use.slot;
+    if (areDistinctObjects || isStatistic(first) != isStatistic(use))
       return false;
     if (!use.role.empty() && first.role == use.role)
       return true;

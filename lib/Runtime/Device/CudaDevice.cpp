@@ -35,10 +35,10 @@ public:
 
   void copyToDevice(void *to, const void *from, uint64_t bytes) override;
   void copyToHost(void *to, const void *from, uint64_t bytes) override;
-  void copyAhead(void *to, const void *from, uint64_t bytes) override;
-  void takeAhead(void *to, const void *from, uint64_t bytes) override;
-  void beginAhead() override;
-  void endAhead() noexcept override { driver.streamWaitEvent(streams->main(), aheadCopied, 0); }
+  void prefetchArray(void *to, const void *from, uint64_t bytes) override;
+  void copyToHostAsync(void *to, const void *from, uint64_t bytes) override;
+  void beginPrefetch() override;
+  void endPrefetch() noexcept override { driver.streamWaitEvent(streams->main(), aheadCopied, 0); }
   void fill(void *to, uint8_t value, uint64_t bytes) override;
   void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
   void beginCall() override { collects = graphs->areUsed(); }
@@ -55,7 +55,7 @@ public:
 protected:
   void note(StepMark which) override;
   void *obtain(uint64_t size) override { return heap.allocate(size); }
-  void giveBack(void *memory) override;
+  void releaseMemory(void *memory) override;
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
     return heap.fits(released, sizes, memoryInfo().free - heap.unusedBytes());
   }
@@ -124,7 +124,7 @@ template <typename... Words> void CudaDevice::checkWork(Result result, const Wor
 //===----------------------------------------------------------------------===//
 
 CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_image *images)
-    : Device(/*slicesAreApart=*/false),
+    : Device(/*hasSeparateSlices=*/false),
       heap({[this](uint64_t size) { return allocateBlock(size); },
             [this](void *block) {
               flush();
@@ -190,14 +190,14 @@ void CudaDevice::openAhead() {
     driver.check(driver.eventCreate(event, kEventWithoutTime), "creating an event");
 }
 
-void CudaDevice::copyAhead(void *to, const void *from, uint64_t bytes) {
+void CudaDevice::prefetchArray(void *to, const void *from, uint64_t bytes) {
   openAhead();
   driver.check(driver.streamWaitEvent(aheadStream, aheadTaken, 0), "ordering a copy to the GPU");
   aheadStaging->upload(addressOf(to), from, bytes);
   driver.check(driver.eventRecord(aheadCopied, aheadStream), "recording an event");
 }
 
-void CudaDevice::takeAhead(void *to, const void *from, uint64_t bytes) {
+void CudaDevice::copyToHostAsync(void *to, const void *from, uint64_t bytes) {
   flush();
   checkWork(driver.streamWaitEvent(streams->main(), aheadCopied, 0),
             "waiting for a copy to the GPU");
@@ -207,7 +207,7 @@ void CudaDevice::takeAhead(void *to, const void *from, uint64_t bytes) {
   checkWork(driver.eventRecord(aheadTaken, streams->main()), "recording an event");
 }
 
-void CudaDevice::beginAhead() {
+void CudaDevice::beginPrefetch() {
   openAhead();
   flush();
   checkWork(driver.eventRecord(aheadTaken, streams->main()), "recording an event");
@@ -259,7 +259,7 @@ void CudaDevice::waitEvent(int64_t event) {
 }
 
 /// The sub stream may still use the memory in earlier launches.
-void CudaDevice::giveBack(void *memory) {
+void CudaDevice::releaseMemory(void *memory) {
   releasedLater.emplace_back(memory, streams->givenToSub());
   releaseUnused();
 }

@@ -100,9 +100,9 @@ void Streams::makeWait(Stream waiting, Stream other) {
 /// Graphs run entirely on the main stream, including their launches for the sub stream.
 Stream Streams::ready(int64_t stream) {
   if (stream == kSubStream) {
-    if (isSubBehind)
+    if (mustSubWait)
       makeWait(streams[kSubStream], streams[kMainStream]);
-    isSubBehind = false;
+    mustSubWait = false;
     subRuns = true;
   }
   return streams[stream];
@@ -138,7 +138,7 @@ void Streams::flush(Graphs &graphs, const std::function<void(KernelLaunch &, Str
     if (subRuns)
       makeWait(streams[kMainStream], streams[kSubStream]);
     subRuns = false;
-    isSubBehind = streams[kSubStream] != nullptr;
+    mustSubWait = streams[kSubStream] != nullptr;
     if (graphs.launch()) {
       for (const KernelLaunch &launch : sequence)
         note(launch);

@@ -46,7 +46,7 @@ public:
   int greatestPriority() const { return greatest; }
 
   /// Must be called after all work on the main stream has completed.
-  void finish() { isSubBehind = false; }
+  void finish() { mustSubWait = false; }
 
   /// The number of launches on the sub stream, and how many of them the main stream has waited for.
   /// Memory used by the others is still in use.
@@ -93,7 +93,7 @@ private:
   uint64_t given = 0, joinedLaunches = 0;
   /// The sub stream may run launches that the main stream has not waited for. The main stream runs
   /// a graph that the sub stream has not waited for.
-  bool subRuns = false, isSubBehind = false;
+  bool subRuns = false, mustSubWait = false;
 };
 
 } // namespace bppsa::runtime::cuda

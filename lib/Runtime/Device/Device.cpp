@@ -35,8 +35,8 @@ static bool isSet(const char *variable) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
-Device::Device(bool slicesAreApart)
-    : slicesAreApart(slicesAreApart), poisons(isSet("BPPSA_POISON")) {}
+Device::Device(bool hasSeparateSlices)
+    : hasSeparateSlices(hasSeparateSlices), poisons(isSet("BPPSA_POISON")) {}
 
 void Device::count(uint64_t size) {
   live += size;
@@ -70,7 +70,7 @@ void Device::release(void *memory) {
     fail("freed device memory that is not in use; compile the model again");
   live -= found->second;
   sizes.erase(found);
-  giveBack(memory);
+  releaseMemory(memory);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,7 +81,7 @@ void Device::reserveArena(uint64_t size) {
   if (size <= arenaSize)
     return;
   releaseArena();
-  if (slicesAreApart)
+  if (hasSeparateSlices)
     count(size);
   else
     arena = allocate(size);
@@ -89,26 +89,26 @@ void Device::reserveArena(uint64_t size) {
 }
 
 void Device::releaseArena() {
-  if (slicesAreApart)
+  if (hasSeparateSlices)
     live -= arenaSize;
   release(arena);
   arena = nullptr;
   arenaSize = 0;
 }
 
-void *Device::takeSlice(uint64_t offset, uint64_t size) {
+void *Device::allocateSlice(uint64_t offset, uint64_t size) {
   if (offset > arenaSize || size > arenaSize - offset)
     fail("a function needs ", describeBytes(size), " at ", offset, " of an arena of ",
          describeBytes(arenaSize), "; compile the model again");
-  void *slice = slicesAreApart ? obtain(size) : static_cast<char *>(arena) + offset;
-  noteSlice(slice, offset, size);
+  void *slice = hasSeparateSlices ? obtain(size) : static_cast<char *>(arena) + offset;
+  recordSlice(slice, offset, size);
   poison(slice, size);
   return slice;
 }
 
-void Device::dropSlice(void *memory) {
-  if (slicesAreApart)
-    giveBack(memory);
+void Device::freeSlice(void *memory) {
+  if (hasSeparateSlices)
+    releaseMemory(memory);
 }
 
 bool Device::fits(const std::vector<void *> &released, const std::vector<uint64_t> &wanted,

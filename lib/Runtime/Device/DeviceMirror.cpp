@@ -13,7 +13,7 @@ using namespace bppsa::runtime;
 
 DeviceMirror::~DeviceMirror() {
   if (spare) {
-    programDevice()->endAhead();
+    programDevice()->endPrefetch();
     programDevice()->release(spare);
   }
   if (device)
@@ -36,7 +36,7 @@ void *DeviceMirror::address(const void *part) {
     device = programDevice()->allocate(capacity);
   if (hasSpare && !spare) {
     spare = programDevice()->allocate(capacity);
-    programDevice()->beginAhead();
+    programDevice()->beginPrefetch();
   }
   return static_cast<char *>(device) +
          (static_cast<const char *>(part) - static_cast<const char *>(host));
@@ -57,16 +57,16 @@ void DeviceMirror::toDevice() {
   if (newer == Side::Host)
     programDevice()->copyToDevice(address(host), host, bytes);
   else if (newer == Side::Spare)
-    programDevice()->takeAhead(address(host), spare, bytes);
+    programDevice()->copyToHostAsync(address(host), spare, bytes);
   else
     return;
   newer = Side::Neither;
 }
 
-void DeviceMirror::copyAhead() {
+void DeviceMirror::prefetchArray() {
   if (newer != Side::Host || !spare)
     return;
-  programDevice()->copyAhead(spare, host, bytes);
+  programDevice()->prefetchArray(spare, host, bytes);
   newer = Side::Spare;
 }
 

@@ -35,7 +35,7 @@ Launch bppsa::runtime::readLaunch() {
   return {};
 }
 
-void bppsa::runtime::leaveWordToFirst(const Launch &launch) {
+void bppsa::runtime::silenceOtherRanks(const Launch &launch) {
   if (launch.rank == 0)
     return;
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

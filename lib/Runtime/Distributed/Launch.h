@@ -23,7 +23,7 @@ struct Launch {
 Launch readLaunch();
 
 /// On ranks other than 0, silences stdout and error messages, which are the same on all ranks.
-void leaveWordToFirst(const Launch &launch);
+void silenceOtherRanks(const Launch &launch);
 
 int threadsOf(const Launch &launch);
 

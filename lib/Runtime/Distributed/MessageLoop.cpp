@@ -211,7 +211,7 @@ double MessageLoop::processorSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void MessageLoop::setRemedy(const std::string &text) {
+void MessageLoop::setErrorHint(const std::string &text) {
   std::lock_guard lock(mutex);
   remedy = text;
 }
@@ -241,7 +241,7 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
     return;
   try {
     for (int rounds = 0; !isOver();) {
-      bool moved = takeOver();
+      bool moved = runSubmitted();
       moved |= deliver();
       moved |= send();
       moved |= transport->poll();
@@ -289,7 +289,7 @@ void MessageLoop::endDrains() {
   });
 }
 
-bool MessageLoop::takeOver() {
+bool MessageLoop::runSubmitted() {
   std::deque<std::function<void()>> taken;
   {
     std::lock_guard lock(mutex);

@@ -116,7 +116,7 @@ void Ranks::receive(const std::shared_ptr<Gathering> &gathering, int other) {
       return ended();
     size_t has = all.size();
     all.resize(from.size);
-    messages->receive(other, tags::kGatherRest, all.data() + has, from.size - has, ended);
+    messages->receive(other, tags::kGatherTail, all.data() + has, from.size - has, ended);
   });
 }
 
@@ -134,7 +134,7 @@ void Ranks::send(const std::shared_ptr<Gathering> &gathering, int other) {
   messages->post({other, tags::kGather, &first, sizeof first, kFirstPriority, gathering->what,
                   isWhole ? ended : std::function<void()>([] {})});
   if (!isWhole)
-    messages->post({other, tags::kGatherRest, whole.data() + fits, whole.size() - fits,
+    messages->post({other, tags::kGatherTail, whole.data() + fits, whole.size() - fits,
                     kFirstPriority, gathering->what, ended});
 }
 

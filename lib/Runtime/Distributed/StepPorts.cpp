@@ -60,7 +60,7 @@ void bppsa_rt_shard_enter(int64_t address, int64_t bytes, int64_t reverse, int64
     return;
   ShardState state = stateOf(address, bytes, reverse, channel);
   if (transposed)
-    port->giveCotangent(state);
+    port->sendCotangent(state);
   else
     port->enter(state);
 }
@@ -70,7 +70,7 @@ void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64
   ShardPort *port = currentPorts().shard;
   ShardState state = stateOf(address, bytes, reverse, channel);
   if (port && transposed)
-    port->takeCotangent(state);
+    port->receiveCotangent(state);
   else if (port)
     port->leave(state);
   else if (transposed)

@@ -62,9 +62,9 @@ public:
   virtual void leave(const ShardState &state) noexcept = 0;
   /// Sends the cotangent of the entered state to the shard before and clears it; the first shard
   /// keeps it.
-  virtual void giveCotangent(const ShardState &state) noexcept = 0;
+  virtual void sendCotangent(const ShardState &state) noexcept = 0;
   /// Waits for the cotangent of the state that left; zeros in the last shard.
-  virtual void takeCotangent(const ShardState &state) noexcept = 0;
+  virtual void receiveCotangent(const ShardState &state) noexcept = 0;
   /// Waits for the composed map of all shards after this one; zeros in the last shard.
   virtual void scan(const ShardMap &map) noexcept = 0;
 };

@@ -13,7 +13,7 @@ namespace bppsa::runtime::tags {
 
 constexpr int kFarewell = 0;
 /// Values gathered from all ranks: the first part, and the rest if it does not fit.
-constexpr int kGather = 1, kGatherRest = 2;
+constexpr int kGather = 1, kGatherTail = 2;
 
 /// States of time shards sent to the next rank, and their cotangents sent back.
 constexpr int kShardChannels = 1024;

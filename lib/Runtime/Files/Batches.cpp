@@ -18,9 +18,9 @@ void Batch::keepSpares() {
     mirror.keepSpare();
 }
 
-void Batch::copyAhead() {
+void Batch::prefetchArray() {
   for (DeviceMirror &mirror : mirrors)
-    mirror.copyAhead();
+    mirror.prefetchArray();
 }
 
 void Batch::addTo(const Model &model, ViewTable &views) {

@@ -255,14 +255,14 @@ void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
 }
 
 Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int64_t memory,
-                 TimeShare share)
+                 TimeShardSpec share)
     : model(&model), name(path), hasTargets(use == TargetUse::Needed), files(findArrayFiles(path)),
       memory(memory), share(share) {
   open();
 }
 
 Dataset::Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use, int64_t memory,
-                 TimeShare share)
+                 TimeShardSpec share)
     : model(&model), hasTargets(use == TargetUse::Needed), memory(memory), share(share) {
   files.emplace_back(arrays);
   open();

@@ -15,13 +15,13 @@ static int64_t shareSteps(int64_t steps, int shares) {
   return std::max<int64_t>((steps + shares - 1) / shares, 1);
 }
 
-StepWindow TimeShare::of(int64_t steps) const {
+StepWindow TimeShardSpec::of(int64_t steps) const {
   int64_t length = shareSteps(steps, shares);
   int64_t first = std::clamp<int64_t>(number * length, 0, std::max<int64_t>(steps - 1, 0));
   return {first, std::min(length, steps - first), steps};
 }
 
-int64_t TimeShare::filled(int64_t steps, int shares) {
+int64_t TimeShardSpec::filled(int64_t steps, int shares) {
   int64_t length = shareSteps(steps, shares);
   return (steps + length - 1) / length;
 }

@@ -59,7 +59,7 @@ void BatchSource::fill(int64_t first, Batch &batch) {
   allSize = run.sizeOfBatch(first);
   if (ownSize == 0) {
     // The step may still run, with arbitrary values and a weight of 0.
-    if (run.stepsTogether())
+    if (run.allRanksStep())
       run.data.set->resize(1, batch);
     return;
   }

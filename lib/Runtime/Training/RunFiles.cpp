@@ -34,7 +34,7 @@ void RunFiles::writeState() {
     return;
   writeCheckpoint(run.options.checkpoint, run.session, run.settings, run.state);
   kept = position();
-  run.ranks.setRemedy(describeKept());
+  run.ranks.setErrorHint(describeKept());
 }
 
 /// Writes a file that training can continue without. The exit status reports failures.

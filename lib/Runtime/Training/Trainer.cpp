@@ -188,7 +188,7 @@ RunEnd Trainer::runEpochs() {
 RunEnd Trainer::run(TrainingObserver &observer) {
   training.observer = &observer;
   observer.showVariant(training.settings.variant);
-  training.ranks.setRemedy(files.describeKept());
+  training.ranks.setErrorHint(files.describeKept());
   try {
     return runEpochs();
   } catch (const DivergedError &error) {
@@ -222,7 +222,7 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   TrainSettings defaults;
   defaults.hyper = model.hyper;
   TrainingData data;
-  TimeShare share;
+  TimeShardSpec share;
   if (options.shardTime)
     share = {ranks.rank(), ranks.count()};
   data.read(options.data, options.val, model, options, share);

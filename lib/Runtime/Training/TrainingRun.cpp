@@ -13,8 +13,8 @@
 using namespace bppsa::runtime;
 
 Share TrainingRun::ownShare(int64_t size) const {
-  return sharesTime() || isPipelined() ? Share{0, size}
-                                       : shareOf(size, ranks.rank(), ranks.count());
+  return hasTimeShards() || isPipelined() ? Share{0, size}
+                                          : shareOf(size, ranks.rank(), ranks.count());
 }
 
 int64_t TrainingRun::sizeOfUpdate(int64_t number) const {
@@ -31,7 +31,7 @@ std::vector<int64_t> TrainingRun::stepSizes() const {
   int64_t full = std::min(settings.batch, count);
   std::vector<int64_t> sizes;
   for (int64_t size : {full, count % full})
-    sizes.push_back(std::max<int64_t>(ownShare(size).size(), stepsTogether() && size > 0 ? 1 : 0));
+    sizes.push_back(std::max<int64_t>(ownShare(size).size(), allRanksStep() && size > 0 ? 1 : 0));
   return sizes;
 }
 
@@ -88,7 +88,7 @@ AfterUpdate TrainingRun::startAveraging() {
 void TrainingRun::drawSeed(int64_t number) {
   // Ranks with different samples use different dropout seeds. Pipeline stages and time shards work
   // on the same samples.
-  uint64_t seed = ranks.isFirst() || isPipelined() || sharesTime()
+  uint64_t seed = ranks.isFirst() || isPipelined() || hasTimeShards()
                       ? settings.seed
                       : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));
   session.seed = static_cast<int64_t>(stepSeed(seed, number));
@@ -101,7 +101,7 @@ void TrainingRun::requireFiniteLoss() const {
 
 void TrainingRun::requireCounted(const std::vector<double> &weights) const {
   const char *what = settings.accumulate > 1 ? "update " : "batch ";
-  if (!isAnyCounted(weights))
+  if (!hasWeight(weights))
     Batch::refuseWithoutWeight(text(what, state.batch + 1, " of epoch ", state.epoch + 1, " of ",
                                     data.set ? data.set->title() : "the loader"));
 }

@@ -28,7 +28,7 @@ struct TrainingData {
   /// are restricted to `share`.
   template <typename Source>
   void read(const Source &train, const Source &validation, const Model &model,
-            const Options &options, TimeShare share = {}) {
+            const Options &options, TimeShardSpec share = {}) {
     int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
     if (!train.empty())
       set.emplace(train, model, TargetUse::Needed, memory, share);
@@ -69,9 +69,9 @@ public:
   /// Each rank computes some stages for all batches.
   bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
   /// Each rank computes some time steps of all samples.
-  bool sharesTime() const { return options.shardTime && !ranks.isAlone(); }
+  bool hasTimeShards() const { return options.shardTime && !ranks.isAlone(); }
   /// Ranks without samples also run the step, because all ranks exchange batch statistics.
-  bool stepsTogether() const { return model.sharesStatistics && !ranks.isAlone(); }
+  bool allRanksStep() const { return model.sharesStatistics && !ranks.isAlone(); }
   Share ownShare(int64_t size) const;
 
   // Sizes in samples. `first` is the index of a sample within the epoch.
@@ -106,7 +106,7 @@ public:
 private:
   void resume();
   void requireSame() const;
-  void requireSense() const;
+  void requireConsistent() const;
   void applyOptions();
   void takeStartSettings();
   void requireFits() const;
@@ -121,7 +121,7 @@ private:
   void requireShardScans() const;
 };
 
-inline bool isAnyCounted(const std::vector<double> &weights) {
+inline bool hasWeight(const std::vector<double> &weights) {
   return std::any_of(weights.begin(), weights.end(), [](double weight) { return weight != 0; });
 }
 

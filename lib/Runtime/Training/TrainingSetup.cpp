@@ -68,7 +68,7 @@ void TrainingRun::resume() {
   }
   readCheckpoint(options.resume, session, settings, state);
   splitSamples();
-  requireSense();
+  requireConsistent();
   // A program with other variants, for example for another target, selects one of its own.
   if (std::none_of(model.variants.begin(), model.variants.end(),
                    [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
@@ -108,7 +108,7 @@ void TrainingRun::requireSame() const {
 }
 
 /// Checks consistency, because a file with correct checksums may still be inconsistent.
-void TrainingRun::requireSense() const {
+void TrainingRun::requireConsistent() const {
   try {
     Schedule(settings.schedule);
     requireHyperRanges(settings.hyper, model.optimizer);
@@ -210,7 +210,7 @@ void TrainingRun::splitSamples() {
     validated = data.validationSet->all();
   if (!settings.valSplit || !data.set)
     return;
-  if (sharesTime())
+  if (hasTimeShards())
     data.wholeSet.emplace(options.data, model, TargetUse::Needed, settings.shuffleMemory);
   int64_t samples = data.set->samples();
   if (settings.shuffle)
@@ -252,10 +252,10 @@ void TrainingRun::requireShares() const {
   if (isPipelined())
     return requireStages();
   auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
-  if (model.mixesSamples() && !sharesTime())
+  if (model.mixesSamples() && !hasTimeShards())
     refuse("ranks cannot share a batch of ", quote(model.source),
            ": its samples depend on each other");
-  if (data.set->fixedBatch() && !sharesTime())
+  if (data.set->fixedBatch() && !hasTimeShards())
     refuse("ranks cannot share a batch of ", quote(model.source),
            ": the model fixes its batch size at ", *data.set->fixedBatch());
   if (model.losses.size() > 1 && data.set->isWeighted())

@@ -1,25 +1,25 @@
-//===- CarriedUpdate.cpp - Gradients computed during the next step --------===//
+//===- CrossStepUpdate.cpp - Gradients computed during the next step ------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Updates/CarriedUpdate.h"
+#include "Updates/CrossStepUpdate.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
 
 using namespace bppsa::runtime;
 
-CarriedUpdate::CarriedUpdate(Session &session, Ranks &ranks, const std::string &function,
-                             const std::vector<size_t> &groups,
-                             const std::function<Batch()> &makeBatch)
+CrossStepUpdate::CrossStepUpdate(Session &session, Ranks &ranks, const std::string &function,
+                                 const std::vector<size_t> &groups,
+                                 const std::function<Batch()> &makeBatch)
     : DeferredUpdate(session, groups), trace(ranks.trace()), mail(ranks, session.program.model) {
   for (std::unique_ptr<Step> &step : steps)
     step = std::make_unique<Step>(*this, ranks, function, makeBatch());
 }
 
-void CarriedUpdate::run() {
+void CrossStepUpdate::run() {
   TraceScope scope(trace, TraceEvent::Lane::Computing, text("step ", ++number));
   Step &step = *steps[turn];
   for (Parameter &parameter : parameters)
@@ -36,7 +36,7 @@ void CarriedUpdate::run() {
     session.losses = step.data.losses;
 }
 
-void CarriedUpdate::update(UpdateRule next) {
+void CrossStepUpdate::update(UpdateRule next) {
   rule = std::move(next);
   source = steps[turn].get();
   turn = 1 - turn;
@@ -48,7 +48,7 @@ void CarriedUpdate::update(UpdateRule next) {
   }
 }
 
-void CarriedUpdate::settle() {
+void CrossStepUpdate::settle() {
   if (!waiting)
     return;
   TraceScope scope(trace, TraceEvent::Lane::Computing, "left");
@@ -58,7 +58,7 @@ void CarriedUpdate::settle() {
       apply(number);
 }
 
-void CarriedUpdate::collect(size_t number) {
+void CrossStepUpdate::collect(size_t number) {
   Parameter &parameter = parameters[number];
   parameter.isPending = false;
   std::copy_n(source->data.gradients.floats() + parameter.range.start, parameter.range.size,
@@ -67,7 +67,7 @@ void CarriedUpdate::collect(size_t number) {
 }
 
 /// Called for the running step. Gradients of the paused step have other addresses.
-void CarriedUpdate::gradientReady(const void *gradient) noexcept {
+void CrossStepUpdate::gradientReady(const void *gradient) noexcept {
   const float *first = steps[turn]->data.gradients.floats();
   for (Parameter &parameter : parameters)
     if (gradient == first + parameter.range.start)

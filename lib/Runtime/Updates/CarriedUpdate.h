@@ -1,4 +1,4 @@
-//===- CarriedUpdate.h - Gradients computed during the next step ----------===//
+//===- CrossStepUpdate.h - Gradients computed during the next step --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -19,12 +19,12 @@ namespace bppsa::runtime {
 /// (`--backward-order=defer:L:next`). A step pauses after its cotangents, and the parameters whose
 /// gradients are final are updated. The next step, which has separate memory, resumes the paused
 /// step when it first needs a parameter that has not been updated.
-class CarriedUpdate final : public DeferredUpdate {
+class CrossStepUpdate final : public DeferredUpdate {
 public:
-  CarriedUpdate(Session &session, Ranks &ranks, const std::string &function,
-                const std::vector<size_t> &groups, const std::function<Batch()> &makeBatch);
+  CrossStepUpdate(Session &session, Ranks &ranks, const std::string &function,
+                  const std::vector<size_t> &groups, const std::function<Batch()> &makeBatch);
   /// A paused step runs to its end without completing its update.
-  ~CarriedUpdate() override { waiting = nullptr; }
+  ~CrossStepUpdate() override { waiting = nullptr; }
 
   Microbatch &next() { return steps[turn]->data; }
   /// Runs the step on the next microbatch until it pauses, and before that the deferred part of the
@@ -39,7 +39,7 @@ public:
 
 private:
   struct Step {
-    Step(CarriedUpdate &update, Ranks &ranks, const std::string &function, Batch batch)
+    Step(CrossStepUpdate &update, Ranks &ranks, const std::string &function, Batch batch)
         : data(update.session.program.model, std::move(batch),
                Buffer(update.session.parameters.gradientCount() * sizeof(float))),
           call(update.session, ranks, update.mail, function, data, {nullptr, nullptr, &update}) {}

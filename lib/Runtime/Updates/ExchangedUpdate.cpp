@@ -17,7 +17,7 @@ using namespace bppsa::runtime;
 std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
   std::vector<size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);
-  if (!isTold)
+  if (!announcesGradients)
     return order;
   const Model &model = session.program.model;
   std::map<std::string, size_t> numbers;
@@ -40,8 +40,8 @@ ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeO
                                  const std::string &step, const std::vector<size_t> &groups,
                                  bool areWeighted)
     : DeferredUpdate(session, groups), ranks(ranks), areWeighted(areWeighted),
-      isTold(options.kind != ExchangeOptions::Kind::Barrier &&
-             session.program.model.firstUses.count(step) != 0),
+      announcesGradients(options.kind != ExchangeOptions::Kind::Barrier &&
+                         session.program.model.firstUses.count(step) != 0),
       order(orderOf(step)),
       exchange(ranks, session.parameters.changeGradients(), ranges(), order, options) {}
 
@@ -51,7 +51,7 @@ ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeO
 
 void ExchangedUpdate::run(const StepShare &next, bool gives, const std::function<void()> &step) {
   share = next;
-  if (!isTold)
+  if (!announcesGradients)
     settle();
   else if (gives)
     scale = scaleOf(share.weight);
@@ -93,7 +93,7 @@ void ExchangedUpdate::give(size_t number) {
     exchange.give(number, *scale);
 }
 
-void ExchangedUpdate::giveRest(double weight) {
+void ExchangedUpdate::contributeRemaining(double weight) {
   settle();
   // Copies the gradients of a device to host memory.
   session.parameters.changeGradients();
@@ -128,7 +128,7 @@ void ExchangedUpdate::settle() {
 
 void ExchangedUpdate::complete(size_t number) {
   // The gradient norm needs all gradients. Between steps, a single update call is enough.
-  if (rule.clipNorm || !isTold)
+  if (rule.clipNorm || !announcesGradients)
     completeAll();
   else
     apply(number);

@@ -35,7 +35,7 @@ public:
   double scaleOf(double weight) const { return areWeighted ? 1 : weight; }
   /// Contributes the remaining gradients, multiplied by `weight`. Sums may then overwrite the
   /// session's gradients.
-  void giveRest(double weight);
+  void contributeRemaining(double weight);
   /// Starts an update with the sums.
   void update(UpdateRule rule);
   void discard();
@@ -57,7 +57,7 @@ private:
   Ranks &ranks;
   const bool areWeighted;
   /// Steps announce gradients and the exchange uses that.
-  const bool isTold;
+  const bool announcesGradients;
   /// Parameter indices in the order of first use by a step.
   const std::vector<size_t> order;
   GradientExchange exchange;

@@ -54,10 +54,10 @@ static bool isSplit(schedule::ScheduleKind kind) {
 static schedule::ScheduleKind usualKind(const Model &model) {
   schedule::Pipeline pipeline = pipelineOf(model, countsOf(model), 1);
   for (Name name : {Name::OneForwardOneBackward, Name::V, Name::OutOfOrder})
-    if (goesWith({name}, pipeline))
+    if (supportsPlacement({name}, pipeline))
       return {name};
   schedule::ScheduleKind modulo = {Name::Modulo};
-  while (!goesWith(modulo, pipeline))
+  while (!supportsPlacement(modulo, pipeline))
     ++modulo.group;
   return modulo;
 }
@@ -77,7 +77,7 @@ void bppsa::runtime::requirePlacement(const Model &model, const PipelineOptions 
   if (options.schedule.empty() || options.schedule == "auto")
     return;
   schedule::ScheduleKind kind = schedule::parseScheduleKind(options.schedule).value();
-  bool goes = goesWith(kind, pipelineOf(model, countsOf(model), 1));
+  bool goes = supportsPlacement(kind, pipelineOf(model, countsOf(model), 1));
   if (goes && (model.splitsBackward || !isSplit(kind)))
     return;
   schedule::ScheduleKind usual = usualKind(model);

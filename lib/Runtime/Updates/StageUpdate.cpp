@@ -13,7 +13,7 @@
 using namespace bppsa::runtime;
 
 void StageUpdate::tell(double loss, double weight) {
-  takeOutcome();
+  receiveOutcome();
   ownSquares = parameters.sumSquares();
   told = run.ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, ownSquares});
   toldStep = run.stepName();
@@ -33,7 +33,7 @@ StageUpdate::Outcome StageUpdate::receive() {
   return outcome;
 }
 
-void StageUpdate::takeOutcome() {
+void StageUpdate::receiveOutcome() {
   if (!told)
     return;
   Outcome outcome = receive();
@@ -56,7 +56,7 @@ void StageUpdate::update() {
   // Clipping tends to recur, so wait for the norm instead of updating provisionally.
   bool waits = run.searchedRate || isFirst || (run.settings.clipNorm && wasClipped);
   if (waits)
-    takeOutcome();
+    receiveOutcome();
   else if (!std::isfinite(ownSquares))
     refuseOwn();
   if (run.settings.clipNorm && !waits)
@@ -79,7 +79,7 @@ bool StageUpdate::isOutcomeNear() const {
 
 void StageUpdate::updateAhead() {
   if (isOutcomeNear()) {
-    takeOutcome();
+    receiveOutcome();
     clip();
     if (!wasClipped)
       return parameters.update(average);
@@ -95,7 +95,7 @@ void StageUpdate::updateAhead() {
 }
 
 bool StageUpdate::validate() {
-  takeOutcome();
+  receiveOutcome();
   if (!std::exchange(isKept, false))
     return true;
   clip();

@@ -37,7 +37,7 @@ private:
   };
   Outcome receive();
   /// Accepts the losses and the norm of the last update, if that has not happened yet.
-  void takeOutcome();
+  void receiveOutcome();
   void updateAhead();
   bool isOutcomeNear() const;
   void clip();

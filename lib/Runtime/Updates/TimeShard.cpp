@@ -115,7 +115,7 @@ void ShardMessages::leave(const ShardState &state) noexcept {
     send(*behind, state, "states");
 }
 
-void ShardMessages::giveCotangent(const ShardState &state) noexcept {
+void ShardMessages::sendCotangent(const ShardState &state) noexcept {
   std::optional<int> before = neighbor(state.isReverse ? 1 : -1);
   if (!before)
     return;
@@ -123,7 +123,7 @@ void ShardMessages::giveCotangent(const ShardState &state) noexcept {
   memset(state.data, 0, state.bytes);
 }
 
-void ShardMessages::takeCotangent(const ShardState &state) noexcept {
+void ShardMessages::receiveCotangent(const ShardState &state) noexcept {
   if (std::optional<int> behind = neighbor(state.isReverse ? -1 : 1))
     receive(*behind, state, "cotangents");
   else

@@ -64,8 +64,8 @@ public:
   int64_t allSteps() const noexcept override { return window.all; }
   void enter(const ShardState &state) noexcept override;
   void leave(const ShardState &state) noexcept override;
-  void giveCotangent(const ShardState &state) noexcept override;
-  void takeCotangent(const ShardState &state) noexcept override;
+  void sendCotangent(const ShardState &state) noexcept override;
+  void receiveCotangent(const ShardState &state) noexcept override;
   void scan(const ShardMap &map) noexcept override;
 
 private:

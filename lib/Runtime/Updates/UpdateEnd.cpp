@@ -41,7 +41,7 @@ void UpdateExecutor::combine() {
 /// Sums `own`, and the gradients times `scale`, over all ranks. Sets the session's losses to their
 /// means.
 LossSums UpdateExecutor::gatherLosses(const LossSums &own, double scale) {
-  exchange->giveRest(scale);
+  exchange->contributeRemaining(scale);
   std::vector<double> numbers = {run.observer->isInterrupted() ? 1.0 : 0.0};
   numbers.insert(numbers.end(), own.losses.begin(), own.losses.end());
   numbers.insert(numbers.end(), own.weights.begin(), own.weights.end());
@@ -75,7 +75,7 @@ void UpdateExecutor::combineStages() {
 
 void UpdateExecutor::update() {
   // A segment after the end of all sequences has no loss and changes nothing.
-  if (!isSegmented() || isAnyCounted(weights)) {
+  if (!isSegmented() || hasWeight(weights)) {
     run.requireCounted(weights);
     finishStep();
     for (size_t i = 0; isSegmented() && i < weights.size(); ++i)

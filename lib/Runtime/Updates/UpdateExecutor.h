@@ -10,7 +10,7 @@
 #include "Training/BatchSource.h"
 #include "Training/Segments.h"
 #include "Training/TrainingSteps.h"
-#include "Updates/CarriedUpdate.h"
+#include "Updates/CrossStepUpdate.h"
 #include "Updates/ExchangedUpdate.h"
 #include "Updates/PipelineTimes.h"
 #include "Updates/StageOrders.h"
@@ -155,7 +155,7 @@ private:
   std::unique_ptr<ShardMessages> shardMessages;
 
   std::unique_ptr<ExchangedUpdate> exchange;
-  std::unique_ptr<CarriedUpdate> carried;
+  std::unique_ptr<CrossStepUpdate> carried;
   std::unique_ptr<StageParameters> stages;
   std::unique_ptr<StageUpdate> stageUpdate;
   std::unique_ptr<StageOrders> orders;

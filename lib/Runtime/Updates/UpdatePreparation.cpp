@@ -29,7 +29,7 @@ void UpdateExecutor::prepareSteps() {
   whole.batch = set.newBatch(run.capacity());
   if (settings.tbptt)
     segments = std::make_unique<Segments>(session, set, *settings.tbptt);
-  else if (run.sharesTime())
+  else if (run.hasTimeShards())
     cutTime();
   else if (isDeviceProgram() && run.batchesPerEpoch > 1 && settings.accumulate == 1)
     whole.batch.keepSpares();
@@ -43,7 +43,7 @@ void UpdateExecutor::prepareSteps() {
 
 void UpdateExecutor::cutTime() {
   const Dataset &set = *run.data.set;
-  timeShares = TimeShare::filled(set.window().all, ranks.count());
+  timeShares = TimeShardSpec::filled(set.window().all, ranks.count());
   if (!model.isStream()) {
     scansShards = choosesShardScans();
     if (scansShards)
@@ -126,7 +126,7 @@ void UpdateExecutor::prepareCarried() {
   if (isDistributedProgram() || !run.data.set || segments || settings.accumulate > 1 ||
       settings.clipNorm || model.firstUses.count(stepFunction()) == 0)
     return;
-  carried = std::make_unique<CarriedUpdate>(
+  carried = std::make_unique<CrossStepUpdate>(
       session, ranks, stepFunction(), groupsOf(model, settings.rateRules),
       [this] { return run.data.set->newBatch(run.capacity()); });
 }

@@ -78,9 +78,9 @@ bool UpdateExecutor::isCounted() {
   if (timeShares)
     return !isIdle();
   if (!isSummed)
-    return isAnyCounted(whole.weights) || run.stepsTogether();
+    return hasWeight(whole.weights) || run.allRanksStep();
   double weight = whole.weights.front();
-  return (run.stepsTogether() ? ranks.sum({weight}).front() : weight) != 0;
+  return (run.allRanksStep() ? ranks.sum({weight}).front() : weight) != 0;
 }
 
 /// Runs `step`. With several ranks and `gives`, contributes its gradients while it runs.
@@ -112,7 +112,7 @@ void UpdateExecutor::fillAhead() {
     return;
   filledAhead = state.batch + 1;
   source.fill(*filledAhead * run.updateSize(), whole.batch);
-  whole.batch.copyAhead();
+  whole.batch.prefetchArray();
 }
 
 void UpdateExecutor::runSegment(int64_t number) {

@@ -22,7 +22,7 @@ namespace cost = bppsa::cost;
 
 /// With built-in constants, the predicted lead over the next variant that makes measuring
 /// unnecessary.
-static constexpr double kClearLead = 3;
+static constexpr double kMinPredictedSpeedup = 3;
 /// Vectors of samples are used from the first batch size on, vectors of units and chunks below the
 /// second. In between, timing decides.
 static constexpr int64_t kFewestSamplesInLanes = 4, kMaxSamplesOverUnits = 16;
@@ -47,7 +47,7 @@ static bool mayFillThreads(const Model &model, const VariantRequest &request, in
                            cost::HostMachine machine) {
   return request.backward == "auto" && request.mapping == "auto" && model.memoryLimit == 0 &&
          cost::getNumGroups(samples) < machine.threads &&
-         cost::doSamplesShareMatrices(model.hostChains, machine);
+         cost::sharesMatricesAcrossSamples(model.hostChains, machine);
 }
 
 static std::string describeVariant(const VariantInfo &variant) {
@@ -175,8 +175,8 @@ Prediction bppsa::runtime::predictVariants(const Model &model,
 /// Returns the candidates that fit in device memory. If none does, returns the first, which needs
 /// the least memory, so that its call reports the error.
 static std::vector<const VariantInfo *>
-leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
-                 const std::vector<const VariantInfo *> &candidates) {
+pruneOversized(Session &session, const std::string &function, Batch &batch,
+               const std::vector<const VariantInfo *> &candidates) {
   if (!isDeviceProgram())
     return candidates;
   std::vector<Buffer> buffers;
@@ -200,7 +200,7 @@ static double getMinCycles(const Model &model, const VariantInfo &variant, int64
 }
 
 std::vector<const VariantInfo *>
-bppsa::runtime::leaveOutHopeless(const Model &model,
+bppsa::runtime::pruneSlowerScans(const Model &model,
                                  const std::vector<const VariantInfo *> &candidates, int64_t steps,
                                  int64_t samples, cost::HostMachine machine) {
   auto isSequential = [](const VariantInfo *candidate) {
@@ -328,8 +328,8 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
                          : model.fixedSize(&ArrayInfo::timeAxis).value_or(1);
   if (candidates.size() > 1)
-    candidates = leaveOutTooLarge(session, function, batch, candidates);
-  candidates = leaveOutHopeless(model, candidates, steps, batch.samples, machine);
+    candidates = pruneOversized(session, function, batch, candidates);
+  candidates = pruneSlowerScans(model, candidates, steps, batch.samples, machine);
   if (candidates.size() == 1)
     return {candidates.front()};
   // The preferred variant is the first, which has the least work, or the one predicted to be
@@ -337,7 +337,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   TimingTask task;
   if (!model.deviceChains.empty()) {
     Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
-    if (!request.calibration.empty() || prediction.lead > kClearLead)
+    if (!request.calibration.empty() || prediction.lead > kMinPredictedSpeedup)
       return {prediction.best};
     task.preferred =
         std::find(candidates.begin(), candidates.end(), prediction.best) - candidates.begin();

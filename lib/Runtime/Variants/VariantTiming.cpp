@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 
 /// A variant replaces the preferred one only if its cost is below this fraction. Smaller
 /// differences may be noise, and equal runs should choose alike.
-static constexpr double kClearly = 0.97;
+static constexpr double kMaxCostRatio = 0.97;
 /// Calls of the preferred variant at each of the two shortest lengths, which predict the time of
 /// the run. The first call is a warm-up.
 static constexpr int kProbeCalls = 3;
@@ -38,7 +38,7 @@ size_t bppsa::runtime::pickClearlyLeast(const std::vector<double> &costs, size_t
   if (!std::all_of(costs.begin(), costs.end(), isPositive))
     return preferred;
   size_t least = std::min_element(costs.begin(), costs.end()) - costs.begin();
-  return costs[least] < kClearly * costs[preferred] ? least : preferred;
+  return costs[least] < kMaxCostRatio * costs[preferred] ? least : preferred;
 }
 
 double bppsa::runtime::extrapolate(double work0, double cost0, double work1, double cost1,

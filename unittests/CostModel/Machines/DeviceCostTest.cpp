@@ -138,12 +138,12 @@ TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
 
 TEST(DeviceShapesTest, InputsAreTakenOutWhereRowsAreSharedByFewer) {
   // GRUs: 20 units with 12 and 40 inputs, and 64 units with 12 and 64 inputs.
-  EXPECT_FALSE(takesOutInputs(20, {12, 12, 12}, {20, 20, 20}));
-  EXPECT_TRUE(takesOutInputs(20, {40, 40, 40}, {20, 20, 20}));
-  EXPECT_FALSE(takesOutInputs(64, {12, 12, 12}, {64, 64, 64}));
-  EXPECT_TRUE(takesOutInputs(64, {64, 64, 64}, {64, 64, 64}));
+  EXPECT_FALSE(shouldHoistInputs(20, {12, 12, 12}, {20, 20, 20}));
+  EXPECT_TRUE(shouldHoistInputs(20, {40, 40, 40}, {20, 20, 20}));
+  EXPECT_FALSE(shouldHoistInputs(64, {12, 12, 12}, {64, 64, 64}));
+  EXPECT_TRUE(shouldHoistInputs(64, {64, 64, 64}, {64, 64, 64}));
   // Rows that do not fit: an RNN with 600 inputs, and a GRU of 128 units with one input.
-  EXPECT_TRUE(takesOutInputs(130, {600}, {130}));
-  EXPECT_TRUE(takesOutInputs(128, {1, 1, 1}, {128, 128, 128}));
-  EXPECT_FALSE(takesOutInputs(128, {}, {128, 128, 128}));
+  EXPECT_TRUE(shouldHoistInputs(130, {600}, {130}));
+  EXPECT_TRUE(shouldHoistInputs(128, {1, 1, 1}, {128, 128, 128}));
+  EXPECT_FALSE(shouldHoistInputs(128, {}, {128, 128, 128}));
 }

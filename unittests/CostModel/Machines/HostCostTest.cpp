@@ -78,7 +78,7 @@ TEST(HostCostTest, ChunksMayWinWhereStatesAreSmall) {
     HostChain chain = makeLayer(hidden, 3, 1);
     chain.unitOperations = 3 * hidden + 20;
     chain.unitDepth = hidden + 20;
-    EXPECT_EQ(mayChunksWin({chain}), hidden == 4) << hidden;
+    EXPECT_EQ(canChunkedScanWin({chain}), hidden == 4) << hidden;
   }
 }
 
@@ -120,9 +120,9 @@ TEST(HostCostTest, SamplesShareMatricesThatLeaveTheCache) {
   HostChain small, large;
   small.linkOperations = 8192;
   large.linkOperations = 8193;
-  EXPECT_FALSE(doSamplesShareMatrices({small}, {2, 16}));
-  EXPECT_TRUE(doSamplesShareMatrices({small, large}, {2, 16}));
-  EXPECT_TRUE(doSamplesShareMatrices({large}, {2, 8}));
-  EXPECT_FALSE(doSamplesShareMatrices({large}, {2, 4}));
-  EXPECT_FALSE(doSamplesShareMatrices({}, {2, 16}));
+  EXPECT_FALSE(sharesMatricesAcrossSamples({small}, {2, 16}));
+  EXPECT_TRUE(sharesMatricesAcrossSamples({small, large}, {2, 16}));
+  EXPECT_TRUE(sharesMatricesAcrossSamples({large}, {2, 8}));
+  EXPECT_FALSE(sharesMatricesAcrossSamples({large}, {2, 4}));
+  EXPECT_FALSE(sharesMatricesAcrossSamples({}, {2, 16}));
 }

@@ -376,12 +376,12 @@ TEST_F(CudaDeviceTest, SlicesShareTheArena) {
   device.reserveArena(1024);
   device.reserveArena(512);
   EXPECT_EQ(device.liveBytes(), before + 1024);
-  auto *first = static_cast<char *>(device.takeSlice(0, 256));
-  device.dropSlice(first);
-  EXPECT_EQ(device.takeSlice(0, 512), first);
-  EXPECT_EQ(device.takeSlice(512, 512), first + 512);
-  EXPECT_THROW(device.takeSlice(512, 513), Error);
-  EXPECT_THROW(device.takeSlice(1025, 0), Error);
+  auto *first = static_cast<char *>(device.allocateSlice(0, 256));
+  device.freeSlice(first);
+  EXPECT_EQ(device.allocateSlice(0, 512), first);
+  EXPECT_EQ(device.allocateSlice(512, 512), first + 512);
+  EXPECT_THROW(device.allocateSlice(512, 513), Error);
+  EXPECT_THROW(device.allocateSlice(1025, 0), Error);
   device.releaseArena();
   EXPECT_EQ(device.liveBytes(), before);
 }

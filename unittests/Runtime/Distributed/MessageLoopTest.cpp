@@ -96,7 +96,7 @@ TEST(MessageLoopDeathTest, ARankThatFailsEndsAll) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   auto fail = [] {
     onRanks(3, {}, [](Ranks &ranks) {
-      ranks.setRemedy("nothing was saved");
+      ranks.setErrorHint("nothing was saved");
       ranks.gather("x");
       if (ranks.rank() == 1)
         ranks.loop().fail("no data", 3);

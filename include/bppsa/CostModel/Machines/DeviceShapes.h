@@ -28,7 +28,7 @@ inline constexpr int64_t kWarpThreads = 32, kMaxThreads = 1024, kRegistersOfBloc
 inline constexpr int64_t kOtherRegisters = 48;
 
 /// Steps per block if steps are independent.
-inline constexpr int64_t kStepsOfBlock = 32;
+inline constexpr int64_t kStepsPerBlock = 32;
 
 /// Maximum rows of all states together that a thread keeps for a column. Beyond it, ptxas begins to
 /// spill (a GRU of 24 units, an LSTM of 16), and a block has enough work for more threads per
@@ -125,7 +125,7 @@ std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &co
 /// Returns the rows per warp if blocks share rows: as many as fit the registers, because all rows
 /// of a warp are multiplied by the same vector. A lane has `entries` matrix entries per row and
 /// `sums` accumulators. Returns nothing if registers or blocks do not suffice for `rows` rows.
-std::optional<int64_t> shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums);
+std::optional<int64_t> countRowsPerWarp(int64_t rows, int64_t entries, int64_t sums);
 
 /// Returns the number of steps to prefetch at `bytes` per step into `maxBytes` of shared memory; 0
 /// if fewer than two fit or nothing is read.
@@ -177,8 +177,8 @@ ColumnShape shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices
 /// matrices; all have at most `rows` rows. Hoisting costs a write and a read of 8 bytes in total
 /// per row of a projection, step and sample. It is done if the rows of `inputs` force more threads
 /// to share a row, or keep the rows from fitting the registers of a block.
-bool takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
-                    const std::vector<int64_t> &others);
+bool shouldHoistInputs(int64_t rows, const std::vector<int64_t> &inputs,
+                       const std::vector<int64_t> &others);
 
 } // namespace bppsa::cost
 

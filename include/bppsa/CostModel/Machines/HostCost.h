@@ -56,7 +56,7 @@ double getMaxUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int
 
 /// Returns true if a thread of a pass over units processes several samples together because the
 /// matrices exceed the first-level cache. Requires registers of 8 or more elements.
-bool doSamplesShareMatrices(const std::vector<HostChain> &chains, HostMachine machine);
+bool sharesMatricesAcrossSamples(const std::vector<HostChain> &chains, HostMachine machine);
 
 /// Returns a lower bound on the cycles of the chunked `plan` if vectors hold chunks, on any
 /// machine.
@@ -65,7 +65,7 @@ double getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_
 
 /// Returns true if chunks in lanes may win for one thread and one long sample. Programs contain no
 /// scan that cannot win in this case.
-bool mayChunksWin(const std::vector<HostChain> &chains);
+bool canChunkedScanWin(const std::vector<HostChain> &chains);
 
 /// Returns a lower bound on the cycles of `plan`, if applying a link to a cotangent takes the time
 /// of getMaxSequentialCycles(). If the bound is not below that time, the plan does not win on

@@ -52,8 +52,8 @@ public:
   /// function; its contents are undefined between calls.
   void reserveArena(uint64_t size);
   void releaseArena();
-  void *takeSlice(uint64_t offset, uint64_t size);
-  void dropSlice(void *memory);
+  void *allocateSlice(uint64_t offset, uint64_t size);
+  void freeSlice(void *memory);
 
   /// Returns true if there is enough memory for an arena of `arena` bytes followed by blocks of
   /// `sizes`, in this order, after releasing the blocks `released`.
@@ -72,16 +72,16 @@ public:
   virtual void fill(void *to, uint8_t value, uint64_t bytes) = 0;
 
   /// Like copyToDevice(), but the copy does not wait for previous launches. `to` must only be
-  /// written by copyAhead() and only be read by takeAhead().
-  virtual void copyAhead(void *to, const void *from, uint64_t bytes) = 0;
-  /// Copies data of copyAhead() on the device, in order with all other work.
-  virtual void takeAhead(void *to, const void *from, uint64_t bytes) = 0;
-  /// Must be called before the first copyAhead() to newly allocated memory, which previously queued
-  /// work may still use.
-  virtual void beginAhead() {}
+  /// written by prefetchArray() and only be read by copyToHostAsync().
+  virtual void prefetchArray(void *to, const void *from, uint64_t bytes) = 0;
+  /// Copies data of prefetchArray() on the device, in order with all other work.
+  virtual void copyToHostAsync(void *to, const void *from, uint64_t bytes) = 0;
+  /// Must be called before the first prefetchArray() to newly allocated memory, which previously
+  /// queued work may still use.
+  virtual void beginPrefetch() {}
   /// Must be called before releasing such memory, so that work queued later waits for the last
   /// copy. Errors are reported by the next call.
-  virtual void endAhead() noexcept {}
+  virtual void endPrefetch() noexcept {}
 
   /// Launches kernel `kernel` of the program. arguments[i] points to eight bytes, argument i padded
   /// with zeros. Throws Error if the blocks of a cooperative launch cannot all be resident at the
@@ -110,16 +110,16 @@ public:
   virtual int64_t multiprocessors() const = 0;
 
 protected:
-  /// `slicesAreApart`: whether each slice of the arena is allocated separately, so that accesses
+  /// `hasSeparateSlices`: whether each slice of the arena is allocated separately, so that accesses
   /// beyond its bounds are detected.
-  explicit Device(bool slicesAreApart);
+  explicit Device(bool hasSeparateSlices);
 
   virtual void note(StepMark which) = 0;
   /// With separate slices: `slice` represents `size` bytes at `offset` of the arena.
-  virtual void noteSlice(void *slice, uint64_t offset, uint64_t size) {}
+  virtual void recordSlice(void *slice, uint64_t offset, uint64_t size) {}
   /// Null if there is no memory.
   virtual void *obtain(uint64_t size) = 0;
-  virtual void giveBack(void *memory) = 0;
+  virtual void releaseMemory(void *memory) = 0;
   virtual bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) = 0;
 
 private:
@@ -128,7 +128,7 @@ private:
 
   std::unordered_map<void *, uint64_t> sizes;
   uint64_t live = 0, peak = 0;
-  bool slicesAreApart, marking = false;
+  bool hasSeparateSlices, marking = false;
   void *arena = nullptr;
   uint64_t arenaSize = 0;
   /// Fills new memory with NaN, to expose kernels that read uninitialized memory.

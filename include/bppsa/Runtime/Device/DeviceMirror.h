@@ -26,7 +26,7 @@ public:
   /// The device address that corresponds to `part` of the host array. The copy may be out of date.
   void *address(const void *part);
 
-  /// Adds a second device copy for copyAhead(). Must be called before the first use.
+  /// Adds a second device copy for prefetchArray(). Must be called before the first use.
   void keepSpare() { hasSpare = true; }
   bool hasMemory() const { return device != nullptr; }
   void addBlocks(std::vector<void *> &blocks) const;
@@ -42,7 +42,7 @@ public:
   void toDevice();
   /// Starts copying the host data without waiting for launched work, which still sees the previous
   /// data. The next toDevice() makes the new data visible. The host array may be overwritten.
-  void copyAhead();
+  void prefetchArray();
   /// Updates the host array by the next Device::synchronize().
   void toHost();
   void fetch();

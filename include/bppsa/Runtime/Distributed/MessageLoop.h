@@ -102,7 +102,7 @@ public:
   /// on the message thread.
   [[noreturn]] void fail(const std::string &message, int status);
   /// Sets the text that rank 0 appends to errors of other ranks.
-  void setRemedy(const std::string &text);
+  void setErrorHint(const std::string &text);
   /// Sets the training position quoted in errors about stalled waits.
   void setPosition(std::string text);
 
@@ -126,7 +126,7 @@ private:
   void run(const std::function<Transport *()> &open);
   void listen();
   void hear(int rank);
-  bool takeOver();
+  bool runSubmitted();
   bool send();
   bool sendThrottled();
   bool deliver();

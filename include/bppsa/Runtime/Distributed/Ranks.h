@@ -66,9 +66,9 @@ public:
   MessageLoop &loop() { return *messages; }
   Trace &trace() { return events; }
   /// Sets text that rank 0 appends to errors of other ranks, such as the files that remain.
-  void setRemedy(const std::string &text) {
+  void setErrorHint(const std::string &text) {
     if (messages)
-      messages->setRemedy(text);
+      messages->setErrorHint(text);
   }
   void setPosition(const std::string &text) {
     if (messages)

@@ -43,11 +43,11 @@ struct Batch {
   void requireWeight(const std::string &what) const;
   [[noreturn]] static void refuseWithoutWeight(const std::string &what);
 
-  /// Enables copyAhead(). Must be called before the batch is an argument of calls.
+  /// Enables prefetchArray(). Must be called before the batch is an argument of calls.
   void keepSpares();
   /// In device programs, starts copying the contents of the batch to the device. Calls started
   /// before still see the previous contents. The batch may then be refilled.
-  void copyAhead();
+  void prefetchArray();
   void addTo(const Model &model, ViewTable &views);
 };
 
@@ -58,7 +58,7 @@ struct StepWindow {
 
 /// The time shard of a data set: shard `number` of `shares` shards of ceil(T / shares) steps. The
 /// last shard may be shorter. A shard without steps holds the last step instead.
-struct TimeShare {
+struct TimeShardSpec {
   int number = 0, shares = 1;
 
   StepWindow of(int64_t steps) const;
@@ -95,10 +95,10 @@ public:
 
   /// Throws Error, naming file and array, for files that do not match the model.
   Dataset(const std::string &path, const Model &model, TargetUse use,
-          int64_t memory = defaultMemory, TimeShare share = {});
+          int64_t memory = defaultMemory, TimeShardSpec share = {});
   /// Uses arrays of the embedding program, which must outlive the data set.
   Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use,
-          int64_t memory = defaultMemory, TimeShare share = {});
+          int64_t memory = defaultMemory, TimeShardSpec share = {});
   /// Creates random data with a fixed seed, for timing only. Symbols other than batch and time axes
   /// are taken from `others`, defaulting to their minimum.
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
@@ -267,7 +267,7 @@ private:
   int64_t count = 0;
   uint32_t checksum = 0;
   int64_t memory = defaultMemory;
-  TimeShare share;
+  TimeShardSpec share;
   StepWindow ownSteps;
   bool isHeld = true;
   /// By block index. Mutable, because reading batches changes which blocks are cached but not the

@@ -61,7 +61,7 @@ Prediction predictVariants(const Model &model, const std::vector<const VariantIn
 /// Removes scans that, by operation counts, cannot be faster than a sequential variant among
 /// `candidates`, regardless of the time per link.
 std::vector<const VariantInfo *>
-leaveOutHopeless(const Model &model, const std::vector<const VariantInfo *> &candidates,
+pruneSlowerScans(const Model &model, const std::vector<const VariantInfo *> &candidates,
                  int64_t steps, int64_t samples, cost::HostMachine machine);
 
 struct VariantChoice {

@@ -56,10 +56,10 @@ public:
   /// Returns true if one of the sums is large. Over units, smaller sums count too, because zero
   /// cotangents do not end them early.
   bool isWorthBlocks() {
-    bool isOverUnits = chain.getLanes() == 1;
+    bool lanesHoldUnits = chain.getLanes() == 1;
     return llvm::any_of(sums, [&](Operation *sum) {
       auto type = cast<MemRefType>(sum->getOperands().back().getType());
-      return isOverUnits ? type.getNumElements() >= kMinElements : isLarge(sum);
+      return lanesHoldUnits ? type.getNumElements() >= kMinElements : isLarge(sum);
     });
   }
   void emit();
@@ -96,7 +96,7 @@ ChainBlocks::ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes)
     : chain(chain), loc(chain.getLoc()), minBytes(minBytes), bytes(bytes) {
   for (Value emitted : getEmitted())
     buffers.insert({getViewRoot(emitted), Value()});
-  sums = findSumsBehind(chain, [&](Operation *op) {
+  sums = findSumsAfter(chain, [&](Operation *op) {
     return isa<OuterSumOp, StepSumOp>(op) && llvm::any_of(getSummed(op), [&](Value array) {
              return buffers.contains(getViewRoot(array));
            });
@@ -303,7 +303,7 @@ void ChainBlocks::emitWhole(OpBuilder &builder, Value steps) {
 void ChainBlocks::emit() {
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
-                         [&](Value value) { return moveInFrontOf(chain, value); });
+                         [&](Value value) { return hoistBefore(chain, value); });
   });
   OpBuilder builder(chain);
   Value steps = getSize(builder, loc, chain.getSaved().front(), kStepDim);

@@ -100,7 +100,7 @@ bool StepGroup::add(Operation *op) {
     if (isAlike)
       joinedAlike.insert(root);
     auto &[values, written] = joined[root];
-    if (!llvm::is_contained(values, array) && !dims->isStatesBehind(array))
+    if (!llvm::is_contained(values, array) && !dims->holdsStatesAfterSteps(array))
       values.push_back(array);
     written |= isWritten(op->getOpOperand(number));
     // Another view of a written array may belong to another step.

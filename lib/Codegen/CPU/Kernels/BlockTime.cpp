@@ -47,7 +47,7 @@ static void moveFillsInFrontOf(ChainOp chain) {
                   llvm::any_of(memory.getUsers(), llvm::IsaPred<AddToSumsOp>) &&
                   llvm::all_of(memory.getUsers(), isLater);
     if (begins &&
-        llvm::all_of(fill->getOperands(), [&](Value value) { return moveInFrontOf(chain, value); }))
+        llvm::all_of(fill->getOperands(), [&](Value value) { return hoistBefore(chain, value); }))
       fill->moveBefore(chain);
   }
 }
@@ -73,11 +73,11 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
 static void scopeWithSums(ChainOp chain, int64_t maxBytes) {
   moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = chooseSums(
-      findSumsBehind(chain, [&](Operation *op) { return sumsSequenceOf(op, chain); }),
-      [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, maxBytes);
+      findSumsAfter(chain, [&](Operation *op) { return isSumOverSequenceOf(op, chain); }),
+      [&](Operation *sum) { return isSumOverEmitted(sum, chain); }, maxBytes);
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
-                         [&](Value value) { return moveInFrontOf(chain, value); });
+                         [&](Value value) { return hoistBefore(chain, value); });
   });
   if (sums.empty())
     return;

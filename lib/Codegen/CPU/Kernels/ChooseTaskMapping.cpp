@@ -48,8 +48,8 @@ private:
 
   void choose(Operation *op) {
     int64_t bytes = getMatrixBytes(op->getRegion(0)), most = cache;
-    bool isOverUnits = cast<PackableOpInterface>(op).getLanes() == 1, isLarge = bytes > most;
-    int64_t together = isOverUnits ? kSamplesTogether : kVectorsTogether;
+    bool lanesHoldUnits = cast<PackableOpInterface>(op).getLanes() == 1, isLarge = bytes > most;
+    int64_t together = lanesHoldUnits ? kSamplesTogether : kVectorsTogether;
     if (isLarge)
       attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), together));
     auto options = remark::RemarkOpts::name("ChooseTaskMapping")
@@ -58,7 +58,7 @@ private:
     remark::passed(op->getLoc(), options) << remark::add(
         "{0}: tasks of up to {1} {2}samples or independent steps, as a step reads {3} "
         "bytes of matrices and the cache has {4}",
-        op->getName().stripDialect(), isLarge ? together : 1, isOverUnits ? "" : "vectors of ",
+        op->getName().stripDialect(), isLarge ? together : 1, lanesHoldUnits ? "" : "vectors of ",
         bytes, most);
   }
 };

@@ -38,8 +38,8 @@ static bool staysInFrontOf(Operation *sum, Operation *op) {
   });
 }
 
-SmallVector<Operation *> bppsa::findSumsBehind(Operation *op,
-                                               function_ref<bool(Operation *)> isSum) {
+SmallVector<Operation *> bppsa::findSumsAfter(Operation *op,
+                                              function_ref<bool(Operation *)> isSum) {
   SmallVector<Operation *> sums, others;
   for (op = op->getNextNode(); op; op = op->getNextNode()) {
     if (isSum(op) &&
@@ -54,14 +54,14 @@ SmallVector<Operation *> bppsa::findSumsBehind(Operation *op,
 /// Returns true if `op` can be moved with the users of its result.
 static bool isMovable(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
 
-bool bppsa::moveInFrontOf(Operation *op, Value value) {
+bool bppsa::hoistBefore(Operation *op, Value value) {
   Operation *definition = value.getDefiningOp();
   if (!definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op))
     return true;
   if (!isMovable(definition))
     return false;
   for (Value operand : definition->getOperands())
-    if (!moveInFrontOf(op, operand))
+    if (!hoistBefore(op, operand))
       return false;
   definition->moveBefore(op);
   return true;

@@ -41,11 +41,11 @@ llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
 /// Returns the sums after `op` that satisfy `isSum` and can be computed directly after `op` once
 /// their operands are available. The destination of a sum is its last operand.
 llvm::SmallVector<mlir::Operation *>
-findSumsBehind(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> isSum);
+findSumsAfter(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> isSum);
 
 /// Moves the definition of `value`, with its dependencies, before `op`. Returns false if these have
 /// side effects.
-bool moveInFrontOf(mlir::Operation *op, mlir::Value value);
+bool hoistBefore(mlir::Operation *op, mlir::Value value);
 
 /// Returns true if `array` is allocated memory that is only used by `ops` and by deallocations.
 bool isUsedOnlyBy(mlir::Value array, llvm::ArrayRef<mlir::Operation *> ops);

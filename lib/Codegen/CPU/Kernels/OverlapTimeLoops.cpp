@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Entry point of the run time (ObjectInterface.h).
-static constexpr StringLiteral kSideBySide = "bppsa_rt_side_by_side";
+static constexpr StringLiteral kShouldOverlap = "bppsa_rt_side_by_side";
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -252,13 +252,13 @@ static Value createConstant(OpBuilder &builder, Location loc, int64_t value) {
 static Value askRuntime(OpBuilder &builder, ModuleOp module, SymbolTable &symbols, Location loc,
                         int64_t loops, Value iterations) {
   Type index = builder.getIndexType();
-  if (!symbols.lookup(kSideBySide)) {
-    auto function = func::FuncOp::create(module.getLoc(), kSideBySide,
+  if (!symbols.lookup(kShouldOverlap)) {
+    auto function = func::FuncOp::create(module.getLoc(), kShouldOverlap,
                                          builder.getFunctionType({index, index}, {index}));
     function.setPrivate();
     symbols.insert(function, module.getBody()->begin());
   }
-  auto answer = func::CallOp::create(builder, loc, kSideBySide, TypeRange{index},
+  auto answer = func::CallOp::create(builder, loc, kShouldOverlap, TypeRange{index},
                                      ValueRange{createConstant(builder, loc, loops), iterations});
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, answer.getResult(0),
                                createConstant(builder, loc, 0));

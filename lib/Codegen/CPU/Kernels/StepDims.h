@@ -34,7 +34,7 @@ public:
     return steps.isEquivalent({a.getAsOpaquePointer(), dim}, {b.getAsOpaquePointer(), dimOfB});
   }
   /// Returns true if `array` is a trajectory without the initial state: the state after each step.
-  bool isStatesBehind(mlir::Value array) const { return statesBehind.contains(array); }
+  bool holdsStatesAfterSteps(mlir::Value array) const { return statesBehind.contains(array); }
 
 private:
   std::optional<OfOperands> findOfLoop(RecurrenceOp loop) const;

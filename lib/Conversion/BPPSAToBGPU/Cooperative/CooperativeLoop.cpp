@@ -63,7 +63,7 @@ void CooperativeLoop::countEntries() {
     maxSums = std::max<int64_t>(maxSums, unit.sums.size());
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        numEntries += rowsOfWarp * countLoads(product.getVector()) * kLoadedTogether;
+        numEntries += rowsOfWarp * countLoads(product.getVector()) * kElementsPerAccess;
   }
 }
 
@@ -241,7 +241,7 @@ SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
   llvm::append_range(carried, loadSources(builder, zero));
   passed = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   if (isExchanged)
-    awaitGroup(builder);
+    emitGroupBarrier(builder);
   carried.push_back(passed);
   return carried;
 }
@@ -260,7 +260,7 @@ void CooperativeLoop::finish(OpBuilder &builder, ValueRange carried) {
               getNumRows(body->getArgument(firstState + i)));
 }
 
-void CooperativeLoop::awaitGroup(OpBuilder &builder) {
+void CooperativeLoop::emitGroupBarrier(OpBuilder &builder) {
   Value more = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(getNumBlocks()));
   passed = arith::AddIOp::create(builder, loc, passed, more);
   bgpu::GridBarrierOp::create(builder, loc, counters, group, passed);

@@ -89,7 +89,7 @@ private:
   llvm::SmallVector<mlir::Value> start(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Value> loadSources(mlir::OpBuilder &builder, mlir::Value position);
   void finish(mlir::OpBuilder &builder, mlir::ValueRange carried);
-  void awaitGroup(mlir::OpBuilder &builder);
+  void emitGroupBarrier(mlir::OpBuilder &builder);
   /// Returns the location of an exchanged value in buffer `copy`; nullopt for other values.
   std::optional<Place> findExchange(mlir::Value value, mlir::Value copy) const;
   /// Loads the row and sample of each lane from `place`, which contains all samples.

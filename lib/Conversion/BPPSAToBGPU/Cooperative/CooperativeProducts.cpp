@@ -38,17 +38,17 @@ void CooperativeLoop::loadMatrices(OpBuilder &builder) {
 Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   int64_t numLoads = countLoads(product.getVector());
-  auto type = VectorType::get(rowsOfWarp * numLoads * kLoadedTogether, builder.getF32Type());
+  auto type = VectorType::get(rowsOfWarp * numLoads * kElementsPerAccess, builder.getF32Type());
   auto loadEntries = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
     Value zero = arith::ConstantOp::create(inThread, loc, inThread.getF32FloatAttr(0));
     Value firstRow = getFirstRow(inThread, at), end = getIndex(inThread, loc, columns - 1);
-    Value firstColumn = mulIndex(inThread, loc, at[1], getIndex(inThread, loc, kLoadedTogether));
+    Value firstColumn = mulIndex(inThread, loc, at[1], getIndex(inThread, loc, kElementsPerAccess));
     SmallVector<Value> entries;
     for (int64_t r = 0; r < rowsOfWarp; ++r) {
       Value row = minIndex(inThread, loc, addIndex(inThread, loc, firstRow, r),
                            getIndex(inThread, loc, rows - 1));
       for (int64_t base = 0; base < columns; base += cost::kCooperativeColumns)
-        for (int64_t k = 0; k < kLoadedTogether; ++k) {
+        for (int64_t k = 0; k < kElementsPerAccess; ++k) {
           Value column = addIndex(inThread, loc, firstColumn, base + k);
           bool isWhole = base + cost::kCooperativeColumns <= columns;
           Value at = isWhole ? column : minIndex(inThread, loc, column, end);
@@ -62,7 +62,7 @@ Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
           entries.push_back(entry);
         }
     }
-    return SmallVector<Value>{packNumbers(inThread, loc, entries)};
+    return SmallVector<Value>{packScalars(inThread, loc, entries)};
   };
   return forEachLane(builder, {}, type, loadEntries).front();
 }
@@ -117,7 +117,7 @@ SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUni
     for (auto [i, type] : llvm::enumerate(types)) {
       ArrayRef<Value> part = ArrayRef(totals).slice(i * kWarpThreads);
       parts.push_back(
-          packNumbers(inThread, loc, part.take_front(cast<VectorType>(type).getNumElements())));
+          packScalars(inThread, loc, part.take_front(cast<VectorType>(type).getNumElements())));
     }
     return parts;
   };
@@ -137,11 +137,11 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
   for (const ProductSum &sum : unit.sums)
     for (MatVecOp product : sum.products) {
       factors.insert(product.getVector());
-      SmallVector<Value> own = unpackNumbers(builder, loc, ofProducts[entries.size()]);
+      SmallVector<Value> own = unpackScalars(builder, loc, ofProducts[entries.size()]);
       entries[product] = own;
     }
-  auto type = VectorType::get(kLoadedTogether, element);
-  Value firstColumn = mulIndex(builder, loc, lane, getIndex(builder, loc, kLoadedTogether));
+  auto type = VectorType::get(kElementsPerAccess, element);
+  Value firstColumn = mulIndex(builder, loc, lane, getIndex(builder, loc, kElementsPerAccess));
   int64_t numLoaded = 0;
   for (Value vector : factors) {
     Place place = *findExchange(vector, current);
@@ -157,8 +157,8 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
         loaded.push_back(vector::LoadOp::create(
             builder, loc, type, place.memref,
             ValueRange{current, addIndex(builder, loc, firstSample, s), column},
-            /*nontemporal=*/false, llvm::MaybeAlign(kLoadedTogether * sizeof(float))));
-      for (int64_t k = 0; k < kLoadedTogether; ++k)
+            /*nontemporal=*/false, llvm::MaybeAlign(kElementsPerAccess * sizeof(float))));
+      for (int64_t k = 0; k < kElementsPerAccess; ++k)
         for (int64_t s = 0; s < kTile; ++s) {
           Value factor = vector::ExtractOp::create(builder, loc, loaded[s], k);
           for (auto [i, sum] : llvm::enumerate(unit.sums))
@@ -168,7 +168,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
               ArrayRef<Value> own = entries[product];
               for (int64_t r = 0; r < rowsOfWarp; ++r) {
                 Value &total = totals[(i * kTile + s) * rowsOfWarp + r];
-                Value entry = own[(r * numParts + part) * kLoadedTogether + k];
+                Value entry = own[(r * numParts + part) * kElementsPerAccess + k];
                 total = math::FmaOp::create(builder, loc, entry, factor, total);
               }
             }

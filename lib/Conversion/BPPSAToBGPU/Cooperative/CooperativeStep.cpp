@@ -126,7 +126,7 @@ SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPositio
   int64_t stage = plan.getUnits().front().stage;
   for (const RowUnit &unit : plan.getUnits()) {
     if (unit.stage != stage && isWaitedFor) {
-      awaitGroup(builder);
+      emitGroupBarrier(builder);
       isWaitedFor = false;
     }
     stage = unit.stage;
@@ -145,7 +145,7 @@ SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPositio
   Value following = minIndex(builder, loc, addIndex(builder, loc, position, 1), last);
   llvm::append_range(after, loadSources(builder, following));
   if (handsOn)
-    awaitGroup(builder);
+    emitGroupBarrier(builder);
   after.push_back(passed);
   return after;
 }

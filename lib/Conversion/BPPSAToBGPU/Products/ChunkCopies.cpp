@@ -114,7 +114,7 @@ void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const Sour
   int64_t parts = factor.getNumParts(), rowSize = factor.getRowSize();
   int64_t size = factor.arrays.getDimSize(factor.arrays.getRank() - 1);
   // The widest copies that leave work for all threads of a row.
-  int64_t width = factor.arrays.getAlignedElements(std::min(rowSize / parts, kLoadedTogether));
+  int64_t width = factor.arrays.getAlignedElements(std::min(rowSize / parts, kElementsPerAccess));
   Value first = factor.first;
   if (factor.rows == FactorRows::OfSide)
     first = addIndex(builder, loc, firstDepth, depth);
@@ -137,7 +137,7 @@ void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const Sour
     nvgpu::DeviceAsyncCopyOp::create(
         builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), factor.shared,
         ValueRange{to.slot, to.row, inRow}, place.array, from, builder.getIndexAttr(width), count,
-        width == kLoadedTogether ? builder.getUnitAttr() : UnitAttr());
+        width == kElementsPerAccess ? builder.getUnitAttr() : UnitAttr());
   }
 }
 

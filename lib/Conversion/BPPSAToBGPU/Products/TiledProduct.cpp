@@ -86,7 +86,7 @@ SmallVector<Value> TiledProduct::begin(OpBuilder &builder, Value row, Value colu
           for (auto [i, entry] : llvm::enumerate(entries))
             if (start)
               entry = start(inThread, getColumn(inThread, thread, number, i));
-          fragments.push_back(packNumbers(inThread, loc, entries));
+          fragments.push_back(packScalars(inThread, loc, entries));
         }
         return fragments;
       });
@@ -208,7 +208,7 @@ SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor 
           };
           SmallVector<Value> elements =
               isLeft ? thread.layout.readA(inThread, read) : thread.layout.readB(inThread, read);
-          own.push_back(packNumbers(inThread, loc, elements));
+          own.push_back(packScalars(inThread, loc, elements));
         }
         return own;
       });

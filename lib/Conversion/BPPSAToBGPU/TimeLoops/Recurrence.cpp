@@ -56,7 +56,7 @@ void RecurrenceKernel::emit() {
   bool hasStates = !op.getInitial().empty();
   Value numBlocks = numSamples;
   if (!hasStates) {
-    Value size = getIndex(builder, loc, cost::kStepsOfBlock);
+    Value size = getIndex(builder, loc, cost::kStepsPerBlock);
     Value groups = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
     numBlocks = mulIndex(builder, loc, numSamples, groups);
   }
@@ -124,9 +124,10 @@ SmallVector<Value> RecurrenceKernel::emitStart(OpBuilder &builder, Value sample)
 
 void RecurrenceKernel::emitGroup(OpBuilder &builder, Value block) {
   SmallVector<Value> digits = splitIndex(builder, loc, block, {Value(), numSamples});
-  Value size = getIndex(builder, loc, cost::kStepsOfBlock);
+  Value size = getIndex(builder, loc, cost::kStepsPerBlock);
   Value first = mulIndex(builder, loc, digits[0], size);
-  Value last = minIndex(builder, loc, addIndex(builder, loc, first, cost::kStepsOfBlock), numSteps);
+  Value last =
+      minIndex(builder, loc, addIndex(builder, loc, first, cost::kStepsPerBlock), numSteps);
   emitLoop(builder, loc, first, last, [&](OpBuilder &nested, Value step) {
     for (auto [number, sequence] : llvm::enumerate(op.getSequences()))
       steps.setVector(number, {arrays.lookup(sequence), {step, digits[1]}});

@@ -116,7 +116,7 @@ void StepTiles::loadMatrixRows(OpBuilder &builder, MatVecOp product) {
   auto type = VectorType::get(ofRow.getNumColumns(), getElementTypeOrSelf(product.getResult()));
   Location loc = product.getLoc();
   auto loadRow = [&](OpBuilder &inThread, Value row, Value part, ValueRange) -> SmallVector<Value> {
-    return {packNumbers(inThread, loc, ofRow.loadEntries(inThread, row, part))};
+    return {packScalars(inThread, loc, ofRow.loadEntries(inThread, row, part))};
   };
   matrixRows[product] =
       forEachPart(builder, loc, getNumRows(product.getResult()), {}, type, loadRow).front();
@@ -226,7 +226,7 @@ std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &u
                       SmallVector<Value> elements;
                       for (int64_t i = 0, e = ofRow.getNumColumns(); i < e; ++i)
                         elements.push_back(ofRow.loadFactor(inThread, place, part, i));
-                      all.push_back(packNumbers(inThread, product.getLoc(), elements));
+                      all.push_back(packScalars(inThread, product.getLoc(), elements));
                     }
                     return all;
                   });

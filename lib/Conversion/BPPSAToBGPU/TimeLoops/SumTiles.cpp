@@ -145,7 +145,7 @@ Value SumTiles::getFactor(OpBuilder &builder, const StepTiles &steps, const Sum 
     for (int64_t i = 0; i < type.getNumElements(); ++i)
       elements.push_back(
           factors[sum.factor].load(inThread, loc, layout.getElement(inThread, loc, part, i).index));
-    return {packNumbers(inThread, loc, elements)};
+    return {packScalars(inThread, loc, elements)};
   };
   tile = steps.forEachPart(builder, loc, sum.rows, {}, type, loadOwn).front();
   return tile;
@@ -172,7 +172,7 @@ Value SumTiles::add(OpBuilder &builder, const StepTiles &steps, size_t number, V
       Value factor = vector::ExtractOp::create(inThread, loc, own[1], i);
       elements.push_back(math::FmaOp::create(inThread, loc, own[2], factor, before));
     }
-    return {packNumbers(inThread, loc, elements)};
+    return {packScalars(inThread, loc, elements)};
   };
   SmallVector<Value> own = {running, getFactor(builder, steps, sum), term};
   return steps.forEachPart(builder, loc, sum.rows, own, type, addOwn).front();

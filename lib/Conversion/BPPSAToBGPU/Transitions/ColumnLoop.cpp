@@ -141,7 +141,7 @@ Value ColumnLoop::makeRows(OpBuilder &builder, RowOfColumn value) {
                          Rows rows;
                          for (const BlockCyclicLayout::Element &row : getRows(inThread))
                            rows.push_back(value(inThread, number, row.index));
-                         return SmallVector<Value>{packNumbers(inThread, loc, rows)};
+                         return SmallVector<Value>{packScalars(inThread, loc, rows)};
                        })
       .front();
 }
@@ -149,7 +149,7 @@ Value ColumnLoop::makeRows(OpBuilder &builder, RowOfColumn value) {
 void ColumnLoop::forEachRow(OpBuilder &builder, Value rows,
                             function_ref<StoreRow(OpBuilder &, Value)> getStore) {
   forEachThread(builder, rows, {}, [&](OpBuilder &inThread, ValueRange own) {
-    SmallVector<Value> values = unpackNumbers(inThread, loc, own[0]);
+    SmallVector<Value> values = unpackScalars(inThread, loc, own[0]);
     StoreRow store = getStore(inThread, getNumber(inThread));
     SmallVector<BlockCyclicLayout::Element> places = getRows(inThread);
     Value exists = isBelow(inThread, loc, getPosition(inThread), count);
@@ -192,7 +192,7 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
 //===----------------------------------------------------------------------===//
 
 Value ColumnLoop::allocate(OpBuilder &builder, int64_t numVectors, int64_t rows, Type vector) {
-  int64_t stride = llvm::alignTo(rows, std::max(parts, kLoadedTogether));
+  int64_t stride = llvm::alignTo(rows, std::max(parts, kElementsPerAccess));
   return memref::AllocOp::create(
       builder, loc, bgpu::getSharedType({numVectors, stride}, getElementTypeOrSelf(vector)));
 }
@@ -238,7 +238,7 @@ void ColumnLoop::loadFactors(OpBuilder &builder) {
         for (int64_t slot = 0; slot < numSlots; ++slot)
           own.push_back(loadFactor(inThread, loc, getCapture(factor.matrix), factor.isTransposed,
                                    getRow(inThread, factor.numRows, slot), i));
-      return SmallVector<Value>{packNumbers(inThread, loc, own)};
+      return SmallVector<Value>{packScalars(inThread, loc, own)};
     };
     entryTiles.append(forEachThread(builder, {}, type, load));
   }

@@ -63,7 +63,7 @@ private:
   struct StepPart {
     llvm::SmallVector<mlir::Operation *> ops;
     /// Values exchanged at the end of the part, and values that later parts use.
-    llvm::SmallVector<mlir::Value> exchanged, handedOn;
+    llvm::SmallVector<mlir::Value> exchanged, liveOut;
   };
   /// The location of saved vectors: ring slots, or a step of the run.
   struct SavedPlaces {

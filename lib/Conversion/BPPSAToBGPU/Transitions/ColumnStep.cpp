@@ -69,7 +69,7 @@ void ColumnLoop::findHandedOn() {
     // Use the order of the body; the set has none.
     auto handOn = [&](Value value) {
       if (!isLast && later.contains(value) && isMade(value))
-        ofStep.handedOn.push_back(value);
+        ofStep.liveOut.push_back(value);
     };
     llvm::for_each(region->front().getArguments(), handOn);
     for (Operation *op : ofStep.ops)
@@ -96,26 +96,26 @@ Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value c
       read.push_back(column);
     auto emitBody = [&](OpBuilder &inThread, ValueRange own) {
       for (Rows &ofFactor : entries)
-        ofFactor = unpackNumbers(inThread, loc, own[&ofFactor - entries.begin()]);
+        ofFactor = unpackScalars(inThread, loc, own[&ofFactor - entries.begin()]);
       RowsOfValues rows;
       for (auto [value, numbers] : llvm::zip(tiles, own.drop_front(entries.size())))
-        rows[value.first] = unpackNumbers(inThread, loc, numbers);
+        rows[value.first] = unpackScalars(inThread, loc, numbers);
       if (isFirst)
         loadArguments(inThread, saved, own.back(), rows);
       emitPart(inThread, ofStep, rows);
-      return isLast ? SmallVector<Value>{packNumbers(inThread, loc, getYielded(rows))}
-                    : llvm::map_to_vector(ofStep.handedOn, [&](Value value) {
-                        return packNumbers(inThread, loc, rows.lookup(value));
+      return isLast ? SmallVector<Value>{packScalars(inThread, loc, getYielded(rows))}
+                    : llvm::map_to_vector(ofStep.liveOut, [&](Value value) {
+                        return packScalars(inThread, loc, rows.lookup(value));
                       });
     };
     SmallVector<Type> types =
-        llvm::map_to_vector(ofStep.handedOn, [&](Value value) { return getRowsType(value); });
+        llvm::map_to_vector(ofStep.liveOut, [&](Value value) { return getRowsType(value); });
     if (isLast)
       types = {VectorType::get(countRows(), loop.getElementType())};
     SmallVector<Value> made = forEachThread(builder, read, types, emitBody);
     if (isLast)
       return made.front();
-    for (auto [value, tile] : llvm::zip_equal(ofStep.handedOn, made))
+    for (auto [value, tile] : llvm::zip_equal(ofStep.liveOut, made))
       tiles[value] = tile;
   }
   llvm_unreachable("a step has a last part");
@@ -163,7 +163,7 @@ void ColumnLoop::loadArguments(OpBuilder &builder, const SavedPlaces &saved, Val
     load(body.getArgument(number++), [&](int64_t numRows, int64_t slot) {
       return loadSaved(builder, saved, i, numRows, slot);
     });
-  SmallVector<Value> own = unpackNumbers(builder, loc, column);
+  SmallVector<Value> own = unpackScalars(builder, loc, column);
   auto ofState = own.begin();
   for (size_t i = 0; i < loop.getNumStates(); ++i) {
     int64_t size = layout(loop.getStateSize(i)).getNumSlots();

@@ -109,13 +109,13 @@ ColumnTileLoop::makeColumns(OpBuilder &builder,
     forEntries(inThread, [&](OpBuilder &, const Entry &entry, Value) {
       entries.push_back(value(inThread, entry));
     });
-    return packNumbers(inThread, loc, entries, FragmentLayout::kEntries);
+    return packScalars(inThread, loc, entries, FragmentLayout::kEntries);
   });
 }
 
 void ColumnTileLoop::forEachEntry(OpBuilder &builder, ValueRange columns, StoreEntry store) {
   forEachThread(builder, columns, {}, [&](OpBuilder &inThread, ValueRange own) {
-    SmallVector<Value> entries = unpackNumbers(inThread, loc, own);
+    SmallVector<Value> entries = unpackScalars(inThread, loc, own);
     size_t number = 0;
     forEntries(inThread, [&](OpBuilder &, const Entry &entry, Value isOwned) {
       Value value = entries[number++];
@@ -219,7 +219,7 @@ void ColumnTileLoop::share(OpBuilder &builder, Value value) {
       emitIf(inThread, loc, isBelow(inThread, loc, row, getIndex(inThread, loc, stored)), store);
   };
   forEachThread(builder, columnTiles[value], {}, [&](OpBuilder &inThread, ValueRange own) {
-    for (auto [i, entry] : llvm::enumerate(unpackNumbers(inThread, loc, own)))
+    for (auto [i, entry] : llvm::enumerate(unpackScalars(inThread, loc, own)))
       storeEntry(inThread, i, entry);
     return SmallVector<Value>();
   });
@@ -227,6 +227,6 @@ void ColumnTileLoop::share(OpBuilder &builder, Value value) {
 
 Value ColumnTileLoop::readElement(OpBuilder &builder, Value value, Value row, Value column) {
   if (!plan.isColumnTile(value))
-    return emitRowAnew(builder, value, row);
+    return recomputeRow(builder, value, row);
   return memref::LoadOp::create(builder, loc, arrays[value], getSharedPlace(builder, row, column));
 }

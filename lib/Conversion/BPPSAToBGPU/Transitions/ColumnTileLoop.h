@@ -102,7 +102,7 @@ private:
   mlir::Value getRowTile(mlir::OpBuilder &builder, mlir::Value value);
   mlir::Value emitRow(mlir::OpBuilder &builder, mlir::Value value, mlir::Value row,
                       llvm::function_ref<mlir::Value(mlir::Value operand)> read);
-  mlir::Value emitRowAnew(mlir::OpBuilder &builder, mlir::Value value, mlir::Value row);
+  mlir::Value recomputeRow(mlir::OpBuilder &builder, mlir::Value value, mlir::Value row);
 
   // Products.
   int64_t countDepthTiles(MatVecOp product) const;

@@ -79,13 +79,13 @@ ColumnTileLoop::Fragments ColumnTileLoop::makeFragments(
   return forEachThread(builder, tiles, types, [&](OpBuilder &inThread, ValueRange own) {
     Numbers numbers;
     for (auto [operand, count] : llvm::zip_equal(operands, counts)) {
-      numbers[operand] = unpackNumbers(inThread, loc, own.take_front(count));
+      numbers[operand] = unpackScalars(inThread, loc, own.take_front(count));
       own = own.drop_front(count);
     }
     SmallVector<Value> entries;
     for (size_t i = 0; i < countEntries(rows); ++i)
       entries.push_back(body(inThread, i, numbers));
-    return packNumbers(inThread, loc, entries, FragmentLayout::kEntries);
+    return packScalars(inThread, loc, entries, FragmentLayout::kEntries);
   });
 }
 
@@ -129,7 +129,7 @@ Value ColumnTileLoop::getRowTile(OpBuilder &builder, Value value) {
         return vector::ExtractOp::create(inThread, loc, numbers, i).getResult();
       }));
     }
-    return SmallVector<Value>{packNumbers(inThread, loc, made)};
+    return SmallVector<Value>{packScalars(inThread, loc, made)};
   };
   return rowTiles[value] = forEachThread(builder, tiles, type, emitRows).front();
 }
@@ -142,15 +142,15 @@ Value ColumnTileLoop::emitRow(OpBuilder &builder, Value value, Value row,
       return savedPlaces[argument.getArgNumber()].load(builder, loc, row);
     return memref::LoadOp::create(builder, loc, getCapture(argument), row);
   }
-  auto readOther = [&](Value operand, Value at) { return emitRowAnew(builder, operand, at); };
+  auto readOther = [&](Value operand, Value at) { return recomputeRow(builder, operand, at); };
   return cast<CellOpInterface>(value.getDefiningOp())
       .emitRow(builder, getElementTypeOrSelf(value), {row, /*spansRows=*/false, read, readOther});
 }
 
 /// Emits a row that the thread may not hold, by recomputing its operands.
-Value ColumnTileLoop::emitRowAnew(OpBuilder &builder, Value value, Value row) {
+Value ColumnTileLoop::recomputeRow(OpBuilder &builder, Value value, Value row) {
   return emitRow(builder, value, row,
-                 [&](Value operand) { return emitRowAnew(builder, operand, row); });
+                 [&](Value operand) { return recomputeRow(builder, operand, row); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,7 +174,7 @@ Value ColumnTileLoop::readMatrix(OpBuilder &builder, MatVecOp product, int64_t s
   return forEachThread(builder, {}, type,
                        [&](OpBuilder &inThread, ValueRange) {
                          auto own = layout->readA(inThread, read);
-                         return SmallVector<Value>{packNumbers(inThread, loc, own)};
+                         return SmallVector<Value>{packScalars(inThread, loc, own)};
                        })
       .front();
 }
@@ -241,7 +241,7 @@ ColumnTileLoop::Fragments ColumnTileLoop::addTiles(OpBuilder &builder, MatVecOp 
         SmallVector<Value> at = getSharedPlace(nested, addIndex(nested, loc, depth, row), column);
         return memref::LoadOp::create(nested, loc, array, at);
       };
-      fragments.push_back(packNumbers(inThread, loc, layout->readB(inThread, read)));
+      fragments.push_back(packScalars(inThread, loc, layout->readB(inThread, read)));
     }
     return fragments;
   };

@@ -32,7 +32,7 @@ int64_t RunRing::getNumRows(size_t source) const {
 }
 
 int64_t RunRing::getStride(size_t source) const {
-  return llvm::alignTo(getNumRows(source), std::max(multiple, kLoadedTogether));
+  return llvm::alignTo(getNumRows(source), std::max(multiple, kElementsPerAccess));
 }
 
 int64_t RunRing::getWidth(size_t source) const {
@@ -119,7 +119,7 @@ Value RunRing::begin(OpBuilder &builder, Value block, const KernelArrays &arrays
   auto find = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
     auto own = llvm::map_to_vector(
         places, [&](const Copy &copy) { return getFirstPlace(inThread, copy, at[0]); });
-    return SmallVector<Value>{packNumbers(inThread, loc, own)};
+    return SmallVector<Value>{packScalars(inThread, loc, own)};
   };
   Value next =
       bgpu::ForEachOp::create(builder, loc, kWarpThreads, ValueRange(), type, find).getResult(0);
@@ -143,7 +143,7 @@ Value RunRing::request(OpBuilder &builder, Value link, Value from) {
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
   Type type = cast<RankedTensorType>(from.getType()).getElementType();
   auto copy = [&](OpBuilder &inThread, ValueRange at, ValueRange own) {
-    SmallVector<Value> now = unpackNumbers(inThread, loc, own);
+    SmallVector<Value> now = unpackScalars(inThread, loc, own);
     for (const Copy &part : copies)
       nvgpu::DeviceAsyncCopyOp::create(inThread, loc, token, rings[part.source],
                                        ValueRange{slot, getTarget(inThread, part, at[0])},
@@ -151,7 +151,7 @@ Value RunRing::request(OpBuilder &builder, Value link, Value from) {
                                        inThread.getIndexAttr(getWidth(part.source)),
                                        /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
     SmallVector<Value> next = moveIndices(inThread, loc, moves, now, strides);
-    return SmallVector<Value>{packNumbers(inThread, loc, next)};
+    return SmallVector<Value>{packScalars(inThread, loc, next)};
   };
   Value next = bgpu::ForEachOp::create(builder, loc, kWarpThreads, from, type, copy).getResult(0);
   nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());

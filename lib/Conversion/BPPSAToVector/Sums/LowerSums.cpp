@@ -102,7 +102,7 @@ SmallVector<Tile> bppsa::getTiles(OpBuilder &builder, Location loc, const Rows &
   auto addTile = [&](int64_t row, int64_t width) {
     tiles.push_back({addIndex(builder, loc, first, row), width});
   };
-  if (rows.isOverUnits())
+  if (rows.lanesHoldUnits())
     forEachUnitTile(count, addTile);
   else
     for (int64_t row = 0; row < count; ++row)
@@ -115,7 +115,7 @@ void bppsa::emitStepSlab(OpBuilder &builder, Location loc, const SlabArray &sequ
   int64_t numRows = sequence.getNumRows();
   int64_t most = std::min<int64_t>(8, options.getNumAccumulators());
   int64_t block =
-      sums.isOverUnits() ? std::min(numRows, kTileUnits * most) : getEvenBlock(numRows, most);
+      sums.lanesHoldUnits() ? std::min(numRows, kTileUnits * most) : getEvenBlock(numRows, most);
   emitBlocks(builder, loc, numRows, block, [&](OpBuilder &nested, Value row0, int64_t count) {
     SmallVector<Tile> tiles = getTiles(nested, loc, sums, row0, count);
     SmallVector<Rows> homes(tiles.size(), sums);

@@ -46,7 +46,7 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
       break;
     }
     bool isOfChain =
-        sumsSequenceOf(op, chain) && hasOrderOf(op, chain) &&
+        isSumOverSequenceOf(op, chain) && hasOrderOf(op, chain) &&
         cast<PackableOpInterface>(op).getLanes() == chain.getLanes() &&
         llvm::all_of(op->getOperands(), [&](Value value) { return isThereBefore(value, chain); });
     if (!isOfChain)

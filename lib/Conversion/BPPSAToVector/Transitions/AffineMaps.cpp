@@ -69,7 +69,7 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from
 static VectorType getEntryType(const AffineMapRows &map) {
   Rows column = map.getColumn(Value());
   VectorType rowType = column.getRowType();
-  return column.isOverUnits() ? VectorType::get(1, rowType.getElementType()) : rowType;
+  return column.lanesHoldUnits() ? VectorType::get(1, rowType.getElementType()) : rowType;
 }
 
 /// Writes columns [first, last) of the identity. A diagonal is one column of ones.

@@ -29,7 +29,7 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
 
 int64_t bppsa::getCopyWidth(MemRefType array, int64_t numThreads) {
   bool isLong = array.getShape().back() > numThreads;
-  return isLong && getAlignedElements(array) == kLoadedTogether ? kLoadedTogether : 1;
+  return isLong && getAlignedElements(array) == kElementsPerAccess ? kElementsPerAccess : 1;
 }
 
 int64_t bppsa::getStagedRows(MemRefType array) {

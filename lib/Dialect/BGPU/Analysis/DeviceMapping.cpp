@@ -109,7 +109,7 @@ std::string bppsa::findObstacleToSharing(const LoopBody &loop) {
 }
 
 /// Returns a cooperative mapping to several blocks, or the reason why there is none.
-static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &plan) {
+static MappingChoice countRowsPerWarp(const LoopBody &loop, const BodyPlan &plan) {
   if (std::string obstacle = findObstacleToSharing(loop); !obstacle.empty())
     return {{}, "blocks that share rows need " + obstacle};
   int64_t entries = 0, sums = 1;
@@ -119,7 +119,7 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
       for (MatVecOp product : sum.products)
         entries += llvm::divideCeil(getNumRows(product.getVector()), cost::kCooperativeColumns) * 4;
   }
-  std::optional<int64_t> rows = cost::shareRowsOfBlocks(BlockNeeds(plan).rows, entries, sums);
+  std::optional<int64_t> rows = cost::countRowsPerWarp(BlockNeeds(plan).rows, entries, sums);
   if (!rows)
     return {{},
             "blocks that share rows have not the registers for " + std::to_string(entries) +
@@ -134,7 +134,7 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
 /// Returns true if one block that reads the matrices from memory in every step is faster than
 /// several blocks that wait for each other. This holds for small transposed matrices, whose reads
 /// are coalesced.
-static bool isReadSooner(const LoopBody &loop) {
+static bool isFasterFromMemory(const LoopBody &loop) {
   int64_t entries = 0;
   for (const LinkFactor &factor : getFactors(*loop.body)) {
     if (!factor.isTransposed)
@@ -151,8 +151,8 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(const LoopBody &loop, bool can
   BlockNeeds needs(*plan);
   bool fits = cost::shareRows(needs.rows, needs.columns).has_value();
   MappingChoice shared;
-  if (!fits && canCooperate && !isReadSooner(loop))
-    shared = shareRowsOfBlocks(loop, *plan);
+  if (!fits && canCooperate && !isFasterFromMemory(loop))
+    shared = countRowsPerWarp(loop, *plan);
   if (shared.mapping) {
     shared.reason =
         "block_per_row needs " + cost::findLimit(needs.rows, needs.columns, {}, /*parts=*/1);

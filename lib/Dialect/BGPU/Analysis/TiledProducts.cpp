@@ -130,7 +130,7 @@ bool bppsa::areLargeProducts(RecurrenceOp op) {
 // Outer sums
 //===----------------------------------------------------------------------===//
 
-size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
+size_t bppsa::countFusable(ArrayRef<Operation *> ops) {
   auto first = dyn_cast<OuterSumOp>(ops[0]);
   size_t count = 1;
   for (; first && count < ops.size(); ++count) {

@@ -25,7 +25,7 @@ static bool isShared(Value array) {
 }
 
 /// Returns true if the views belong to different results of the same `memref.distinct_objects`.
-static bool areApart(ArrayRef<Value> objects, ArrayRef<Value> others) {
+static bool areDistinctObjects(ArrayRef<Value> objects, ArrayRef<Value> others) {
   return llvm::any_of(objects, [&](Value object) {
     return llvm::any_of(others, [&](Value other) {
       return object != other && object.getDefiningOp() == other.getDefiningOp();
@@ -40,7 +40,7 @@ Scope Access::findConflict(const Access &other) const {
     return Scope::None;
   if (!array || !other.array)
     return Scope::Block;
-  if (areApart(objects, other.objects))
+  if (areDistinctObjects(objects, other.objects))
     return Scope::None;
   if (array != other.array)
     return isShared(array) || isShared(other.array) ? Scope::None : Scope::Block;

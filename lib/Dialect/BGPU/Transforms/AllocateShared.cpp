@@ -26,7 +26,7 @@ using namespace bppsa::bgpu;
 
 /// Elements per load instruction, to which arrays are padded, and spare rows for the surplus
 /// threads of the last warp of a tile.
-static constexpr int64_t kLoadedTogether = 4, kSpareRows = 32;
+static constexpr int64_t kElementsPerAccess = 4, kSpareRows = 32;
 
 namespace {
 struct AllocateShared : public bppsa::bgpu::impl::AllocateSharedBase<AllocateShared> {
@@ -96,7 +96,7 @@ static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
 /// Double-buffers `carried`, which iterations of `loop` share, in `arrays`. Returns the buffer of
 /// the current iteration. The next value is stored right after its definition, so it need not stay
 /// in a register until the next iteration.
-static Value putByTurns(ShareOp op, scf::ForOp loop, BlockArgument carried, Value arrays) {
+static Value doubleBuffer(ShareOp op, scf::ForOp loop, BlockArgument carried, Value arrays) {
   Location loc = op.getLoc();
   OpBuilder builder(op);
   auto getTurn = [&](Value position) -> Value {
@@ -134,7 +134,7 @@ LogicalResult AllocateShared::lower(ShareOp op) {
   // The padding also avoids arrays that are a power of two apart, for which LLVM carries separate
   // addresses and emits more instructions.
   if (loop || op->getParentOfType<KernelOp>().getRepeatLast())
-    shape[0] = llvm::alignTo(shape[0], kLoadedTogether) + kSpareRows;
+    shape[0] = llvm::alignTo(shape[0], kElementsPerAccess) + kSpareRows;
   BlockArgument carried = getCarried(op, loop);
   if (carried && !isConstantIntValue(loop.getStep(), 1))
     return op.emitOpError("is in a loop whose steps are not known to be 1, by whose number it has "
@@ -144,7 +144,7 @@ LogicalResult AllocateShared::lower(ShareOp op) {
   Value own = allocate(op, shape, tile.getElementType());
   OpBuilder builder(op);
   if (carried)
-    own = putByTurns(op, loop, carried, own);
+    own = doubleBuffer(op, loop, carried, own);
   else
     PutOp::create(builder, op.getLoc(), op.getTile(), own, /*first=*/0);
   op->replaceAllUsesWith(ValueRange(own));

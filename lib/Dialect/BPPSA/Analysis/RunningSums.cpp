@@ -33,12 +33,12 @@ static bool sumsOneOf(Operation *op, ValueRange sequences) {
          llvm::any_of(getSummed(op), [&](Value v) { return llvm::is_contained(sequences, v); });
 }
 
-bool bppsa::sumsEmittedOf(Operation *op, ChainOp chain) {
+bool bppsa::isSumOverEmitted(Operation *op, ChainOp chain) {
   return sumsOneOf(op, chain.getDestinations().drop_front(chain.getSeeds().size()));
 }
 
-bool bppsa::sumsSequenceOf(Operation *op, ChainOp chain) {
-  return sumsEmittedOf(op, chain) || sumsOneOf(op, chain.getSaved()) ||
+bool bppsa::isSumOverSequenceOf(Operation *op, ChainOp chain) {
+  return isSumOverEmitted(op, chain) || sumsOneOf(op, chain.getSaved()) ||
          sumsOneOf(op, chain.getInjected());
 }
 

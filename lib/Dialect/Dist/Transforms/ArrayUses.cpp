@@ -22,7 +22,7 @@ static bool isOfSizes(Operation *op) { return isa<memref::DimOp, memref::RankOp>
 
 /// Returns true if `op` may pass memory on to users that are not tracked: through results, through
 /// arguments of its regions, or out of a region.
-static bool passesOn(Operation *op) {
+static bool mayEscape(Operation *op) {
   auto isMemory = [](Type type) { return isa<BaseMemRefType>(type); };
   auto takesMemory = [&](Block &block) { return llvm::any_of(block.getArgumentTypes(), isMemory); };
   return op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getResultTypes(), isMemory) ||
@@ -43,7 +43,7 @@ std::optional<ArrayUses> bppsa::findUses(BlockArgument array) {
       }
       if (isOfSizes(user))
         continue;
-      if (passesOn(user))
+      if (mayEscape(user))
         return std::nullopt;
       uses.add(array.getOwner()->findAncestorOpInBlock(*user));
     }

@@ -178,8 +178,8 @@ static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves
     return false;
   link.type = composeWithMoves(link.type, moves.type, rows);
   link.operand = moves.operand;
-  llvm::append_range(link.takenIn, entering);
-  link.takenIn.push_back(moves);
+  llvm::append_range(link.absorbed, entering);
+  link.absorbed.push_back(moves);
   if (!link.rows.empty())
     for (int32_t &row : rows)
       row = row < 0 ? row : link.rows[row];

@@ -175,7 +175,7 @@ static SmallVector<StructureAttr> getTerms(StructureAttr structure) {
 }
 
 /// Returns true if `structure` is fully described by its pattern.
-static bool isKnownByZeros(StructureAttr structure) {
+static bool isPatternOnly(StructureAttr structure) {
   return structure.isDiagonal() || structure.getKind() >= StructureKind::CSR;
 }
 
@@ -194,12 +194,12 @@ static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t ro
     return simplifyBlockDiagonal(lhs.getCount(),
                                  StructureAttr::sum(lhs.getParts().front(), rhs.getParts().front(),
                                                     rows / lhs.getCount(), cols / lhs.getCount()));
-  if (isKnownByZeros(lhs) && isKnownByZeros(rhs))
+  if (isPatternOnly(lhs) && isPatternOnly(rhs))
     return StructureAttr::fromPattern(
         context, lhs.computePattern(rows, cols).unite(rhs.computePattern(rows, cols)));
   // A scaled or shared matrix covers every element. Its structure is worth keeping only in a sum
   // with a diagonal, as in the gates of a recurrent cell.
-  if ((isKnownByZeros(lhs) && !lhs.isDiagonal()) || (isKnownByZeros(rhs) && !rhs.isDiagonal()))
+  if ((isPatternOnly(lhs) && !lhs.isDiagonal()) || (isPatternOnly(rhs) && !rhs.isDiagonal()))
     return StructureAttr::get(context, StructureKind::Dense);
   return {};
 }

@@ -81,7 +81,7 @@ static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const Samp
     return std::nullopt;
   auto result = cast<OpResult>(op.getResult(0));
   std::optional<LayerLink> link = findLayerLink(result, axes);
-  if (!link || !llvm::all_of(link->takenIn, [](const Layer &layer) {
+  if (!link || !llvm::all_of(link->absorbed, [](const Layer &layer) {
         return fillsWithZeros(layer.op, layer.operand);
       }))
     return std::nullopt;

@@ -14,13 +14,13 @@
 namespace bppsa {
 
 /// The number of f32 elements per 16-byte load or copy.
-inline constexpr int64_t kLoadedTogether = 4;
+inline constexpr int64_t kElementsPerAccess = 4;
 
 /// Returns the largest power of two, up to `most`, that divides the offsets of all vectors of
 /// `array` (its last dimension) and their length, so that one instruction can move as many
 /// elements. The offset of a subview is known if it is static, or if the subview consists of whole
 /// vectors.
-int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
+int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kElementsPerAccess);
 
 /// Returns the number of elements that each of `numThreads` threads copies per instruction from a
 /// vector of `array`, `[step, sample, row]`. Long vectors use 16-byte copies, which need fewer

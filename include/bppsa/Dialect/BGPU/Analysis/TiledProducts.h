@@ -47,7 +47,7 @@ bool areLargeProducts(RecurrenceOp op);
 
 /// Returns how many of the first operations in `ops` one kernel may compute: consecutive outer sums
 /// with the same right factor and the same mapping.
-size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
+size_t countFusable(llvm::ArrayRef<mlir::Operation *> ops);
 /// `areLargeSums` returns true if the outer products, stacked along rows, are large enough for
 /// tiles. `canStack` returns true if their left factors can be stacked.
 bool areLargeSums(llvm::ArrayRef<OuterSumOp> ops);

@@ -31,9 +31,9 @@ mlir::OperandRange getSummed(mlir::Operation *sum);
 
 /// Returns true if `op` is a sum over memory that `chain` emits or reads. Both then have the same
 /// number of steps.
-bool sumsSequenceOf(mlir::Operation *op, ChainOp chain);
+bool isSumOverSequenceOf(mlir::Operation *op, ChainOp chain);
 /// Returns true if `op` is a sum over memory that `chain` emits.
-bool sumsEmittedOf(mlir::Operation *op, ChainOp chain);
+bool isSumOverEmitted(mlir::Operation *op, ChainOp chain);
 
 /// Returns the subset of `sums` that one chain accumulates block by block. All sums accepted by
 /// `isEmitted` are chosen if their running sums together fit in `maxBytes`. The other sums are

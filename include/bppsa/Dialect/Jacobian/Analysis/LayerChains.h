@@ -32,7 +32,7 @@ struct LayerLink {
   llvm::SmallVector<Layer> entering;
   /// Operations that the link absorbs, in the order in which cotangents pass through them after
   /// `layer`.
-  llvm::SmallVector<Layer> takenIn;
+  llvm::SmallVector<Layer> absorbed;
   /// The operand that receives the cotangent of the link, and the transposed Jacobian of the link.
   /// These are the operand and the type of `layer` unless the link absorbs other operations.
   mlir::Value operand;

@@ -30,7 +30,7 @@ struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapp
         ops.push_back(op);
     });
     for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
-      ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
+      ArrayRef<Operation *> together = rest.take_front(countFusable(rest));
       if (failed(map(together)))
         return signalPassFailure();
       rest = rest.drop_front(together.size());

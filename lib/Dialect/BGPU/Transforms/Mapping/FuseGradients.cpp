@@ -99,7 +99,7 @@ static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted,
 
 /// Redirects queries for the numbers of steps and samples to `other`, so they do not keep emitted
 /// sequences alive.
-static void takeSizesFrom(Value other, ValueRange sequences) {
+static void redirectDimQueries(Value other, ValueRange sequences) {
   for (Value sequence : sequences)
     for (Operation *user : llvm::make_early_inc_range(sequence.getUsers()))
       if (auto dim = dyn_cast<tensor::DimOp>(user); dim && dim.getConstantIndex().value_or(2) < 2)
@@ -109,7 +109,7 @@ static void takeSizesFrom(Value other, ValueRange sequences) {
 /// Replaces `op` by a chain that computes `sums` and emits only values with other users.
 static void fuse(ChainOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
   unsigned numStates = op.getSeeds().size();
-  takeSizesFrom(op.getSaved()[0], op.getEmitted());
+  redirectDimQueries(op.getSaved()[0], op.getEmitted());
   Block &body = op.getBody().front();
   yieldSummed(body, numStates, sums);
   SmallVector<Type> sumTypes, emittedTypes;

@@ -84,7 +84,7 @@ FailureOr<bool> InputProducts::areLarge() {
     if (isOfInput)
       products.push_back(product);
   }
-  return cost::takesOutInputs(rows, inputs, others);
+  return cost::shouldHoistInputs(rows, inputs, others);
 }
 
 bool InputProducts::isCapture(Value value) {

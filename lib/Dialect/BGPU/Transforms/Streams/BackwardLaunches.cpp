@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ParameterSide classifies operations by values. In memory, a value is the content of an array
-// between two writes. A write also reads the previous content, because it may be partial.
+// ParameterGradientAnalysis classifies operations by values. In memory, a value is the content of
+// an array between two writes. A write also reads the previous content, because it may be partial.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BackwardLaunches.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
-#include "bppsa/Dialect/BPPSA/Analysis/ParameterSide.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ParameterGradientAnalysis.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -85,7 +85,7 @@ private:
 
   func::FuncOp function;
   LaunchAccesses &launchAccesses;
-  ParameterSide side;
+  ParameterGradientAnalysis side;
   DenseMap<Value, Content> contents;
   /// For each launch, its index in `side`; or, for a movable launch that depends only on constants,
   /// the values it defines.

@@ -31,8 +31,8 @@ private:
 struct BackwardLaunch {
   mlir::Operation *op;
   llvm::SmallVector<MemoryAccess> accesses;
-  /// True for a parameter-gradient launch (see ParameterSide), or one that only initializes memory
-  /// for such launches.
+  /// True for a parameter-gradient launch (see ParameterGradientAnalysis), or one that only
+  /// initializes memory for such launches.
   bool isParameter = false;
 };
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/ParameterSide.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ParameterGradientAnalysis.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BackwardOrder/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,7 +60,7 @@ private:
   bool isParameterValue(Value value) const;
   unsigned number(Value value);
   void addUses(Value value);
-  Operation *findReached(Operation *op) const;
+  Operation *findOnlyParameterUser(Operation *op) const;
   bool isPreparation(const BackwardOp &entry, const DenseSet<Operation *> &candidates) const;
   BackwardRole getRole(const BackwardOp &entry) const;
 
@@ -70,7 +70,7 @@ private:
   Dependences dependences;
   /// Operations of the backward pass, in block order.
   llvm::MapVector<Operation *, BackwardOp> backward;
-  ParameterSide side;
+  ParameterGradientAnalysis side;
   DenseMap<Value, unsigned> numbers;
   int64_t numStages = 0;
 };
@@ -132,7 +132,7 @@ void BackwardSplitter::findParameterSide() {
 
 /// Returns the single parameter operation that uses the results of `op`, possibly through other
 /// operations; the terminator if there are other users.
-Operation *BackwardSplitter::findReached(Operation *op) const {
+Operation *BackwardSplitter::findOnlyParameterUser(Operation *op) const {
   Operation *reached = nullptr;
   for (Operation *user : op->getUsers()) {
     user = block.findAncestorOpInBlock(*user);
@@ -166,7 +166,7 @@ void BackwardSplitter::findPreparations() {
   for (auto &[op, entry] : llvm::reverse(backward)) {
     if (entry.isParameter)
       continue;
-    entry.reached = findReached(op);
+    entry.reached = findOnlyParameterUser(op);
     if (entry.reached && entry.reached != terminator && isMemoryEffectFree(op) &&
         dependences.get(op) < Dependence::Targets)
       candidates.insert(op);

@@ -29,13 +29,13 @@ static memref::AllocOp findAllocation(Value view, SmallVectorImpl<Operation *> &
 }
 
 /// Returns true if `memory` and its views are only deallocated after `copy`.
-static bool isUnusedBehind(Value memory, Operation *copy) {
+static bool isOnlyFreedAfter(Value memory, Operation *copy) {
   return llvm::all_of(memory.getUsers(), [&](Operation *user) {
     Operation *inBlock = copy->getBlock()->findAncestorOpInBlock(*user);
     if (!inBlock || (copy->isBeforeInBlock(inBlock) && !isa<memref::DeallocOp>(user)))
       return false;
     return llvm::all_of(user->getResults(), [&](Value result) {
-      return !isa<BaseMemRefType>(result.getType()) || isUnusedBehind(result, copy);
+      return !isa<BaseMemRefType>(result.getType()) || isOnlyFreedAfter(result, copy);
     });
   });
 }
@@ -58,7 +58,7 @@ static bool fold(memref::CopyOp copy) {
   memref::AllocOp allocation = findAllocation(copy.getSource(), reshapes);
   if (!result || !result.hasOneUse() || !allocation || allocation->getBlock() != copy->getBlock() ||
       !allocation.getType().hasStaticShape() || copy.getSource().getType() != result.getType() ||
-      !isUnusedBehind(allocation, copy))
+      !isOnlyFreedAfter(allocation, copy))
     return false;
   for (Operation *user : llvm::make_early_inc_range(allocation->getUsers()))
     if (isa<memref::DeallocOp>(user))

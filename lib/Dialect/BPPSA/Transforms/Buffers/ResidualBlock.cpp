@@ -14,13 +14,13 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Bytes of a scalar in the block.
-static constexpr int64_t kNumberBytes = 8;
+static constexpr int64_t kScalarBytes = 8;
 
 /// Entry point of the run time, see ObjectInterface.h.
 static constexpr StringLiteral kReportSize = "bppsa_rt_residuals";
 
 static int64_t getNumberArea(const ResidualCut &cut) {
-  return llvm::alignTo(cut.numbers.size() * kNumberBytes, kResidualAlignment);
+  return llvm::alignTo(cut.numbers.size() * kScalarBytes, kResidualAlignment);
 }
 
 /// Rounds `bytes`, the size of an array of `type`, up to the alignment of the next array.
@@ -55,7 +55,7 @@ void bppsa::fillWithZeros(OpBuilder &builder, Value array) {
 ResidualBlock::ResidualBlock(OpBuilder &builder, Value bytes, const ResidualCut &cut)
     : builder(builder), loc(bytes.getLoc()), bytes(bytes),
       offset(getIndex(builder, loc, getNumberArea(cut))), isBound(!cut.numbers.empty()) {
-  Value end = getIndex(builder, loc, cut.numbers.size() * kNumberBytes);
+  Value end = getIndex(builder, loc, cut.numbers.size() * kScalarBytes);
   if (end != offset)
     gaps.push_back({end, offset});
 }
@@ -72,7 +72,7 @@ Value ResidualBlock::takeArray(memref::AllocOp allocation, ValueRange sizes) {
 }
 
 Value ResidualBlock::getNumber(size_t i, Type type) {
-  Value place = getIndex(builder, loc, i * kNumberBytes);
+  Value place = getIndex(builder, loc, i * kScalarBytes);
   return memref::ViewOp::create(builder, loc, MemRefType::get({}, type), bytes, place,
                                 ValueRange());
 }

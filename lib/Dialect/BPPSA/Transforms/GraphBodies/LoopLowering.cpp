@@ -169,7 +169,7 @@ static Value getViewed(Value value) {
   return value;
 }
 
-SmallVector<Value> LoopLowering::carryOn(ValueRange states, ValueRange arrays) {
+SmallVector<Value> LoopLowering::copyStatesInPlace(ValueRange states, ValueRange arrays) {
   SmallVector<Value> values(states), results(arrays);
   // Copy views of carried arrays before any of these arrays is overwritten.
   for (auto [value, array] : llvm::zip_equal(values, arrays)) {
@@ -258,7 +258,7 @@ SmallVector<Value> LoopLowering::emitStep(RecurrenceOp loop, const CarriedResult
                             i < numStates ? after : step));
   for (unsigned i : carried.transient)
     last.push_back(mapper.getRows(yielded[i]));
-  llvm::append_range(written, carryOn(last, arrays.drop_front(numWhole)));
+  llvm::append_range(written, copyStatesInPlace(last, arrays.drop_front(numWhole)));
   return written;
 }
 
@@ -324,7 +324,7 @@ SmallVector<Value> LoopLowering::emitLink(ChainOp chain, RowMapper &mapper, Valu
   // The new cotangents overwrite the old ones, which are not read from here on.
   auto states = llvm::map_to_vector(yielded.take_front(numStates),
                                     [&](Value value) { return mapper.getRows(value); });
-  llvm::copy(carryOn(states, arrays.take_front(numStates)), results.begin());
+  llvm::copy(copyStatesInPlace(states, arrays.take_front(numStates)), results.begin());
   return results;
 }
 

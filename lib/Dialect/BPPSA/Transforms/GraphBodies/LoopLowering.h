@@ -100,7 +100,8 @@ protected:
   mlir::Value createStart(mlir::Value initial, mlir::Type value);
   /// Copies `states` into `arrays`, which hold their values before the step and are dead
   /// afterwards.
-  llvm::SmallVector<mlir::Value> carryOn(mlir::ValueRange states, mlir::ValueRange arrays);
+  llvm::SmallVector<mlir::Value> copyStatesInPlace(mlir::ValueRange states,
+                                                   mlir::ValueRange arrays);
 
   /// Returns the arrays that `chain` carries: cotangents of states, then emitted sequences.
   llvm::SmallVector<WrittenByRows> createChainArrays(ChainOp chain);

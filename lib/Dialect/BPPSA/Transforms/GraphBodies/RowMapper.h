@@ -89,7 +89,7 @@ private:
   void convertExtract(mlir::tensor::ExtractOp op);
   void convertInsert(mlir::tensor::InsertOp op);
   /// Inserts an element into each row, at an index that depends on the row.
-  void insertAtPlaces(mlir::tensor::InsertOp op);
+  void insertAtRowIndices(mlir::tensor::InsertOp op);
   void convertFromElements(mlir::tensor::FromElementsOp op);
 
   /// Creates a generic with an additional outermost loop over rows. If `sum` is given, it replaces

@@ -186,7 +186,7 @@ void RowMapper::convertExtract(tensor::ExtractOp op) {
   setRows(op.getResult(), generic.getResult(0));
 }
 
-void RowMapper::insertAtPlaces(tensor::InsertOp op) {
+void RowMapper::insertAtRowIndices(tensor::InsertOp op) {
   Location loc = op.getLoc();
   SmallVector<Value> places;
   for (Value index : op.getIndices())
@@ -210,7 +210,7 @@ void RowMapper::insertAtPlaces(tensor::InsertOp op) {
 
 void RowMapper::convertInsert(tensor::InsertOp op) {
   if (llvm::any_of(op.getIndices(), [&](Value index) { return hasRows(index); }))
-    return insertAtPlaces(op);
+    return insertAtRowIndices(op);
   auto shared = [&](Value value) { return getShared(value); };
   SmallVector<OpFoldResult> ones(op.getIndices().size(), getIndex(1));
   Value scalar = getRows(op.getScalar()), dest = getRows(op.getDest());

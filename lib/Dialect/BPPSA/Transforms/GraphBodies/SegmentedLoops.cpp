@@ -45,7 +45,7 @@ private:
   SmallVector<Value> writeStep(const Segment &segment, RowMapper &mapper, Value local,
                                ArrayRef<unsigned> results, ValueRange arrays);
   SmallVector<Value> runSegment(const Segment &segment, ValueRange carried);
-  SmallVector<Value> runSegmentAgain(const Segment &segment, ValueRange buffers);
+  SmallVector<Value> recomputeSegment(const Segment &segment, ValueRange buffers);
   SmallVector<Value> goBack(const Segment &segment, ArrayRef<unsigned> results, ValueRange buffers,
                             ValueRange carried);
   SmallVector<unsigned> getBuffered() const;
@@ -200,8 +200,8 @@ void SegmentedLoops::Writer::writeForward(MemoryShare share) {
 
 /// Recomputes a segment. The forward part already computed the last segment, for which the loop
 /// over steps is empty.
-SmallVector<Value> SegmentedLoops::Writer::runSegmentAgain(const Segment &segment,
-                                                           ValueRange buffers) {
+SmallVector<Value> SegmentedLoops::Writer::recomputeSegment(const Segment &segment,
+                                                            ValueRange buffers) {
   SmallVector<unsigned> results = getBuffered();
   SmallVector<Value> arrays(buffers);
   for (auto [result, array] : llvm::zip_equal(results, arrays))
@@ -250,7 +250,7 @@ void SegmentedLoops::Writer::writeBackward() {
     // Sums come last.
     SmallVector<Value> link(now.take_front(numArrays));
     llvm::append_range(link, now.drop_front(numArrays + numBuffers));
-    SmallVector<Value> buffers = runSegmentAgain(segment, now.slice(numArrays, numBuffers));
+    SmallVector<Value> buffers = recomputeSegment(segment, now.slice(numArrays, numBuffers));
     link = goBack(segment, results, buffers, link);
     link.insert(link.begin() + numArrays, buffers.begin(), buffers.end());
     return link;

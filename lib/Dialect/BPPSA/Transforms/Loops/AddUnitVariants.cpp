@@ -30,7 +30,8 @@ struct AddUnitVariants : public bppsa::impl::AddUnitVariantsBase<AddUnitVariants
     llvm::for_each(others, copy);
     // The functions of a backward pass are copied together.
     if (llvm::any_of(scans, [&](func::FuncOp function) {
-          return hasChunks(function) && (!hopeful || cost::mayChunksWin(getHostCosts(function)));
+          return hasChunks(function) &&
+                 (!hopeful || cost::canChunkedScanWin(getHostCosts(function)));
         }))
       llvm::for_each(scans, copy);
   }

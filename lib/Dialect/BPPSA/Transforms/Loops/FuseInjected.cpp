@@ -39,7 +39,7 @@ static bool arePhasesApart(Operation *first, Operation *last) {
 /// chain can compute it instead; null otherwise. Threads parallelize a chain over blocks of
 /// samples, and a loop without states also over steps. Therefore the chain only takes over a loop
 /// with no more work than its own.
-static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
+static RecurrenceOp findProducer(ChainOp chain, unsigned number) {
   Value injected = chain.getInjected()[number];
   auto loop = injected.getDefiningOp<RecurrenceOp>();
   bool isMaker = loop && loop->getBlock() == chain->getBlock() && injected.hasOneUse() &&
@@ -57,7 +57,7 @@ static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
 /// Adds the value that `maker` yields to the cotangent of `state` in `body`, the body of the chain.
 /// Arguments for the sequences are inserted after the `numSaved` saved values, and arguments for
 /// captures at the end.
-static void addMaker(Block &body, RecurrenceOp maker, unsigned numSaved, unsigned state) {
+static void inlineProducer(Block &body, RecurrenceOp maker, unsigned numSaved, unsigned state) {
   BlockArgument cotangent = body.getArgument(numSaved + state);
   Block &made = maker.getBody().front();
   size_t numSequences = maker.getSequences().size();
@@ -94,7 +94,7 @@ static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, uns
                                saved, chain.getSeeds(), injected, injectInto, captures, options);
   fused->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
   fused.getBody().takeBody(chain.getBody());
-  addMaker(fused.getBody().front(), maker, numSaved, state);
+  inlineProducer(fused.getBody().front(), maker, numSaved, state);
   rewriter.replaceOp(chain, fused->getResults());
   rewriter.eraseOp(maker);
   return fused;
@@ -140,7 +140,7 @@ private:
   static void run(IRRewriter &rewriter, ChainOp chain) {
     bool isFused = false;
     for (unsigned number = chain.getInjected().size(); number-- > 0;)
-      if (RecurrenceOp maker = findMaker(chain, number)) {
+      if (RecurrenceOp maker = findProducer(chain, number)) {
         chain = fuse(rewriter, chain, maker, number);
         isFused = true;
       }

@@ -109,7 +109,7 @@ static bool isZero(Value tensor) {
 
 /// Makes the body of `ragged` begin with the carried states if the mask is positive, and otherwise
 /// with the initial states: the arguments in `starts`, or zero for null.
-static void beginAnew(RaggedLoop &ragged, ArrayRef<Value> starts, unsigned numSequences) {
+static void resetStates(RaggedLoop &ragged, ArrayRef<Value> starts, unsigned numSequences) {
   Block &body = *ragged.isPart->getBlock();
   Operation *yield = body.getTerminator();
   OpBuilder builder(yield->getContext());
@@ -220,7 +220,7 @@ void JoinSequences::join(RaggedLoop &ragged) {
   auto inRows = RecurrenceOp::create(builder, loc, types, /*outputs=*/TypeRange(), sequences,
                                      initial, loop.getCaptures(), {reverse});
   inRows.getBody().takeBody(loop.getBody());
-  beginAnew(ragged, starts, sequences.size());
+  resetStates(ragged, starts, sequences.size());
   for (auto [samples, states, state] :
        llvm::zip_equal(loop.getTrajectories(), inRows.getTrajectories(), loop.getInitial())) {
     // Slots after each step, without the slot of the initial state: the first slot, or the last one

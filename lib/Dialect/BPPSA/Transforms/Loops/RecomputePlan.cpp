@@ -57,7 +57,7 @@ public:
   std::optional<RecomputePlan> run();
 
 private:
-  bool canStandBefore(Value value) const;
+  bool canMoveBeforeChain(Value value) const;
   void moveBefore(Value value);
   void addMember(Operation *op, SmallVector<Operation *> &members);
   void findMembers();
@@ -73,12 +73,13 @@ private:
 };
 } // namespace
 
-bool Planner::canStandBefore(Value value) const {
+bool Planner::canMoveBeforeChain(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != plan.backward->getBlock() || op->isBeforeInBlock(plan.backward))
     return true;
   return op != plan.backward && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return canStandBefore(operand); });
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return canMoveBeforeChain(operand); });
 }
 
 void Planner::moveBefore(Value value) {
@@ -95,7 +96,7 @@ void Planner::addMember(Operation *op, SmallVector<Operation *> &members) {
   bool isReady = op->getBlock() == plan.backward->getBlock() && !isMember(op) &&
                  cast<PackableOpInterface>(op).getLanes() == plan.backward.getLanes() &&
                  llvm::all_of(op->getOperands(), [&](Value operand) {
-                   return operand.getDefiningOp() == plan.backward || canStandBefore(operand);
+                   return operand.getDefiningOp() == plan.backward || canMoveBeforeChain(operand);
                  });
   if (isReady)
     members.push_back(op);
@@ -177,14 +178,14 @@ bool Planner::addTrajectory(unsigned state) {
 std::optional<RecomputePlan> Planner::run() {
   findMembers();
   for (auto [i, state] : llvm::enumerate(plan.forward.getTrajectories())) {
-    plan.isResultWhole.push_back(!addTrajectory(i));
+    plan.isResultComplete.push_back(!addTrajectory(i));
     plan.stateBytes += getStepBytes(state);
-    if (!plan.isResultWhole.back())
+    if (!plan.isResultComplete.back())
       plan.stepBytes += getStepBytes(state);
   }
   for (Value output : plan.forward.getOutputs()) {
-    plan.isResultWhole.push_back(!isReadByMembers(output));
-    if (!plan.isResultWhole.back())
+    plan.isResultComplete.push_back(!isReadByMembers(output));
+    if (!plan.isResultComplete.back())
       plan.stepBytes += getStepBytes(output);
   }
   for (Value emitted : plan.backward.getEmitted()) {

@@ -30,7 +30,7 @@ struct RecomputePlan {
   llvm::SmallVector<mlir::Operation *> sums, readers;
   /// For each result of `forward` and each emitted sequence of `backward`, true if other operations
   /// read it.
-  llvm::SmallVector<bool> isResultWhole, isEmittedWhole;
+  llvm::SmallVector<bool> isResultComplete, isEmittedWhole;
   /// Slices of trajectories that are read segment by segment.
   llvm::MapVector<mlir::Value, Slots> slots;
   /// Reads of final states of trajectories that are not stored completely.

@@ -60,7 +60,7 @@ RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRang
         segments.insertStart(segments.sliceFinalState(results[i], segment), next[i], following);
   size_t whole = numStates;
   for (auto [i, result] : llvm::enumerate(results))
-    if (plan.isResultWhole[i]) {
+    if (plan.isResultComplete[i]) {
       next[whole] = segments.insert(result, next[whole], segment.first,
                                     i < numStates ? slots : segment.count);
       ++whole;
@@ -97,7 +97,7 @@ void RecomputedLoops::lowerForward() {
   }
   starts = carried;
   for (auto [i, result] : llvm::enumerate(forward->getResults()))
-    if (plan.isResultWhole[i])
+    if (plan.isResultComplete[i])
       carried.push_back(
           segments.create(result.getType(), i < numStates ? numSlots : segments.getNumSteps()));
   ResultRange left =
@@ -109,7 +109,7 @@ void RecomputedLoops::lowerForward() {
   size_t whole = numStates;
   for (auto [i, result] : llvm::enumerate(lastResults)) {
     wholes.push_back(Value());
-    if (plan.isResultWhole[i])
+    if (plan.isResultComplete[i])
       wholes.back() =
           segments.insert(result, left[whole++], segment.first,
                           i < numStates ? segments.addOne(segment.count) : segment.count);

@@ -39,7 +39,9 @@ private:
 
   size_t getNumStates() { return arrays.stateSizes.size(); }
   bool isFirstVector() const { return form.getFirstChunk() == FirstChunk::Vector; }
-  bool takesRows() const { return arrays.isPacked() || (form.wholeLevels && sweep != Sweep::Up); }
+  bool iteratesOverRows() const {
+    return arrays.isPacked() || (form.wholeLevels && sweep != Sweep::Up);
+  }
   std::optional<ArrayAttr> getMapping(size_t rank) const {
     return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
   }
@@ -83,7 +85,7 @@ private:
 
 /// Returns true if the threads that compute the transitions of `chain` have neighboring columns.
 /// Transitions are then stored by rows.
-static bool liesByRows(const ChainArrays &arrays) {
+static bool isStoredByRows(const ChainArrays &arrays) {
   ChainOp chain = arrays.chain;
   if (arrays.isDiagonal || !chain.getInjected().empty())
     return false;
@@ -94,7 +96,7 @@ static bool liesByRows(const ChainArrays &arrays) {
 
 ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
     : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()),
-      byRows(form.wholeLevels && liesByRows(arrays)) {
+      byRows(form.wholeLevels && isStoredByRows(arrays)) {
   cost::ChunkRule rule =
       form.wholeLevels ? cost::getChunkRule(getDeviceCost(arrays.chain)) : cost::kCpuChunkRule;
   chunkSize = emitChunkSize(arrays, rule);
@@ -102,7 +104,7 @@ ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
   chunksOfRun = constant(1);
   numRuns = numChunks;
   if (int64_t numElements = countSumElements()) {
-    chunksOfRun = emitChunksOfRun(builder, arrays.loc, numChunks, arrays.numRows, numElements);
+    chunksOfRun = emitChunksPerRun(builder, arrays.loc, numChunks, arrays.numRows, numElements);
     numRuns = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, numChunks, chunksOfRun);
   }
   // The last chunk has no transition. Neither does the first chunk if it is run as a vector.
@@ -157,7 +159,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
   // Not all targets treat a loop with upper < lower as empty.
   SmallVector<OpFoldResult> lowers = {getAsOpFoldResult(lower)};
   SmallVector<OpFoldResult> uppers = {getAsOpFoldResult(max(upper, lower))};
-  if (takesRows()) {
+  if (iteratesOverRows()) {
     lowers.insert(lowers.begin(), arrays.getAttr(0));
     uppers.insert(uppers.begin(), getAsOpFoldResult(arrays.numRows));
   }
@@ -175,7 +177,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
     builder.setInsertionPoint(loop.getTerminator());
     assign(loop.getRegionIterArgs());
     IndexRange outer = rows;
-    if (takesRows())
+    if (iteratesOverRows())
       rows = getOne(loop.getInductionVars().front());
     written.emplace();
     body(loop.getInductionVars().back());
@@ -199,7 +201,7 @@ void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void
     scf::YieldOp::create(builder, arrays.loc, carries);
     carries = loop.getResult(0);
   };
-  if (!takesRows())
+  if (!iteratesOverRows())
     return emitLoop();
   auto rowLoop = scf::ForallOp::create(builder, arrays.loc,
                                        ArrayRef<OpFoldResult>{getAsOpFoldResult(arrays.numRows)},

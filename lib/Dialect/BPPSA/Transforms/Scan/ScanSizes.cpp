@@ -14,7 +14,7 @@ using namespace bppsa;
 
 namespace {
 /// Emits the arithmetic of rules that are evaluated at run time.
-struct EmittedNumbers {
+struct RuntimeArithmetic {
   using Size = Value;
 
   OpBuilder &builder;
@@ -45,11 +45,11 @@ struct EmittedNumbers {
 
 Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, cost::ChunkRule rule, Value numSteps,
                             Value numSamples) {
-  return rule.applyIn(EmittedNumbers{builder, loc}, numSteps, numSamples);
+  return rule.applyIn(RuntimeArithmetic{builder, loc}, numSteps, numSamples);
 }
 
-Value bppsa::emitChunksOfRun(OpBuilder &builder, Location loc, Value numChunks, Value numSamples,
-                             int64_t numElements) {
+Value bppsa::emitChunksPerRun(OpBuilder &builder, Location loc, Value numChunks, Value numSamples,
+                              int64_t numElements) {
   Value most = arith::ConstantIndexOp::create(builder, loc, cost::countMaxPartialSums(numElements));
   Value parts = builder.createOrFold<arith::MulIOp>(loc, numChunks, numSamples);
   Value chunks = builder.createOrFold<arith::CeilDivUIOp>(loc, parts, most);

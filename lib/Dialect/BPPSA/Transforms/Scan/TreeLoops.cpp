@@ -114,7 +114,7 @@ void TreeLoops::inPairs(Value count, function_ref<Pair(Value)> getPair,
     Pair pair = getPair(i);
     Value isFirst =
         arith::CmpIOp::create(builder, arrays.loc, arith::CmpIPredicate::eq, i, constant(0));
-    emitEither(isFirst, [&] { first(pair); }, [&] { others(pair); });
+    emitIfElse(isFirst, [&] { first(pair); }, [&] { others(pair); });
   });
 }
 
@@ -126,7 +126,7 @@ SmallVector<TreeLoops::Write> TreeLoops::emitBranch(Block *block, function_ref<v
   return *std::exchange(written, std::move(outer));
 }
 
-void TreeLoops::emitEither(Value isFirst, function_ref<void()> first, function_ref<void()> others) {
+void TreeLoops::emitIfElse(Value isFirst, function_ref<void()> first, function_ref<void()> others) {
   auto draft = scf::IfOp::create(builder, arrays.loc, isFirst, /*withElseRegion=*/true);
   SmallVector<Write> ofFirst = emitBranch(draft.thenBlock(), first);
   SmallVector<Write> ofOthers = emitBranch(draft.elseBlock(), others);

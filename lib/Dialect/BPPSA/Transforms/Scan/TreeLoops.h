@@ -63,7 +63,7 @@ private:
   llvm::SmallVector<Write> emitBranch(mlir::Block *block, llvm::function_ref<void()> body);
   /// Emits an if with the branches `first` and `others`. A branch keeps the elements that only the
   /// other branch writes.
-  void emitEither(mlir::Value isFirst, llvm::function_ref<void()> first,
+  void emitIfElse(mlir::Value isFirst, llvm::function_ref<void()> first,
                   llvm::function_ref<void()> others);
 
   const FactoredLinks *links;

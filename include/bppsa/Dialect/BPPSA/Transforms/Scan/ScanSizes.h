@@ -19,8 +19,8 @@ mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::C
 
 /// Emits the number of chunks per run if each run of each sample has partial sums of `numElements`
 /// elements. It is the smallest number that keeps the partial sums within cost::kMaxSumElements.
-mlir::Value emitChunksOfRun(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numChunks,
-                            mlir::Value numSamples, int64_t numElements);
+mlir::Value emitChunksPerRun(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numChunks,
+                             mlir::Value numSamples, int64_t numElements);
 
 /// Emits the number of levels of a tree over `numSteps` elements: min(maxLevels, floor(log2
 /// numSteps)). A negative `maxLevels` is no limit.

@@ -72,7 +72,7 @@ public:
 private:
   LogicalResult makeStates();
   LogicalResult makeOutputs();
-  Value createClock();
+  Value createStepCountSequence();
   /// Returns the states before or after each step, `[steps, rows, N]`.
   Value getStates(unsigned state, bool isAfter);
   Value flatten(Value array, int64_t leading) {
@@ -89,7 +89,7 @@ private:
 } // namespace
 
 /// Creates a sequence of zeros that gives a loop without sequences its number of steps.
-Value LoopVectorizer::createClock() {
+Value LoopVectorizer::createStepCountSequence() {
   Location loc = loop.getLoc();
   OpFoldResult rows = tensor::getMixedSize(builder, loc, loop.getInitial()[0], 0);
   OpFoldResult sizes[] = {getAsOpFoldResult(loop.getSteps()), rows, builder.getIndexAttr(1)};
@@ -122,7 +122,7 @@ LogicalResult LoopVectorizer::makeStates() {
   for (Value state : loop.getInitial())
     initial.push_back(flatten(state, 1));
   if (sequences.empty()) {
-    sequences.push_back(createClock());
+    sequences.push_back(createStepCountSequence());
     body.region.insertArgument(0u, VectorType::get(1, builder.getF32Type()), loop.getLoc());
   }
   auto types = llvm::map_to_vector(loop.getTrajectories().getTypes(), getType);

@@ -1,11 +1,11 @@
-//===- InitializerSettlement.h - classify initializers ----------*- C++ -*-===//
+//===- InitializerClassifier.h - classify initializers ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H
-#define BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H
+#ifndef BPPSA_LIB_COMPILER_INITIALIZERCLASSIFIER_H
+#define BPPSA_LIB_COMPILER_INITIALIZERCLASSIFIER_H
 
 #include "InitializerRemarks.h"
 #include "bppsa/Compiler/Compiler.h"
@@ -19,9 +19,9 @@
 namespace bppsa {
 
 /// Decides for each initializer whether it is trained, and collects remarks for the user.
-class InitializerSettlement {
+class InitializerClassifier {
 public:
-  InitializerSettlement(mlir::func::FuncOp forward, const InitializerFindings &findings,
+  InitializerClassifier(mlir::func::FuncOp forward, const InitializerFindings &findings,
                         const CompileOptions &options,
                         llvm::ArrayRef<std::string> trainedConstants);
 
@@ -79,4 +79,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_COMPILER_INITIALIZERSETTLEMENT_H
+#endif // BPPSA_LIB_COMPILER_INITIALIZERCLASSIFIER_H

@@ -1,25 +1,26 @@
-//===- ParameterSide.cpp - operations of parameter gradients --------------===//
+//===- ParameterGradientAnalysis.cpp - operations of parameter gradients --===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/ParameterSide.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ParameterGradientAnalysis.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace bppsa;
 using llvm::ArrayRef;
 
-unsigned ParameterSide::addValue(Dependence dependence) {
+unsigned ParameterGradientAnalysis::addValue(Dependence dependence) {
   values.emplace_back().dependence = dependence;
   return values.size() - 1;
 }
 
-void ParameterSide::addUse(unsigned value, bool isGradient) {
+void ParameterGradientAnalysis::addUse(unsigned value, bool isGradient) {
   (isGradient ? values[value].isGradient : values[value].isUsedElsewhere) = true;
 }
 
-unsigned ParameterSide::addOp(ArrayRef<unsigned> read, ArrayRef<unsigned> made, bool isMovable) {
+unsigned ParameterGradientAnalysis::addOp(ArrayRef<unsigned> read, ArrayRef<unsigned> made,
+                                          bool isMovable) {
   unsigned number = ops.size();
   Op &op = ops.emplace_back();
   op.read.assign(read.begin(), read.end());
@@ -32,13 +33,13 @@ unsigned ParameterSide::addOp(ArrayRef<unsigned> read, ArrayRef<unsigned> made, 
   return number;
 }
 
-bool ParameterSide::isParameterValue(unsigned number) const {
+bool ParameterGradientAnalysis::isParameterValue(unsigned number) const {
   const ValueUses &value = values[number];
   return value.isMade && !value.isUsedElsewhere && (value.isGradient || !value.readers.empty()) &&
          llvm::all_of(value.readers, [&](unsigned op) { return ops[op].isParameterSide; });
 }
 
-bool ParameterSide::makesParameterValues(const Op &op) const {
+bool ParameterGradientAnalysis::makesParameterValues(const Op &op) const {
   return op.isMovable && !op.made.empty() &&
          llvm::all_of(op.made, [&](unsigned value) { return isParameterValue(value); });
 }
@@ -46,7 +47,7 @@ bool ParameterSide::makesParameterValues(const Op &op) const {
 /// Returns true if `op` computes values of the parameter side from values of the parameter side. If
 /// several read values depend on data, all must depend on the loss: they are then contributions to
 /// a sum. Otherwise, one of them may be an activation that multiplies the other.
-bool ParameterSide::belongsToParameterSide(const Op &op) const {
+bool ParameterGradientAnalysis::belongsToParameterSide(const Op &op) const {
   auto ofData = llvm::make_filter_range(
       op.read, [&](unsigned value) { return values[value].dependence >= Dependence::Data; });
   bool isSingle = llvm::hasNItemsOrLess(ofData, 1);
@@ -56,7 +57,7 @@ bool ParameterSide::belongsToParameterSide(const Op &op) const {
          });
 }
 
-void ParameterSide::run() {
+void ParameterGradientAnalysis::run() {
   for (bool changed = true; std::exchange(changed, false);)
     for (Op &op : llvm::reverse(ops))
       if (op.isParameterSide && !belongsToParameterSide(op)) {

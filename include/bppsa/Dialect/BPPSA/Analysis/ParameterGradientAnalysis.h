@@ -1,4 +1,4 @@
-//===- ParameterSide.h - operations of parameter gradients ------*- C++ -*-===//
+//===- ParameterGradientAnalysis.h - operations of parameter gradients ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERSIDE_H
-#define BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERSIDE_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERGRADIENTANALYSIS_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERGRADIENTANALYSIS_H
 
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "llvm/ADT/SmallVector.h"
@@ -23,7 +23,7 @@ namespace bppsa {
 /// Separates the W operations of a backward pass from the others. Values are results of tensor
 /// operations or contents of arrays in memory. Values and operations are numbered in the order in
 /// which they are added.
-class ParameterSide {
+class ParameterGradientAnalysis {
 public:
   unsigned addValue(Dependence dependence);
   /// Records a use of `value`, either as a parameter gradient or in another operation or result.
@@ -65,4 +65,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERSIDE_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_PARAMETERGRADIENTANALYSIS_H

@@ -1,10 +1,10 @@
-//===- InitializerSettlement.cpp - classify initializers ------------------===//
+//===- InitializerClassifier.cpp - classify initializers ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "InitializerSettlement.h"
+#include "InitializerClassifier.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/DifferentiablePaths.h"
 #include "bppsa/Program/Keys.h"
@@ -23,7 +23,7 @@ static SmallVector<Value> findLossValues(func::FuncOp forward, const TrainingOpt
   return values;
 }
 
-InitializerSettlement::InitializerSettlement(func::FuncOp forward,
+InitializerClassifier::InitializerClassifier(func::FuncOp forward,
                                              const InitializerFindings &findings,
                                              const CompileOptions &options,
                                              ArrayRef<std::string> lifted)
@@ -43,7 +43,7 @@ InitializerSettlement::InitializerSettlement(func::FuncOp forward,
       constantWeights.push_back(name);
 }
 
-InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned argument,
+InitializerClassifier::Decision InitializerClassifier::decideFrozen(unsigned argument,
                                                                     StringRef name) {
   if (forward.getArgument(argument).use_empty())
     return {"frozen", "not read by the graph"};
@@ -56,7 +56,7 @@ InitializerSettlement::Decision InitializerSettlement::decideFrozen(unsigned arg
   return {"frozen", "a setting of a node"};
 }
 
-InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument, StringRef name) {
+InitializerClassifier::Decision InitializerClassifier::decide(unsigned argument, StringRef name) {
   bool isChosen = !options.train.empty() && train.match(name);
   auto constant = constants.find(name);
   auto parameter = parameters.find(name);
@@ -81,7 +81,7 @@ InitializerSettlement::Decision InitializerSettlement::decide(unsigned argument,
                                                    : parameter->second.reason};
 }
 
-void InitializerSettlement::run() {
+void InitializerClassifier::run() {
   SmallVector<DictionaryAttr> arguments;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
@@ -113,12 +113,12 @@ void InitializerSettlement::run() {
   forward.setAllArgAttrs(arguments);
 }
 
-bool InitializerSettlement::hasNothingToTrain() const {
+bool InitializerClassifier::hasNothingToTrain() const {
   return trained.empty() && (isTrainingMeant || !constantWeights.empty()) && !isFreezeMatched &&
          !options.training.hasPullbacks();
 }
 
-std::string InitializerSettlement::describeNothingTrained() const {
+std::string InitializerClassifier::describeNothingTrained() const {
   auto holdsConstant = [](const MergedInitializer &merged) { return merged.holdsConstant; };
   return words.describeNothingTrained(untrainedReasons, constantWeights,
                                       /*hasConstants=*/!constantReasons.empty(),
@@ -134,7 +134,7 @@ static std::string describeNode(Operation *op) {
   return "'" + node.getName().str() + "'" + (type ? " (" + type.getName().str() + ")" : "");
 }
 
-std::vector<std::string> InitializerSettlement::findEndNodes() {
+std::vector<std::string> InitializerClassifier::findEndNodes() {
   SmallVector<Value> values;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
     if (auto name = attrs::Parameter::ofArgument(forward, i);
@@ -147,7 +147,7 @@ std::vector<std::string> InitializerSettlement::findEndNodes() {
   return nodes;
 }
 
-void InitializerSettlement::warnOfUntrained() {
+void InitializerClassifier::warnOfUntrained() {
   if (!constantReasons.empty())
     note(words.describeConstants(constantReasons));
   if (!pathless.empty())
@@ -160,7 +160,7 @@ void InitializerSettlement::warnOfUntrained() {
     warn(words.describeLost(findings.lost));
 }
 
-void InitializerSettlement::warnOfMerged() {
+void InitializerClassifier::warnOfMerged() {
   std::vector<MergedInitializer> trainedAsOne, untrained, statistics;
   for (const MergedInitializer &merged : findings.merged)
     if (merged.areStatistics) {
@@ -179,7 +179,7 @@ void InitializerSettlement::warnOfMerged() {
     warn(words.describeMergedStatistics(statistics));
 }
 
-void InitializerSettlement::warnOfDerived() {
+void InitializerClassifier::warnOfDerived() {
   std::vector<std::string> derived;
   std::optional<Evidence> evidence;
   for (const auto &[name, kind] : findings.parameters) {
@@ -194,7 +194,7 @@ void InitializerSettlement::warnOfDerived() {
     warn(words.describeDerived(derived, *evidence));
 }
 
-void InitializerSettlement::warnOfGuessed() {
+void InitializerClassifier::warnOfGuessed() {
   auto isConfirmed = [&](StringRef name) { return !options.train.empty() && train.match(name); };
   std::vector<std::string> doubtful, named;
   for (const auto &[name, kind] : findings.parameters) {
@@ -211,7 +211,7 @@ void InitializerSettlement::warnOfGuessed() {
     note(words.describeNamed(named));
 }
 
-void InitializerSettlement::addRemarks() {
+void InitializerClassifier::addRemarks() {
   warnOfUntrained();
   warnOfDerived();
   warnOfGuessed();
