@@ -21,7 +21,7 @@ func.func @cell(%x: tensor<?x?x3xf32>, %h: tensor<?x6xf32>, %c: tensor<?x4xf32>,
        %rc: vector<6x6xf32>, %uc: vector<4x6xf32>, %bc: vector<6xf32>):
     %two = arith.constant dense<[0.0, 0.1, 0.2, 0.3, 0.4, 0.5]> : vector<6xf32>
     %zero = arith.constant dense<0.0> : vector<6xf32>
-    %p = bppsa.matvec %rc, %ht plus %bc : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %p = bppsa.matvec %rc, %ht plus %bc : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     %s = bppsa.sigmoid %p : vector<6xf32>
     %q = bppsa.matvec transposed %rc, %bc : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
     %sq = arith.mulf %s, %q : vector<6xf32>
@@ -32,7 +32,7 @@ func.func @cell(%x: tensor<?x?x3xf32>, %h: tensor<?x6xf32>, %c: tensor<?x4xf32>,
     %positive = arith.cmpf ogt, %n, %zero : vector<6xf32>
     %k = arith.select %positive, %n, %s : vector<6xi1>, vector<6xf32>
     %k4 = vector.extract_strided_slice %k {{offsets = [1], sizes = [4], strides = [1]}} : vector<6xf32> to vector<4xf32>
-    %c1 = bppsa.matvec %uc, %k plus %k4 : vector<4xf32> : vector<4x6xf32>, vector<6xf32> -> vector<4xf32>
+    %c1 = bppsa.matvec %uc, %k plus %k4 : vector<4x6xf32>, vector<6xf32> plus vector<4xf32> -> vector<4xf32>
     %c2 = math.tanh %c1 : vector<4xf32>
     %h1 = vector.insert_strided_slice %ct, %k {{offsets = [2], strides = [1]}} : vector<4xf32> into vector<6xf32>
     bppsa.yield %h1, %c2, %k : vector<6xf32>, vector<4xf32>, vector<6xf32>
@@ -50,7 +50,7 @@ func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32>
       captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {{
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %kt: vector<4xf32>, %wc: vector<4x4xf32>):
     %d = arith.mulf %at, %kt : vector<4xf32>
-    %e = bppsa.matvec transposed %wc, %gt plus %d : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %e = bppsa.matvec transposed %wc, %gt plus %d : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield {order}, %d : vector<4xf32>, vector<4xf32>, vector<4xf32>
   }}
   return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x?x4xf32>

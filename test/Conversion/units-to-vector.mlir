@@ -21,7 +21,7 @@ func.func @cell(%x: memref<?x?x20x1xf32>, %h0: memref<?x20x1xf32>, %r: memref<20
       initial(%h0 : memref<?x20x1xf32>) captures(%r : memref<20x20xf32>)
       into(%h : memref<?x?x20x1xf32>) {
   ^bb0(%xt: vector<20xf32>, %ht: vector<20xf32>, %rc: vector<20x20xf32>):
-    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<20xf32> : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<20x20xf32>, vector<20xf32> plus vector<20xf32> -> vector<20xf32>
     %1 = math.tanh %0 : vector<20xf32>
     bppsa.yield %1 : vector<20xf32>
   }
@@ -36,7 +36,7 @@ func.func @cell(%x: memref<?x?x20x1xf32>, %h0: memref<?x20x1xf32>, %r: memref<20
 // CHECK-NOT:     vector.reduction
 // CHECK:         return
 func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2x16xf32>) {
-  bppsa.outer_sum lanes 1 %a, %b into %c : memref<2x16xf32> : memref<?x?x2x1xf32>, memref<?x?x16x1xf32>
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<?x?x2x1xf32>, memref<?x?x16x1xf32> into memref<2x16xf32>
   return
 }
 
@@ -63,7 +63,7 @@ func.func @together(%x: memref<?x?x16x1xf32>, %h0: memref<?x16x1xf32>, %r: memre
       initial(%h0 : memref<?x16x1xf32>) captures(%r : memref<16x16xf32>)
       into(%h : memref<?x?x16x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 2>} {
   ^bb0(%xt: vector<16xf32>, %ht: vector<16xf32>, %rc: vector<16x16xf32>):
-    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<16xf32> : vector<16x16xf32>, vector<16xf32> -> vector<16xf32>
+    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<16x16xf32>, vector<16xf32> plus vector<16xf32> -> vector<16xf32>
     bppsa.yield %0 : vector<16xf32>
   }
   return
@@ -78,8 +78,8 @@ func.func @together(%x: memref<?x?x16x1xf32>, %h0: memref<?x16x1xf32>, %r: memre
 // CHECK-NOT:     vector<10xf32>
 // CHECK:         return
 func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x10xf32>, %d: memref<10xf32>) {
-  bppsa.outer_sum lanes 1 %a, %b into %c : memref<4x10xf32> : memref<?x?x4x1xf32>, memref<?x?x10x1xf32>
-  bppsa.step_sum lanes 1 %b into %d : memref<10xf32> : memref<?x?x10x1xf32>
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<?x?x4x1xf32>, memref<?x?x10x1xf32> into memref<4x10xf32>
+  bppsa.step_sum lanes 1 %b into %d : memref<?x?x10x1xf32> into memref<10xf32>
   return
 }
 
@@ -98,7 +98,7 @@ func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x1
 // CHECK:             memref.load %[[LEFT]]
 // CHECK:             vector.fma {{.*}} : vector<16xf32>
 func.func @large(%a: memref<?x?x512x1xf32>, %b: memref<?x?x128x1xf32>, %c: memref<512x128xf32>) {
-  bppsa.outer_sum lanes 1 %a, %b into %c : memref<512x128xf32> : memref<?x?x512x1xf32>, memref<?x?x128x1xf32>
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<?x?x512x1xf32>, memref<?x?x128x1xf32> into memref<512x128xf32>
   return
 }
 

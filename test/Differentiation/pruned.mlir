@@ -31,7 +31,7 @@
 // LINKS:         %[[G:.*]] = jacobian.apply {{.*}} diagonal
 // LINKS-DAG:     %[[XT:.*]] = linalg.transpose ins(%[[X]] : {{.*}} permutation = [1, 0]
 // LINKS-DAG:     %[[GT:.*]] = linalg.transpose ins(%[[G]] : {{.*}} permutation = [1, 0]
-// LINKS:         %[[SUM:.*]] = jacobian.sparse_outer_sum %[[XT]], %[[GT]] : tensor<2x?xf32>, tensor<3x?xf32> starts %[[STARTS]] rows %[[LEFT]], %[[RIGHT]] at %[[POSITIONS]] : {{.*}} -> tensor<6xf32>
+// LINKS:         %[[SUM:.*]] = jacobian.sparse_outer_sum lhs(%[[XT]] : tensor<2x?xf32>) rhs(%[[GT]] : tensor<3x?xf32>) starts(%[[STARTS]] : {{.*}}) rows(%[[LEFT]], %[[RIGHT]] : {{.*}}) at(%[[POSITIONS]] : {{.*}}) -> tensor<6xf32>
 // LINKS-NEXT:    %[[DW:.*]] = tensor.expand_shape %[[SUM]]
 // LINKS-NOT:     linalg.generic
 // LINKS:         return %{{.*}}, %{{.*}}, %[[DW]]
@@ -75,7 +75,7 @@ func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
 // LINKS-DAG:     %[[RIGHT:.*]] = arith.constant dense<[0, 1, 0, 1]> : tensor<4xi32>
 // LINKS-DAG:     %[[LEFT:.*]] = arith.constant dense<[0, 1, 2, 3]> : tensor<4xi32>
 // LINKS-DAG:     %[[STARTS:.*]] = arith.constant dense<[0, 2, 4]> : tensor<3xi32>
-// LINKS:         jacobian.sparse_outer_sum {{.*}} starts %[[STARTS]] rows %[[LEFT]], %[[RIGHT]] at %[[POSITIONS]] : {{.*}} -> tensor<3xf32>
+// LINKS:         jacobian.sparse_outer_sum {{.*}} starts(%[[STARTS]] : {{.*}}) rows(%[[LEFT]], %[[RIGHT]] : {{.*}}) at(%[[POSITIONS]] : {{.*}}) -> tensor<3xf32>
 func.func @loss(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
     %k: tensor<3xf32> {bppsa.parameter = "k", bppsa.nonzeros = dense<[true, false, true]> : tensor<3xi1>},
     %zeros: tensor<?x2xf32>, %zero: tensor<f32>) -> (tensor<f32> {bppsa.loss}) {

@@ -44,8 +44,8 @@ func.func @loss(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.shape = affine_m
   %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>)
       captures(%w, %r, %b : tensor<4x3xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<3xf32>, %ht: vector<4xf32>, %wc: vector<4x3xf32>, %rc: vector<4x4xf32>, %bc: vector<4xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %bc : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
-    %1 = bppsa.matvec %rc, %ht plus %0 : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     %2 = math.tanh %1 : vector<4xf32>
     bppsa.yield %2 : vector<4xf32>
   }

@@ -76,13 +76,13 @@ func.func @training_loss(
   %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %m: vector<4x4xf32>):
-    %0 = bppsa.matvec %m, %ht plus %xt : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %m, %ht plus %xt : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   %r = bppsa.recurrence reverse sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
       captures(%w : tensor<4x4xf32>) -> (tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %m: vector<4x4xf32>):
-    %0 = bppsa.matvec %m, %ht plus %xt : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %m, %ht plus %xt : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   %last = tensor.extract_slice %h[%t, 0, 0] [1, %b, 4] [1, 1, 1] : tensor<?x?x4xf32> to tensor<?x4xf32>

@@ -149,8 +149,8 @@ NESTED = function(
     %bands = bppsa.recurrence NESTED_DIRECTION sequences(%xt : tensor<5x2x3xf32>) initial(%ht : tensor<2x4xf32>)
         captures(%w, %rr, %bb : tensor<4x3xf32>, tensor<4x4xf32>, tensor<4xf32>) -> (tensor<6x2x4xf32>) {
     ^bb0(%xb: vector<3xf32>, %hb: vector<4xf32>, %wb: vector<4x3xf32>, %rb: vector<4x4xf32>, %b: vector<4xf32>):
-      %i = bppsa.matvec %wb, %xb plus %b : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
-      %s = bppsa.matvec %rb, %hb plus %i : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+      %i = bppsa.matvec %wb, %xb plus %b : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
+      %s = bppsa.matvec %rb, %hb plus %i : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
       %y = math.tanh %s : vector<4xf32>
       bppsa.yield %y : vector<4xf32>
     }

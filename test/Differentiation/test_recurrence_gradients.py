@@ -26,9 +26,9 @@ class Cell:
 
 
 def product(name, matrix, vector, addend=None, kind=(M, V), transposed=""):
-    plus = f" plus {addend} : {V}" if addend else ""
+    plus, plus_type = (f" plus {addend}", f" plus {V}") if addend else ("", "")
     return (
-        f"{name} = bppsa.matvec {transposed}{matrix}, {vector}{plus} : {kind[0]}, {kind[1]} -> {V}\n"
+        f"{name} = bppsa.matvec {transposed}{matrix}, {vector}{plus} : {kind[0]}, {kind[1]}{plus_type} -> {V}\n"
     )
 
 

@@ -92,7 +92,7 @@ def test_nested_loop_of_vectors(tmp_path):
         %1 = bppsa.recurrence sequences(%xt : tensor<4x2x3xf32>) initial(%ht : tensor<2x3xf32>)
             captures(%wc : tensor<3x3xf32>) -> (tensor<5x2x3xf32>) {
         ^bb0(%xb: vector<3xf32>, %hb: vector<3xf32>, %wb: vector<3x3xf32>):
-          %2 = bppsa.matvec %wb, %hb plus %xb : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+          %2 = bppsa.matvec %wb, %hb plus %xb : vector<3x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<3xf32>
           %3 = math.tanh %2 : vector<3xf32>
           bppsa.yield %3 : vector<3xf32>
         }

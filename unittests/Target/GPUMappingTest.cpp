@@ -215,7 +215,7 @@ TEST(GPUMappingTest, Recurrences) {
       %h = bppsa.recurrence sequences(%x : tensor<6x3x20xf32>) initial(%h0 : tensor<3x20xf32>)
           captures(%r : tensor<20x20xf32>) -> (tensor<7x3x20xf32>) {
       ^bb0(%xt: vector<20xf32>, %ht: vector<20xf32>, %rc: vector<20x20xf32>):
-        %0 = bppsa.matvec %rc, %ht plus %xt : vector<20xf32> : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+        %0 = bppsa.matvec %rc, %ht plus %xt : vector<20x20xf32>, vector<20xf32> plus vector<20xf32> -> vector<20xf32>
         %1 = math.tanh %0 : vector<20xf32>
         bppsa.yield %1 : vector<20xf32>
       }

@@ -92,7 +92,7 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::ModuleOp"> {
 
     For example,
     ```mlir
-    bppsa.reduce_sums %parts into %sum : memref<5xf32> : memref<?x?x5xf32>
+    bppsa.reduce_sums %parts into %sum : memref<?x?x5xf32> into memref<5xf32>
     ```
     becomes
     ```mlir

@@ -91,15 +91,15 @@ static bool becomesKernel(Operation &op) {
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return loop.getNumResults() == 0;
-  return isa<OuterSumOp, RecurrenceOp, ChainOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             ReverseIfOp>(op);
+  return isa_and_nonnull<BPPSADialect>(op.getDialect()) &&
+         (op.hasTrait<KernelTrait>() || isa<ReverseIfOp>(op));
 }
 
 /// Returns the first operation in `op` that needs a mapping to a kernel but has none, or null.
 static Operation *findUnmapped(Operation *op) {
   Operation *found = nullptr;
   op->walk([&](Operation *inner) {
-    if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner))
+    if (!GPUMappingAttr::canMap(inner) || getMapping(inner))
       return WalkResult::advance();
     found = inner;
     return WalkResult::interrupt();

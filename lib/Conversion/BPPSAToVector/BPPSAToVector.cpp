@@ -71,44 +71,18 @@ static LogicalResult verifyReady(Operation *op) {
   return verifyNoSums(op);
 }
 
-/// Drops the lane dimension from the arrays of `op` if lanes hold units. `op` must be erased before
-/// verification.
-static void dropLanes(Operation *op, OperandRange packed) {
+/// Drops the lane dimension from the packed operands of `op` if lanes hold units. `op` must be
+/// erased before verification.
+static void dropLanes(PackableOpInterface op) {
   OpBuilder builder(op);
-  unsigned first = packed.empty() ? 0 : packed.getBeginOperandIndex();
-  for (OpOperand &operand : op->getOpOperands().slice(first, packed.size())) {
-    int64_t rank = cast<MemRefType>(operand.get().getType()).getRank();
+  for (OpOperand *operand : op.getPackedOperands()) {
+    int64_t rank = cast<MemRefType>(operand->get().getType()).getRank();
     SmallVector<ReassociationIndices> groups;
     for (int64_t dim = 0; dim + 1 < rank; ++dim)
       groups.push_back({dim});
     groups.back().push_back(rank - 1);
-    operand.set(memref::CollapseShapeOp::create(builder, op->getLoc(), operand.get(), groups));
+    operand->set(memref::CollapseShapeOp::create(builder, op.getLoc(), operand->get(), groups));
   }
-}
-
-static void dropLanes(Operation *op) {
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](RecurrenceOp loop) {
-        dropLanes(op, loop.getSequences());
-        dropLanes(op, loop.getInitial());
-        dropLanes(op, loop.getDestinations());
-      })
-      .Case([&](ChainOp loop) {
-        dropLanes(op, loop.getSaved());
-        dropLanes(op, loop.getSeeds());
-        dropLanes(op, loop.getInjected());
-        dropLanes(op, loop.getDestinations());
-      })
-      .Case([&](TransitionOp run) {
-        dropLanes(op, run.getSaved());
-        dropLanes(op, run.getInjected());
-        dropLanes(op, op->getOperands().take_back(1));
-      })
-      .Case([&](ApplyTransitionOp product) { dropLanes(op, op->getOperands()); })
-      .Case([&](OuterSumOp sum) { dropLanes(op, op->getOperands().take_front(2)); })
-      .Case([&](StepSumOp sum) { dropLanes(op, op->getOperands().take_front(1)); })
-      .Case([&](PackLanesOp pack) { dropLanes(op, op->getOperands().drop_front(1)); })
-      .Case([&](UnpackLanesOp unpack) { dropLanes(op, op->getOperands().take_front(1)); });
 }
 
 /// Lowers `chain` together with its sums, and erases the sums.
@@ -176,10 +150,11 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (auto packable = dyn_cast<PackableOpInterface>(op))
+      if (auto packable = dyn_cast<PackableOpInterface>(op)) {
         options.lanes = packable.getLanes().value_or(options.lanes);
-      if (options.lanes == 1)
-        dropLanes(op);
+        if (options.lanes == 1)
+          dropLanes(packable);
+      }
       if (failed(lowerOp(op, options)))
         return signalPassFailure();
       op->erase();

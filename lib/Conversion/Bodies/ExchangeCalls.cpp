@@ -8,6 +8,7 @@
 #include "bppsa/Dialect/Dist/IR/Dist.h"
 #include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -25,7 +26,7 @@ static Value getAddress(OpBuilder &builder, Location loc, Value array) {
 }
 
 /// The run time works in place on the destination.
-static void lower(dist::RankMeanOp op) {
+static LogicalResult lower(dist::RankMeanOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value array = op.getDestination();
@@ -36,6 +37,7 @@ static void lower(dist::RankMeanOp op) {
         arith::MulIOp::create(builder, loc, count, memref::DimOp::create(builder, loc, array, dim));
   Value transposed = arith::ConstantIndexOp::create(builder, loc, op.getTransposed() ? 1 : 0);
   replaceByCall(op, "bppsa_rt_rank_mean", {getAddress(builder, loc, array), count, transposed});
+  return success();
 }
 
 static Value getBytes(OpBuilder &builder, Location loc, Value array) {
@@ -86,15 +88,11 @@ static void lowerExchange(Operation *op, StringRef name, Value array, int64_t st
 }
 
 static LogicalResult lower(dist::StageSendOp op) {
-  if (!isa<MemRefType>(op.getOperand().getType()))
-    return op.emitOpError("works on tensors; run bppsa-bufferize first");
   lowerExchange(op, "bppsa_rt_stage_send", op.getOperand(), op.getStage(), op.getChannel());
   return success();
 }
 
 static LogicalResult lower(dist::StageReceiveOp op) {
-  if (op.getResult())
-    return op.emitOpError("works on tensors; run bppsa-bufferize first");
   if (!cast<MemRefType>(op.getDestination().getType()).getLayout().isIdentity())
     return op.emitOpError() << "needs a dense destination, found " << op.getDestination().getType();
   lowerExchange(op, "bppsa_rt_stage_receive", op.getDestination(), op.getStage(), op.getChannel());
@@ -118,8 +116,6 @@ template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef 
 
 /// The run time works in place on the destination.
 static LogicalResult lower(dist::ShardEnterOp op) {
-  if (op.getResult())
-    return op.emitOpError("works on tensors; run bppsa-bufferize first");
   OpBuilder builder(op);
   memref::CopyOp::create(builder, op.getLoc(), op.getOperand(), op.getDestination());
   return lowerShardCall(op, "bppsa_rt_shard_enter", op.getDestination());
@@ -127,8 +123,6 @@ static LogicalResult lower(dist::ShardEnterOp op) {
 
 /// Sends the operand or, transposed, receives into the destination.
 static LogicalResult lower(dist::ShardLeaveOp op) {
-  if (op.getResult())
-    return op.emitOpError("works on tensors; run bppsa-bufferize first");
   OpBuilder builder(op);
   Location loc = op.getLoc();
   if (op.getTransposed())
@@ -140,8 +134,6 @@ static LogicalResult lower(dist::ShardLeaveOp op) {
 
 /// The run time reads the transition and the rank's own cotangents, and writes the destination.
 static LogicalResult lower(dist::ShardScanOp op) {
-  if (op.getResult())
-    return op.emitOpError("works on tensors; run bppsa-bufferize first");
   Value into = op.getDestination();
   if (!cast<MemRefType>(into.getType()).getLayout().isIdentity())
     return op.emitOpError() << "needs a dense destination, found " << into.getType();
@@ -157,47 +149,59 @@ static LogicalResult lower(dist::ShardScanOp op) {
   return success();
 }
 
+static LogicalResult lower(dist::ShardFirstStepOp op) {
+  replaceByCall(op, "bppsa_rt_shard_first_step", {});
+  return success();
+}
+
+static LogicalResult lower(dist::ShardAllStepsOp op) {
+  replaceByCall(op, "bppsa_rt_shard_all_steps", op.getOwn());
+  return success();
+}
+
+static LogicalResult lower(dist::RankWeightOp op) {
+  replaceByCall(op, "bppsa_rt_rank_weight", {});
+  return success();
+}
+
+static LogicalResult lower(dist::AwaitParameterOp op) {
+  OpBuilder builder(op);
+  replaceByCall(op, "bppsa_rt_await_parameter",
+                getAddress(builder, op.getLoc(), op.getParameter()));
+  return success();
+}
+
+static LogicalResult lower(dist::SignalGradientOp op) {
+  OpBuilder builder(op);
+  replaceByCall(op, "bppsa_rt_signal_gradient", getAddress(builder, op.getLoc(), op.getGradient()));
+  return success();
+}
+
+/// Lowers an operation of the dialect on memrefs.
+static LogicalResult lowerOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<
+#define GET_OP_LIST
+#include "bppsa/Dialect/Dist/IR/DistOps.cpp.inc"
+          >([](auto exchange) { return lower(exchange); });
+}
+
+static bool hasTensors(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+}
+
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::RankWeightOp,
-            dist::StageSendOp, dist::StageReceiveOp, dist::ShardEnterOp, dist::ShardLeaveOp,
-            dist::ShardScanOp, dist::ShardFirstStepOp, dist::ShardAllStepsOp>(op))
+    if (isa_and_nonnull<dist::DistDialect>(op->getDialect()))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    OpBuilder builder(op);
-    if (auto mean = dyn_cast<dist::RankMeanOp>(op)) {
-      if (mean.getResult())
-        return mean.emitOpError("works on tensors; run bppsa-bufferize first");
-      lower(mean);
-    } else if (auto send = dyn_cast<dist::StageSendOp>(op)) {
-      if (failed(lower(send)))
-        return failure();
-    } else if (auto receive = dyn_cast<dist::StageReceiveOp>(op)) {
-      if (failed(lower(receive)))
-        return failure();
-    } else if (auto enter = dyn_cast<dist::ShardEnterOp>(op)) {
-      if (failed(lower(enter)))
-        return failure();
-    } else if (auto leave = dyn_cast<dist::ShardLeaveOp>(op)) {
-      if (failed(lower(leave)))
-        return failure();
-    } else if (auto scan = dyn_cast<dist::ShardScanOp>(op)) {
-      if (failed(lower(scan)))
-        return failure();
-    } else if (isa<dist::ShardFirstStepOp>(op)) {
-      replaceByCall(op, "bppsa_rt_shard_first_step", {});
-    } else if (auto all = dyn_cast<dist::ShardAllStepsOp>(op)) {
-      replaceByCall(op, "bppsa_rt_shard_all_steps", all.getOwn());
-    } else if (isa<dist::RankWeightOp>(op)) {
-      replaceByCall(op, "bppsa_rt_rank_weight", {});
-    } else {
-      replaceByCall(op,
-                    isa<dist::AwaitParameterOp>(op) ? "bppsa_rt_await_parameter"
-                                                    : "bppsa_rt_signal_gradient",
-                    getAddress(builder, op->getLoc(), op->getOperand(0)));
-    }
+    if (hasTensors(op))
+      return op->emitOpError("works on tensors; run bppsa-bufferize first");
+    if (failed(lowerOp(op)))
+      return failure();
   }
   return success();
 }

@@ -63,7 +63,7 @@ func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
       captures(%r, %b : memref<4x4xf32>, memref<4xf32>) into(%h : memref<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %rc: vector<4x4xf32>, %bc: vector<4xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %bc : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %rc, %ht plus %bc : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     %1 = arith.addf %0, %xt : vector<4xf32>
     %2 = math.tanh %1 : vector<4xf32>
     bppsa.yield %2 : vector<4xf32>

@@ -218,7 +218,7 @@ func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %w: memref
       %1 = arith.mulf %pc, %0 : vector<2xf32>
       %2 = arith.mulf %1, %half : vector<2xf32>
       %3 = bppsa.matvec %wc, %kt : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
-      %4 = bppsa.matvec transposed %wc, %2 plus %0 : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+      %4 = bppsa.matvec transposed %wc, %2 plus %0 : vector<2x2xf32>, vector<2xf32> plus vector<2xf32> -> vector<2xf32>
       bppsa.yield %3, %4 : vector<2xf32>, vector<2xf32>
     }
   }

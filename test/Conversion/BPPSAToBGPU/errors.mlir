@@ -10,7 +10,7 @@ func.func private @tensors(%x: tensor<8x4x3xf32>) -> tensor<3xf32> {
 
 func.func private @lanes(%x: memref<1x8x3x16xf32>, %s: memref<3xf32>) {
   // expected-error @below {{has lanes, which GPUs do not support; do not run bppsa-pack-batch}}
-  bppsa.step_sum lanes 16 %x into %s : memref<3xf32> : memref<1x8x3x16xf32>
+  bppsa.step_sum lanes 16 %x into %s : memref<1x8x3x16xf32> into memref<3xf32>
   return
 }
 
@@ -30,7 +30,7 @@ func.func private @sum_among_products(%m: memref<4x3x3xf32>, %g: memref<4x3xf32>
   scf.forall (%k) in (8) {
     bppsa.apply_transition %m, %g into %h : memref<4x3x3xf32>, memref<4x3xf32>, memref<4x3xf32>
     // expected-error @below {{has no kernel in a loop of transitions; use --target=cpu}}
-    bppsa.step_sum %x into %s : memref<3xf32> : memref<8x4x3xf32>
+    bppsa.step_sum %x into %s : memref<8x4x3xf32> into memref<3xf32>
   }
   return
 }
@@ -72,7 +72,7 @@ func.func private @more_than_products(%x: memref<?x?x16xf32>, %y: memref<?x?x16x
 
 func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: memref<16x16xf32>) {
   // expected-error @below {{cannot be mapped to 'tiled_product', which needs f32 sequences with contiguous rows; use thread_per_element}}
-  bppsa.outer_sum %a, %a into %s : memref<16x16xf32> {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>>
+  bppsa.outer_sum %a, %a into %s {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>> into memref<16x16xf32>
   return
 }
 
@@ -83,7 +83,7 @@ func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
       into(%h : memref<?x?x4xf32>) attributes {bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>} {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4x4xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   return

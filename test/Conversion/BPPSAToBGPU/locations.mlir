@@ -19,7 +19,7 @@ func.func private @loop(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
       captures(%r : memref<4x4xf32>) into(%h : memref<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %rc: vector<4x4xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32> loc("product")
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32> loc("product")
     %1 = math.tanh %0 : vector<4xf32> loc("tanh")
     bppsa.yield %1 : vector<4xf32>
   } loc("loop")

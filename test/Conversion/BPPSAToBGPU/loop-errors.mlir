@@ -203,7 +203,7 @@ func.func private @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
 
 func.func private @pack(%x: memref<?x?x4xf32>, %y: memref<?x?x4x16xf32>) {
   // expected-error @below {{has lanes, which GPUs do not support; do not run bppsa-pack-batch}}
-  bppsa.pack_lanes 16, %x into %y : memref<?x?x4x16xf32> : memref<?x?x4xf32>
+  bppsa.pack_lanes 16, %x into %y : memref<?x?x4xf32> into memref<?x?x4x16xf32>
   return
 }
 

@@ -44,6 +44,6 @@
 // CHECK:             memref.store %{{.*}}, %[[OUT]]
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out: memref<40x3xf32>) {
-  bppsa.outer_sum %l, %r into %out : memref<40x3xf32> : memref<?x?x40xf32>, memref<?x?x3xf32>
+  bppsa.outer_sum %l, %r into %out : memref<?x?x40xf32>, memref<?x?x3xf32> into memref<40x3xf32>
   return
 }

@@ -64,7 +64,7 @@ func.func private @product(%x: memref<?x?x40xf32>, %w: memref<20x40xf32, strided
   bppsa.recurrence sequences(%x : memref<?x?x40xf32>)
       captures(%w, %b : memref<20x40xf32, strided<[40, 1], offset: 800>>, memref<20xf32>) into(%y : memref<?x?x20xf32>) {
   ^bb0(%xt: vector<40xf32>, %wc: vector<20x40xf32>, %bc: vector<20xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<20x40xf32>, vector<40xf32> plus vector<20xf32> -> vector<20xf32>
     bppsa.yield %0 : vector<20xf32>
   }
   return
@@ -98,7 +98,7 @@ func.func private @sum_of_products(%a: memref<?x?x33xf32>, %c: memref<?x?x33xf32
       captures(%v, %w : memref<33x64xf32>, memref<33x64xf32>) into(%y : memref<?x?x64xf32>) {
   ^bb0(%at: vector<33xf32>, %ct: vector<33xf32>, %vc: vector<33x64xf32>, %wc: vector<33x64xf32>):
     %0 = bppsa.matvec transposed %vc, %at : vector<33x64xf32>, vector<33xf32> -> vector<64xf32>
-    %1 = bppsa.matvec transposed %wc, %ct plus %0 : vector<64xf32> : vector<33x64xf32>, vector<33xf32> -> vector<64xf32>
+    %1 = bppsa.matvec transposed %wc, %ct plus %0 : vector<33x64xf32>, vector<33xf32> plus vector<64xf32> -> vector<64xf32>
     bppsa.yield %1 : vector<64xf32>
   }
   return
@@ -138,8 +138,8 @@ func.func private @gates(%x: memref<?x?x40xf32>, %v: memref<20x40xf32, strided<[
       captures(%v, %w, %b, %c : memref<20x40xf32, strided<[40, 1], offset: 800>>, memref<33x40xf32>, memref<20xf32>, memref<33xf32>)
       into(%y, %z : memref<?x?x20xf32>, memref<?x?x33xf32>) {
   ^bb0(%xt: vector<40xf32>, %vc: vector<20x40xf32>, %wc: vector<33x40xf32>, %bc: vector<20xf32>, %cc: vector<33xf32>):
-    %0 = bppsa.matvec %vc, %xt plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
-    %1 = bppsa.matvec %wc, %xt plus %cc : vector<33xf32> : vector<33x40xf32>, vector<40xf32> -> vector<33xf32>
+    %0 = bppsa.matvec %vc, %xt plus %bc : vector<20x40xf32>, vector<40xf32> plus vector<20xf32> -> vector<20xf32>
+    %1 = bppsa.matvec %wc, %xt plus %cc : vector<33x40xf32>, vector<40xf32> plus vector<33xf32> -> vector<33xf32>
     bppsa.yield %0, %1 : vector<20xf32>, vector<33xf32>
   }
   return
@@ -182,7 +182,7 @@ func.func private @unlike_products(%a: memref<?x?x40xf32>, %c: memref<?x?x40xf32
   ^bb0(%at: vector<40xf32>, %ct: vector<40xf32>, %wc: vector<20x40xf32>, %bc: vector<20xf32>):
     %0 = bppsa.matvec %wc, %at : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
     %1 = bppsa.matvec %wc, %ct : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
-    %2 = bppsa.matvec %wc, %ct plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    %2 = bppsa.matvec %wc, %ct plus %bc : vector<20x40xf32>, vector<40xf32> plus vector<20xf32> -> vector<20xf32>
     bppsa.yield %0, %1, %2 : vector<20xf32>, vector<20xf32>, vector<20xf32>
   }
   return

@@ -49,7 +49,7 @@ func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
       captures(%r, %b : memref<4x4xf32>, memref<4xf32>) into(%h : memref<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %rc: vector<4x4xf32>, %bc: vector<4xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %bc : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %rc, %ht plus %bc : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     %1 = arith.addf %0, %xt : vector<4xf32>
     %2 = math.tanh %1 : vector<4xf32>
     bppsa.yield %2 : vector<4xf32>
@@ -102,7 +102,7 @@ func.func private @two_products(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %r:
   ^bb0(%xt: vector<3xf32>, %ht: vector<3xf32>, %rc: vector<3x3xf32>):
     %0 = bppsa.matvec %rc, %ht : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
     %1 = math.tanh %0 : vector<3xf32>
-    %2 = bppsa.matvec %rc, %1 plus %xt : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    %2 = bppsa.matvec %rc, %1 plus %xt : vector<3x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<3xf32>
     bppsa.yield %2 : vector<3xf32>
   }
   return
@@ -158,8 +158,8 @@ func.func private @shared_rows(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, 
   bppsa.recurrence sequences(%x : memref<?x?x128xf32>) initial(%h0 : memref<?x128xf32>)
       captures(%w, %r : memref<128x128xf32>, memref<128x128xf32>) into(%h : memref<?x?x128xf32>) {
   ^bb0(%xt: vector<128xf32>, %ht: vector<128xf32>, %wc: vector<128x128xf32>, %rc: vector<128x128xf32>):
-    %0 = bppsa.matvec %wc, %ht plus %xt : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
-    %1 = bppsa.matvec %rc, %ht plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    %0 = bppsa.matvec %wc, %ht plus %xt : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
     bppsa.yield %1 : vector<128xf32>
   }
   return

@@ -42,7 +42,7 @@
 // CHECK:               memref.store %[[TOTAL]], %[[Y]][%[[AT]]]
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
-  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
+  bppsa.step_sum %x into %y : memref<?x?x5xf32> into memref<5xf32>
   return
 }
 
@@ -64,7 +64,7 @@ func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
 // CHECK:             %[[IN_B:.*]] = arith.subi %{{.*}}, %c32
 // CHECK:               memref.store %[[TOTAL]], %[[B]]
 func.func private @reduce_sums(%parts: memref<?x?x36xf32>, %w: memref<4x8xf32>, %b: memref<4xf32>) {
-  bppsa.reduce_sums %parts into %w, %b : memref<4x8xf32>, memref<4xf32> : memref<?x?x36xf32>
+  bppsa.reduce_sums %parts into %w, %b : memref<?x?x36xf32> into memref<4x8xf32>, memref<4xf32>
   return
 }
 
@@ -73,6 +73,6 @@ func.func private @reduce_sums(%parts: memref<?x?x36xf32>, %w: memref<4x8xf32>, 
 // CHECK-LABEL: func @host(
 // CHECK:         bppsa.step_sum
 func.func @host(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
-  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
+  bppsa.step_sum %x into %y : memref<?x?x5xf32> into memref<5xf32>
   return
 }

@@ -53,7 +53,7 @@
 // CHECK:           memref.store %{{.*}}, %[[OUT]]
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %out: memref<40x33xf32>) {
-  bppsa.outer_sum %l, %r into %out : memref<40x33xf32> : memref<?x?x40xf32>, memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>
+  bppsa.outer_sum %l, %r into %out : memref<?x?x40xf32>, memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>> into memref<40x33xf32>
   return
 }
 
@@ -80,8 +80,8 @@ func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33x
 // CHECK:         return
 func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x: memref<?x?x24xf32>, %v: memref<20x24xf32>,
     %w: memref<40x24xf32>) {
-  bppsa.outer_sum %a, %x into %v : memref<20x24xf32> : memref<?x?x20xf32>, memref<?x?x24xf32>
-  bppsa.outer_sum %b, %x into %w : memref<40x24xf32> : memref<?x?x40xf32>, memref<?x?x24xf32>
+  bppsa.outer_sum %a, %x into %v : memref<?x?x20xf32>, memref<?x?x24xf32> into memref<20x24xf32>
+  bppsa.outer_sum %b, %x into %w : memref<?x?x40xf32>, memref<?x?x24xf32> into memref<40x24xf32>
   return
 }
 
@@ -94,7 +94,7 @@ func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x
 // CHECK:           arith.muli %{{.*}}, %c2048
 // CHECK:           arith.addi %{{.*}}, %c2048
 func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %out: memref<512x512xf32>) {
-  bppsa.outer_sum %l, %r into %out : memref<512x512xf32> : memref<?x?x512xf32>, memref<?x?x512xf32>
+  bppsa.outer_sum %l, %r into %out : memref<?x?x512xf32>, memref<?x?x512xf32> into memref<512x512xf32>
   return
 }
 
@@ -106,7 +106,7 @@ func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %
 // CHECK:         return
 func.func private @odd_sums(%a: memref<?x?x33xf32>, %b: memref<?x?x33xf32>, %x: memref<?x?x24xf32>, %v: memref<33x24xf32>,
     %w: memref<33x24xf32>) {
-  bppsa.outer_sum %a, %x into %v : memref<33x24xf32> : memref<?x?x33xf32>, memref<?x?x24xf32>
-  bppsa.outer_sum %b, %x into %w : memref<33x24xf32> : memref<?x?x33xf32>, memref<?x?x24xf32>
+  bppsa.outer_sum %a, %x into %v : memref<?x?x33xf32>, memref<?x?x24xf32> into memref<33x24xf32>
+  bppsa.outer_sum %b, %x into %w : memref<?x?x33xf32>, memref<?x?x24xf32> into memref<33x24xf32>
   return
 }

@@ -18,7 +18,7 @@ func.func @rank_mean(%own: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @product(%v: tensor<4xf32>, %g: tensor<2x?xf32>) -> tensor<2x?xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
-  %0 = jacobian.sparse_apply %v : tensor<4xf32> cotangent %g : tensor<2x?xf32> -> tensor<2x?xf32>
+  %0 = jacobian.sparse_apply values(%v : tensor<4xf32>) cotangent(%g : tensor<2x?xf32>) -> tensor<2x?xf32>
   return %0 : tensor<2x?xf32>
 }
 
@@ -26,7 +26,7 @@ func.func @product(%v: tensor<4xf32>, %g: tensor<2x?xf32>) -> tensor<2x?xf32> {
 
 func.func @not_packed(%x: memref<?x?x4xf32>, %y: memref<4xf32>) {
   // expected-error @below {{has no lanes; run bppsa-pack-batch first}}
-  bppsa.step_sum %x into %y : memref<4xf32> : memref<?x?x4xf32>
+  bppsa.step_sum %x into %y : memref<?x?x4xf32> into memref<4xf32>
   return
 }
 

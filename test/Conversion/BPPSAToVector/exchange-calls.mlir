@@ -31,7 +31,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"},
 //       CHECK:   %[[WEIGHT:.*]] = call @bppsa_rt_rank_weight() : () -> f32
 //       CHECK:   return %[[WEIGHT]]
 func.func @meet(%own: memref<4x?xf32, strided<[?, 1]>>, %all: memref<4x?xf32>) -> f32 {
-  dist.rank_mean transposed %own into %all : memref<4x?xf32> : memref<4x?xf32, strided<[?, 1]>>
+  dist.rank_mean transposed %own into %all : memref<4x?xf32, strided<[?, 1]>> into memref<4x?xf32>
   %weight = dist.rank_weight : f32
   return %weight : f32
 }

@@ -26,7 +26,7 @@ func.func @gates(%x: memref<?x?x70x16xf32>, %h0: memref<?x70x16xf32>, %r: memref
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x70x16xf32>) initial(%h0 : memref<?x70x16xf32>)
       captures(%r, %s : memref<70x70xf32>, memref<70x70xf32>) into(%h : memref<?x?x70x16xf32>) {
   ^bb0(%xt: vector<70xf32>, %ht: vector<70xf32>, %rc: vector<70x70xf32>, %sc: vector<70x70xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<70xf32> : vector<70x70xf32>, vector<70xf32> -> vector<70xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<70x70xf32>, vector<70xf32> plus vector<70xf32> -> vector<70xf32>
     %1 = bppsa.matvec %sc, %ht : vector<70x70xf32>, vector<70xf32> -> vector<70xf32>
     %2 = math.tanh %0 : vector<70xf32>
     %3 = arith.mulf %1, %2 : vector<70xf32>

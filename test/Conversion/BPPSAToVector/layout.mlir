@@ -16,7 +16,7 @@
 // CHECK:           %[[MASK:.*]] = vector.create_mask
 // CHECK:             arith.select %[[MASK]]
 func.func @pack_lanes(%x: memref<?x?x10xf32>, %p: memref<?x?x10x16xf32>) {
-  bppsa.pack_lanes 16, %x into %p : memref<?x?x10x16xf32> : memref<?x?x10xf32>
+  bppsa.pack_lanes 16, %x into %p : memref<?x?x10xf32> into memref<?x?x10x16xf32>
   return
 }
 
@@ -29,7 +29,7 @@ func.func @pack_lanes(%x: memref<?x?x10xf32>, %p: memref<?x?x10x16xf32>) {
 // CHECK:          vector.from_elements
 // CHECK-NOT:      vector.shuffle
 func.func @pack_few(%x: memref<?x2xf32>, %p: memref<?x2x16xf32>) {
-  bppsa.pack_lanes 16, %x into %p : memref<?x2x16xf32> : memref<?x2xf32>
+  bppsa.pack_lanes 16, %x into %p : memref<?x2xf32> into memref<?x2x16xf32>
   return
 }
 
@@ -48,7 +48,7 @@ func.func @pack_few(%x: memref<?x2xf32>, %p: memref<?x2x16xf32>) {
 // CHECK:             vector.store %{{.*}}, %{{.*}}[%[[L1]], %{{.*}}] : memref<?x4xf32>, vector<4xf32>
 // CHECK-NEXT:        vector.store %{{.*}}, %{{.*}}[%[[L0]], %{{.*}}] : memref<?x4xf32>, vector<4xf32>
 func.func @unpack_lanes(%p: memref<?x4x16xf32>, %b: index, %x: memref<?x4xf32>) {
-  bppsa.unpack_lanes 16, %p, %b into %x : memref<?x4xf32> : memref<?x4x16xf32>
+  bppsa.unpack_lanes 16, %p, %b into %x : memref<?x4x16xf32> into memref<?x4xf32>
   return
 }
 
@@ -65,7 +65,7 @@ func.func @unpack_lanes(%p: memref<?x4x16xf32>, %b: index, %x: memref<?x4xf32>) 
 // CHECK-COUNT-4:  vector.load %{{.*}} vector<16xf32>
 // CHECK-COUNT-16: vector.store %{{.*}} vector<4xf32>
 func.func @chunks(%x: memref<?x?x4x1xf32>, %c: index, %p: memref<?x?x4x16xf32>) {
-  bppsa.pack_chunks 16, %x steps %c into %p : memref<?x?x4x16xf32> : memref<?x?x4x1xf32>
+  bppsa.pack_chunks 16, %x steps %c into %p : memref<?x?x4x1xf32> into memref<?x?x4x16xf32>
   bppsa.unpack_chunks 16, %p into %x : memref<?x?x4x16xf32> into memref<?x?x4x1xf32>
   return
 }

@@ -7,7 +7,7 @@
 // CHECK:           memref.alloca() {alignment = 64 : i64} : memref<30x128x16xf32>
 // CHECK:         return
 func.func @narrow(%a: memref<?x?x256x16xf32>, %x: memref<?x?x128x16xf32>, %sum: memref<256x128xf32>) {
-  bppsa.outer_sum lanes 16 %a, %x into %sum : memref<256x128xf32> : memref<?x?x256x16xf32>, memref<?x?x128x16xf32>
+  bppsa.outer_sum lanes 16 %a, %x into %sum : memref<?x?x256x16xf32>, memref<?x?x128x16xf32> into memref<256x128xf32>
   return
 }
 
@@ -21,7 +21,7 @@ func.func @narrow(%a: memref<?x?x256x16xf32>, %x: memref<?x?x128x16xf32>, %sum: 
 // CHECK:             %[[AT:.*]] = arith.addi %[[COL]], %{{.*}}
 // CHECK:             memref.store %{{.*}}, %{{.*}}[%{{.*}}, %[[AT]]] : memref<256x512xf32>
 func.func @wide(%a: memref<?x?x256x16xf32>, %x: memref<?x?x512x16xf32>, %sum: memref<256x512xf32>) {
-  bppsa.outer_sum lanes 16 %a, %x into %sum : memref<256x512xf32> : memref<?x?x256x16xf32>, memref<?x?x512x16xf32>
+  bppsa.outer_sum lanes 16 %a, %x into %sum : memref<?x?x256x16xf32>, memref<?x?x512x16xf32> into memref<256x512xf32>
   return
 }
 

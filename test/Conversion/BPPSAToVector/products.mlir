@@ -31,8 +31,8 @@
 // CHECK:             scf.for {{.*}} to %[[SAMPLES]] step %c1 {
 // CHECK:               memref.store {{.*}}, %[[OUT]]
 func.func @apply(%v: memref<4xf32>, %r: memref<4xi32>, %c: memref<4xi32>, %p: memref<4xi32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>) {
-  jacobian.sparse_apply %v : memref<4xf32> rows %r : memref<4xi32> columns %c : memref<4xi32> at %p : memref<4xi32>
-      cotangent %g : memref<2x?xf32> into %out : memref<3x?xf32>
+  jacobian.sparse_apply values(%v : memref<4xf32>) rows(%r : memref<4xi32>) columns(%c : memref<4xi32>) at(%p : memref<4xi32>)
+      cotangent(%g : memref<2x?xf32>) into(%out : memref<3x?xf32>)
   return
 }
 
@@ -48,7 +48,7 @@ func.func @apply(%v: memref<4xf32>, %r: memref<4xi32>, %c: memref<4xi32>, %p: me
 // CHECK-NEXT:            vector.load %[[V]][%[[ENTRY]], %[[B]]]
 // CHECK-NEXT:            vector.load %[[G]][%[[COLUMN]], %[[B]]]
 func.func @dense(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>) {
-  jacobian.sparse_apply %v : memref<6x?xf32> cotangent %g : memref<2x?xf32> into %out : memref<3x?xf32>
+  jacobian.sparse_apply values(%v : memref<6x?xf32>) cotangent(%g : memref<2x?xf32>) into(%out : memref<3x?xf32>)
   return
 }
 
@@ -80,9 +80,9 @@ func.func @dense(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>
 // CHECK:                 vector.store %[[SUM]], %[[OUT]][%[[ENTRY]], %[[S]]]
 // CHECK:           memref.dealloc %[[SUMS]]
 func.func @compose(%a: memref<2x?xf32>, %ar: memref<3xi32>, %ac: memref<2xi32>, %b: memref<4xf32>, %r: memref<4xi32>, %c: memref<4xi32>, %out: memref<4x?xf32>) {
-  jacobian.sparse_compose 3 x 2 x 2 first %a : memref<2x?xf32> rows %ar : memref<3xi32> columns %ac : memref<2xi32>
-      second %b : memref<4xf32> rows %r : memref<4xi32> columns %c : memref<4xi32>
-      result_rows %r : memref<4xi32> result_columns %c : memref<4xi32> into %out : memref<4x?xf32>
+  jacobian.sparse_compose 3 x 2 x 2 first(%a : memref<2x?xf32>) rows(%ar : memref<3xi32>) columns(%ac : memref<2xi32>)
+      second(%b : memref<4xf32>) rows(%r : memref<4xi32>) columns(%c : memref<4xi32>)
+      result_rows(%r : memref<4xi32>) result_columns(%c : memref<4xi32>) into(%out : memref<4x?xf32>)
   return
 }
 
@@ -94,7 +94,7 @@ func.func @compose(%a: memref<2x?xf32>, %ar: memref<3xi32>, %ac: memref<2xi32>, 
 // CHECK-NOT:     vector
 // CHECK:         return
 func.func @shared(%a: memref<4xf32>, %b: memref<6xf32>, %out: memref<6xf32>) {
-  jacobian.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6xf32> into %out : memref<6xf32>
+  jacobian.sparse_compose 3 x 2 x 2 first(%a : memref<4xf32>) second(%b : memref<6xf32>) into(%out : memref<6xf32>)
   return
 }
 
@@ -127,8 +127,8 @@ func.func @shared(%a: memref<4xf32>, %b: memref<6xf32>, %out: memref<6xf32>) {
 // CHECK:             %[[PLACE:.*]] = arith.index_cast %[[P32]]
 // CHECK:             memref.store %{{.*}}, %[[OUT]][%[[PLACE]]]
 func.func @outer_sum(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %l: memref<5xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) {
-  jacobian.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %l, %r at %p
-      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  jacobian.sparse_outer_sum lhs(%x : memref<4x?xf32>) rhs(%g : memref<3x?xf32>)
+      starts(%s : memref<3xi32>) rows(%l, %r : memref<5xi32>, memref<5xi32>) at(%p : memref<2xi32>) into(%out : memref<6xf32>)
   return
 }
 
@@ -139,7 +139,7 @@ func.func @outer_sum(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>
 // CHECK-NOT:     vector.load
 // CHECK:         return
 func.func @nothing_left(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<1xi32>, %r: memref<0xi32>, %p: memref<0xi32>, %out: memref<6xf32>) {
-  jacobian.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
-      : memref<1xi32>, memref<0xi32>, memref<0xi32>, memref<0xi32> into %out : memref<6xf32>
+  jacobian.sparse_outer_sum lhs(%x : memref<4x?xf32>) rhs(%g : memref<3x?xf32>)
+      starts(%s : memref<1xi32>) rows(%r, %r : memref<0xi32>, memref<0xi32>) at(%p : memref<0xi32>) into(%out : memref<6xf32>)
   return
 }

@@ -34,7 +34,7 @@ func.func @rnn(%x: memref<?x?x6x16xf32>, %h0: memref<?x5x16xf32>, %w: memref<5x6
       into(%h : memref<?x?x5x16xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<5xf32>, %wc: vector<5x6xf32>, %rc: vector<5x5xf32>, %bc: vector<5xf32>):
     %0 = bppsa.matvec %wc, %xt : vector<5x6xf32>, vector<6xf32> -> vector<5xf32>
-    %1 = bppsa.matvec %rc, %ht plus %bc : vector<5xf32> : vector<5x5xf32>, vector<5xf32> -> vector<5xf32>
+    %1 = bppsa.matvec %rc, %ht plus %bc : vector<5x5xf32>, vector<5xf32> plus vector<5xf32> -> vector<5xf32>
     %2 = arith.addf %0, %1 : vector<5xf32>
     %3 = math.tanh %2 : vector<5xf32>
     bppsa.yield %3 : vector<5xf32>

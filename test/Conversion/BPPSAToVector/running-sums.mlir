@@ -68,6 +68,6 @@ func.func @outer(%a: memref<?x?x2x16xf32>, %x: memref<?x?x3x16xf32>, %sums: memr
 // CHECK:             arith.select %[[MASK]], %[[LANES]]
 // CHECK:           vector.reduction <add>
 func.func @finish(%s: memref<?x5x16xf32>, %n: index, %r: memref<5xf32>) {
-  bppsa.finish_sums 16 %s batch %n into %r : memref<5xf32> : memref<?x5x16xf32>
+  bppsa.finish_sums 16 %s batch %n into %r : memref<?x5x16xf32> into memref<5xf32>
   return
 }

@@ -31,6 +31,6 @@ func.func @no_lanes(%m: memref<?x4x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4
 
 func.func @parts_of_sums(%parts: memref<?x?x4xf32>, %sum: memref<4xf32>) {
   // expected-error @below {{'bppsa.reduce_sums' op adds partial sums, which only scans for GPUs support; do not run bppsa-fuse-gradients}}
-  bppsa.reduce_sums %parts into %sum : memref<4xf32> : memref<?x?x4xf32>
+  bppsa.reduce_sums %parts into %sum : memref<?x?x4xf32> into memref<4xf32>
   return
 }

@@ -12,7 +12,7 @@
 //  CHECK-NEXT:   %[[CHANNEL:.*]] = arith.constant 5 : index
 //       CHECK:   call @bppsa_rt_shard_enter(%[[ADDRESS]], %[[BYTES]], %[[REVERSE]], %[[TRANSPOSED]], %[[CHANNEL]])
 func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
-  dist.shard_enter reverse %h into %first : memref<?x4xf32> channel 5 : memref<?x4xf32>
+  dist.shard_enter reverse %h into %first channel 5 : memref<?x4xf32> into memref<?x4xf32>
   return
 }
 
@@ -25,7 +25,7 @@ func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
 //       CHECK:   call @bppsa_rt_shard_leave
 //       CHECK:   memref.dealloc %[[DENSE]]
 func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
-  dist.shard_leave %h into %rest : memref<f32> channel 0 : memref<?x4xf32, strided<[8, 1]>>
+  dist.shard_leave %h into %rest channel 0 : memref<?x4xf32, strided<[8, 1]>> into memref<f32>
   return
 }
 
@@ -39,7 +39,7 @@ func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
 //  CHECK-NEXT:   %[[TRANSPOSED:.*]] = arith.constant 1 : index
 //       CHECK:   call @bppsa_rt_shard_leave(%{{.*}}, %{{.*}}, %[[REVERSE]], %[[TRANSPOSED]], %{{.*}})
 func.func @cotangent(%h: memref<?x4xf32>, %g: memref<?x4xf32>) {
-  dist.shard_leave transposed %h into %g : memref<?x4xf32> channel 0 : memref<?x4xf32>
+  dist.shard_leave transposed %h into %g channel 0 : memref<?x4xf32> into memref<?x4xf32>
   return
 }
 
@@ -64,7 +64,7 @@ func.func @steps(%own: index) -> (index, index) {
 //       CHECK:   call @bppsa_rt_shard_scan(%[[FROM]], %[[ADDRESS]], %[[TO]], %[[SAMPLES]], %{{.*}}, %{{.*}})
 //       CHECK:   memref.dealloc %[[DENSE]]
 func.func @scan(%map: memref<?x4x4xf32, strided<[32, 4, 1]>>, %own: memref<?x4xf32>, %into: memref<?x4xf32>) {
-  dist.shard_scan reverse %map, %own into %into : memref<?x4xf32> channel 0 : memref<?x4x4xf32, strided<[32, 4, 1]>>, memref<?x4xf32>
+  dist.shard_scan reverse %map, %own into %into channel 0 : memref<?x4x4xf32, strided<[32, 4, 1]>>, memref<?x4xf32> into memref<?x4xf32>
   return
 }
 
@@ -72,7 +72,7 @@ func.func @scan(%map: memref<?x4x4xf32, strided<[32, 4, 1]>>, %own: memref<?x4xf
 
 func.func @gaps(%h: memref<?x4xf32>, %g: memref<?x4xf32, strided<[8, 1]>>) {
   // expected-error @below {{needs a dense destination}}
-  dist.shard_enter %h into %g : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4xf32>
+  dist.shard_enter %h into %g channel 0 : memref<?x4xf32> into memref<?x4xf32, strided<[8, 1]>>
   return
 }
 
@@ -96,6 +96,6 @@ func.func @scan_of_tensors(%map: tensor<?x4x4xf32>, %own: tensor<?x4xf32>) -> te
 
 func.func @scan_into_gaps(%map: memref<?x4x4xf32>, %own: memref<?x4xf32>, %into: memref<?x4xf32, strided<[8, 1]>>) {
   // expected-error @below {{needs a dense destination, found 'memref<?x4xf32, strided<[8, 1]>>'}}
-  dist.shard_scan %map, %own into %into : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4x4xf32>, memref<?x4xf32>
+  dist.shard_scan %map, %own into %into channel 0 : memref<?x4x4xf32>, memref<?x4xf32> into memref<?x4xf32, strided<[8, 1]>>
   return
 }

@@ -170,8 +170,10 @@ class OuterSum:
         return "\n".join([
             f"func.func @sum(%x: {left}, %g: {right}) -> {result} {{",
             *constants,
-            f"%0 = jacobian.sparse_outer_sum %x, %g : {left}, {right} starts %starts",
-            f"rows %left, %right at %positions : {', '.join(types.values())} -> {result}",
+            f"%0 = jacobian.sparse_outer_sum lhs(%x : {left}) rhs(%g : {right})",
+            f"starts(%starts : {types['starts']})",
+            f"rows(%left, %right : {types['left']}, {types['right']})",
+            f"at(%positions : {types['positions']}) -> {result}",
             f"return %0 : {result}",
             "}",
         ])  # fmt: skip

@@ -24,7 +24,7 @@ func.func @wide(%x: tensor<?x?x3xf32>, %h: tensor<?x40xf32>, %w: tensor<40x3xf32
       captures(%w, %r : tensor<40x3xf32>, tensor<40x40xf32>) -> (tensor<?x?x40xf32>) {
   ^bb0(%xt: vector<3xf32>, %ht: vector<40xf32>, %wc: vector<40x3xf32>, %rc: vector<40x40xf32>):
     %p = bppsa.matvec %rc, %ht : vector<40x40xf32>, vector<40xf32> -> vector<40xf32>
-    %q = bppsa.matvec %wc, %xt plus %p : vector<40xf32> : vector<40x3xf32>, vector<3xf32> -> vector<40xf32>
+    %q = bppsa.matvec %wc, %xt plus %p : vector<40x3xf32>, vector<3xf32> plus vector<40xf32> -> vector<40xf32>
     %n = math.tanh %q : vector<40xf32>
     bppsa.yield %n : vector<40xf32>
   }
@@ -169,7 +169,7 @@ func.func @steps(%x: tensor<?x?x42xf32>, %w: tensor<23x42xf32>, %v: tensor<23x42
   ^bb0(%xt: vector<42xf32>, %wc: vector<23x42xf32>, %vc: vector<23x42xf32>):
     %p = bppsa.matvec %wc, %xt : vector<23x42xf32>, vector<42xf32> -> vector<23xf32>
     %s = bppsa.sigmoid %p : vector<23xf32>
-    %q = bppsa.matvec %vc, %xt plus %s : vector<23xf32> : vector<23x42xf32>, vector<42xf32> -> vector<23xf32>
+    %q = bppsa.matvec %vc, %xt plus %s : vector<23x42xf32>, vector<42xf32> plus vector<23xf32> -> vector<23xf32>
     bppsa.yield %q, %s : vector<23xf32>, vector<23xf32>
   }
   return %0#0, %0#1 : tensor<?x?x23xf32>, tensor<?x?x23xf32>

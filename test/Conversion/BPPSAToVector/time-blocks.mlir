@@ -50,8 +50,8 @@ func.func @step(%a: memref<?x?x5x16xf32>, %g: memref<?x5x16xf32>, %w: memref<5x5
     %1 = bppsa.matvec transposed %wc, %0 : vector<5x5xf32>, vector<5xf32> -> vector<5xf32>
     bppsa.yield %1, %0 : vector<5xf32>, vector<5xf32>
   }
-  bppsa.step_sum lanes 16 %d batch %n into %db : memref<5xf32> : memref<?x?x5x16xf32>
-  bppsa.step_sum lanes 16 %d batch %n into %dc : memref<5xf32> : memref<?x?x5x16xf32>
+  bppsa.step_sum lanes 16 %d batch %n into %db : memref<?x?x5x16xf32> into memref<5xf32>
+  bppsa.step_sum lanes 16 %d batch %n into %dc : memref<?x?x5x16xf32> into memref<5xf32>
   memref.dealloc %d : memref<?x?x5x16xf32>
   return
 }

@@ -57,13 +57,13 @@ func.func @product(%x: tensor<1x2x4xf32>, %y: tensor<1x2x4xf32>, %s: tensor<2x3x
     -> (tensor<2x2x3xf32>, tensor<2x2x3xf32>) {
   %0 = bppsa.recurrence sequences(%x : tensor<1x2x4xf32>) initial(%s : tensor<2x3xf32>) captures(%w, %b : tensor<3x4xf32>, tensor<3xf32>) -> (tensor<2x2x3xf32>) {
   ^bb0(%xt: vector<4xf32>, %h: vector<3xf32>, %m: vector<3x4xf32>, %c: vector<3xf32>):
-    %p = bppsa.matvec %m, %xt plus %c : vector<3xf32> : vector<3x4xf32>, vector<4xf32> -> vector<3xf32>
+    %p = bppsa.matvec %m, %xt plus %c : vector<3x4xf32>, vector<4xf32> plus vector<3xf32> -> vector<3xf32>
     %n = arith.addf %p, %h : vector<3xf32>
     bppsa.yield %n : vector<3xf32>
   }
   %1 = bppsa.recurrence sequences(%y : tensor<1x2x4xf32>) initial(%s : tensor<2x3xf32>) captures(%w, %b : tensor<3x4xf32>, tensor<3xf32>) -> (tensor<2x2x3xf32>) {
   ^bb0(%xt: vector<4xf32>, %h: vector<3xf32>, %m: vector<3x4xf32>, %c: vector<3xf32>):
-    %p = bppsa.matvec %m, %xt plus %c : vector<3xf32> : vector<3x4xf32>, vector<4xf32> -> vector<3xf32>
+    %p = bppsa.matvec %m, %xt plus %c : vector<3x4xf32>, vector<4xf32> plus vector<3xf32> -> vector<3xf32>
     %n = arith.addf %p, %h : vector<3xf32>
     bppsa.yield %n : vector<3xf32>
   }

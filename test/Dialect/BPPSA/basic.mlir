@@ -3,14 +3,14 @@
 // CHECK-LABEL: func.func @recurrence
 // CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<?x?x3xf32>) initial(%{{.*}} : tensor<?x4xf32>)
 // CHECK-SAME: captures(%{{.*}} : tensor<4x3xf32>) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>)
-// CHECK: bppsa.matvec %{{.*}}, %{{.*}} plus %{{.*}} : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+// CHECK: bppsa.matvec %{{.*}}, %{{.*}} plus %{{.*}} : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
 // CHECK: bppsa.yield %{{.*}}, %{{.*}} : vector<4xf32>, vector<4xf32>
 func.func @recurrence(%x: tensor<?x?x3xf32>, %h0: tensor<?x4xf32>, %w: tensor<4x3xf32>)
     -> (tensor<?x?x4xf32>, tensor<?x?x4xf32>) {
   %h, %z = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>)
       captures(%w : tensor<4x3xf32>) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<3xf32>, %ht: vector<4xf32>, %wc: vector<4x3xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
     %1 = bppsa.sigmoid %0 : vector<4xf32>
     bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
   }
@@ -233,39 +233,39 @@ func.func @assemble(%w: tensor<2xf32>, %m: tensor<2x3xf32>, %s: tensor<?x3xf32>,
 }
 
 // CHECK-LABEL: func.func @sparse_apply
-// CHECK: jacobian.sparse_apply %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
-// CHECK: jacobian.sparse_apply %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
-// CHECK: jacobian.sparse_apply %{{.*}} : memref<6x?xf32> cotangent %{{.*}} : memref<2x?xf32> into %{{.*}} : memref<3x?xf32>
+// CHECK: jacobian.sparse_apply values(%{{.*}} : tensor<4xf32>) rows(%{{.*}} : tensor<4xi32>) columns(%{{.*}} : tensor<4xi32>) cotangent(%{{.*}} : tensor<2x?xf32>) -> tensor<3x?xf32>
+// CHECK: jacobian.sparse_apply values(%{{.*}} : tensor<2x?xf32>) rows(%{{.*}} : tensor<4xi32>) columns(%{{.*}} : tensor<4xi32>) at(%{{.*}} : tensor<4xi32>) cotangent(%{{.*}} : tensor<2x?xf32>) -> tensor<3x?xf32>
+// CHECK: jacobian.sparse_apply values(%{{.*}} : memref<6x?xf32>) cotangent(%{{.*}} : memref<2x?xf32>) into(%{{.*}} : memref<3x?xf32>)
 func.func @sparse_apply(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
     %positions: tensor<4xi32>, %g: tensor<2x?xf32>, %dense: memref<6x?xf32>, %h: memref<2x?xf32>, %out: memref<3x?xf32>)
     -> (tensor<3x?xf32>, tensor<3x?xf32>) {
-  %0 = jacobian.sparse_apply %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
-  %1 = jacobian.sparse_apply %own : tensor<2x?xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
-  jacobian.sparse_apply %dense : memref<6x?xf32> cotangent %h : memref<2x?xf32> into %out : memref<3x?xf32>
+  %0 = jacobian.sparse_apply values(%shared : tensor<4xf32>) rows(%rows : tensor<4xi32>) columns(%columns : tensor<4xi32>) cotangent(%g : tensor<2x?xf32>) -> tensor<3x?xf32>
+  %1 = jacobian.sparse_apply values(%own : tensor<2x?xf32>) rows(%rows : tensor<4xi32>) columns(%columns : tensor<4xi32>) at(%positions : tensor<4xi32>) cotangent(%g : tensor<2x?xf32>) -> tensor<3x?xf32>
+  jacobian.sparse_apply values(%dense : memref<6x?xf32>) cotangent(%h : memref<2x?xf32>) into(%out : memref<3x?xf32>)
   return %0, %1 : tensor<3x?xf32>, tensor<3x?xf32>
 }
 
 // CHECK-LABEL: func.func @sparse_compose
-// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<4xf32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> -> tensor<6xf32>
-// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<3xi32> columns %{{.*}} : tensor<2xi32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> result_rows %{{.*}} : tensor<4xi32> result_columns %{{.*}} : tensor<4xi32> -> tensor<4x?xf32>
-// CHECK: jacobian.sparse_compose 3 x 2 x 2 first %{{.*}} : memref<4xf32> second %{{.*}} : memref<6x?xf32> into %{{.*}} : memref<6x?xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first(%{{.*}} : tensor<4xf32>) second(%{{.*}} : tensor<4xf32>) rows(%{{.*}} : tensor<4xi32>) columns(%{{.*}} : tensor<4xi32>) -> tensor<6xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first(%{{.*}} : tensor<2x?xf32>) rows(%{{.*}} : tensor<3xi32>) columns(%{{.*}} : tensor<2xi32>) second(%{{.*}} : tensor<4xf32>) rows(%{{.*}} : tensor<4xi32>) columns(%{{.*}} : tensor<4xi32>) at(%{{.*}} : tensor<4xi32>) result_rows(%{{.*}} : tensor<4xi32>) result_columns(%{{.*}} : tensor<4xi32>) -> tensor<4x?xf32>
+// CHECK: jacobian.sparse_compose 3 x 2 x 2 first(%{{.*}} : memref<4xf32>) second(%{{.*}} : memref<6x?xf32>) into(%{{.*}} : memref<6x?xf32>)
 func.func @sparse_compose(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
     %positions: tensor<4xi32>, %starts: tensor<3xi32>, %diagonal: tensor<2xi32>, %a: memref<4xf32>, %b: memref<6x?xf32>, %out: memref<6x?xf32>)
     -> (tensor<6xf32>, tensor<4x?xf32>) {
-  %0 = jacobian.sparse_compose 3 x 2 x 2 first %shared : tensor<4xf32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> -> tensor<6xf32>
-  %1 = jacobian.sparse_compose 3 x 2 x 2 first %own : tensor<2x?xf32> rows %starts : tensor<3xi32> columns %diagonal : tensor<2xi32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> result_rows %rows : tensor<4xi32> result_columns %columns : tensor<4xi32> -> tensor<4x?xf32>
-  jacobian.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
+  %0 = jacobian.sparse_compose 3 x 2 x 2 first(%shared : tensor<4xf32>) second(%shared : tensor<4xf32>) rows(%rows : tensor<4xi32>) columns(%columns : tensor<4xi32>) -> tensor<6xf32>
+  %1 = jacobian.sparse_compose 3 x 2 x 2 first(%own : tensor<2x?xf32>) rows(%starts : tensor<3xi32>) columns(%diagonal : tensor<2xi32>) second(%shared : tensor<4xf32>) rows(%rows : tensor<4xi32>) columns(%columns : tensor<4xi32>) at(%positions : tensor<4xi32>) result_rows(%rows : tensor<4xi32>) result_columns(%columns : tensor<4xi32>) -> tensor<4x?xf32>
+  jacobian.sparse_compose 3 x 2 x 2 first(%a : memref<4xf32>) second(%b : memref<6x?xf32>) into(%out : memref<6x?xf32>)
   return %0, %1 : tensor<6xf32>, tensor<4x?xf32>
 }
 
 // CHECK-LABEL: func.func @sparse_outer_sum
-// CHECK: jacobian.sparse_outer_sum %{{.*}}, %{{.*}} : tensor<4x?xf32>, tensor<3x?xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
-// CHECK: jacobian.sparse_outer_sum %{{.*}}, %{{.*}} : memref<4x8xf32>, memref<3x8xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %{{.*}} : memref<6xf32>{{$}}
+// CHECK: jacobian.sparse_outer_sum lhs(%{{.*}} : tensor<4x?xf32>) rhs(%{{.*}} : tensor<3x?xf32>) starts(%{{.*}} : tensor<3xi32>) rows(%{{.*}}, %{{.*}} : tensor<5xi32>, tensor<5xi32>) at(%{{.*}} : tensor<2xi32>) -> tensor<6xf32>
+// CHECK: jacobian.sparse_outer_sum lhs(%{{.*}} : memref<4x8xf32>) rhs(%{{.*}} : memref<3x8xf32>) starts(%{{.*}} : memref<3xi32>) rows(%{{.*}}, %{{.*}} : memref<5xi32>, memref<5xi32>) at(%{{.*}} : memref<2xi32>) into(%{{.*}} : memref<6xf32>){{$}}
 func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %starts: tensor<3xi32>, %rows: tensor<5xi32>, %positions: tensor<2xi32>,
     %y: memref<4x8xf32>, %h: memref<3x8xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) -> tensor<6xf32> {
-  %0 = jacobian.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %starts rows %rows, %rows at %positions
-      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
-  jacobian.sparse_outer_sum %y, %h : memref<4x8xf32>, memref<3x8xf32> starts %s rows %r, %r at %p
-      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  %0 = jacobian.sparse_outer_sum lhs(%x : tensor<4x?xf32>) rhs(%g : tensor<3x?xf32>)
+      starts(%starts : tensor<3xi32>) rows(%rows, %rows : tensor<5xi32>, tensor<5xi32>) at(%positions : tensor<2xi32>) -> tensor<6xf32>
+  jacobian.sparse_outer_sum lhs(%y : memref<4x8xf32>) rhs(%h : memref<3x8xf32>)
+      starts(%s : memref<3xi32>) rows(%r, %r : memref<5xi32>, memref<5xi32>) at(%p : memref<2xi32>) into(%out : memref<6xf32>)
   return %0 : tensor<6xf32>
 }

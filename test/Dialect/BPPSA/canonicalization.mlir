@@ -5,7 +5,7 @@
 // CHECK: return %[[B]]
 func.func @matvec_of_zero(%w: vector<4x3xf32>, %b: vector<4xf32>) -> vector<4xf32> {
   %x = arith.constant dense<0.0> : vector<3xf32>
-  %0 = bppsa.matvec %w, %x plus %b : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+  %0 = bppsa.matvec %w, %x plus %b : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
   return %0 : vector<4xf32>
 }
 

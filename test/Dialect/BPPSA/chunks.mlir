@@ -11,11 +11,11 @@ func.func @tensors(%x: tensor<?x?x4x1xf32>, %c: index) -> tensor<?x?x4x1xf32> {
 }
 
 // CHECK-LABEL: @memrefs(
-// CHECK: bppsa.pack_chunks 8, %{{.*}} steps %{{.*}} into %{{.*}} : memref<2x12x3x8xf32> : memref<?x?x3x1xf32>
+// CHECK: bppsa.pack_chunks 8, %{{.*}} steps %{{.*}} into %{{.*}} : memref<?x?x3x1xf32> into memref<2x12x3x8xf32>
 // CHECK: bppsa.unpack_chunks 8, %{{.*}} into %{{.*}} : memref<2x12x3x8xf32> into memref<?x?x3x1xf32>
 func.func @memrefs(%x: memref<?x?x3x1xf32>, %y: memref<2x12x3x8xf32>) {
   %c = arith.constant 12 : index
-  bppsa.pack_chunks 8, %x steps %c into %y : memref<2x12x3x8xf32> : memref<?x?x3x1xf32>
+  bppsa.pack_chunks 8, %x steps %c into %y : memref<?x?x3x1xf32> into memref<2x12x3x8xf32>
   bppsa.unpack_chunks 8, %y into %x : memref<2x12x3x8xf32> into memref<?x?x3x1xf32>
   return
 }

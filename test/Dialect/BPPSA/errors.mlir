@@ -398,7 +398,7 @@ func.func @matvec_shape(%w: vector<4x3xf32>, %x: vector<3xf32>) -> vector<3xf32>
 
 func.func @matvec_addend(%w: vector<4x3xf32>, %x: vector<3xf32>) -> vector<4xf32> {
   // expected-error @below {{the addend must have the type of the result 'vector<4xf32>', found 'vector<3xf32>'}}
-  %0 = bppsa.matvec %w, %x plus %x : vector<3xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+  %0 = bppsa.matvec %w, %x plus %x : vector<4x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<4xf32>
   return %0 : vector<4xf32>
 }
 

@@ -210,7 +210,7 @@ func.func @graph(%x: tensor<?x?x1x33xf32>) -> tensor<?x?x1x33xf32> {
 
 func.func @rows_of_a_sum(%a: memref<?x?x4xf32>, %s: memref<4x4xf32>) {
   // expected-error @below {{cannot be mapped to 'block_per_row'; use tiled_product or thread_per_element}}
-  bppsa.outer_sum %a, %a into %s : memref<4x4xf32> {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} : memref<?x?x4xf32>, memref<?x?x4xf32>
+  bppsa.outer_sum %a, %a into %s {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} : memref<?x?x4xf32>, memref<?x?x4xf32> into memref<4x4xf32>
   return
 }
 

@@ -131,7 +131,7 @@ func.func @products(%j: !diagonal, %g: tensor<?x4xf32>, %v: tensor<2x?xf32>, %c:
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %0 = jacobian.apply %j, %g : !diagonal, tensor<?x4xf32> -> tensor<?x4xf32>
-  %1 = jacobian.sparse_apply %v : tensor<2x?xf32> cotangent %c : tensor<2x?xf32> -> tensor<1x?xf32>
+  %1 = jacobian.sparse_apply values(%v : tensor<2x?xf32>) cotangent(%c : tensor<2x?xf32>) -> tensor<1x?xf32>
   %b = tensor.dim %0, %c0 : tensor<?x4xf32>
   %n = tensor.dim %1, %c1 : tensor<1x?xf32>
   return %b, %n : index, index

@@ -16,9 +16,9 @@ func.func @on_tensors(%d: tensor<?x?x4x16xf32>, %x: tensor<?x?x3x16xf32>, %w: te
 
 // CHECK-LABEL: func.func @on_memory
 // CHECK: bppsa.add_to_sums 16 %{{.*}} into %{{.*}} : memref<?x?x4x16xf32> into memref<?x4x16xf32>
-// CHECK: bppsa.finish_sums 16 %{{.*}} batch %{{.*}} into %{{.*}} : memref<4xf32> : memref<?x4x16xf32>
+// CHECK: bppsa.finish_sums 16 %{{.*}} batch %{{.*}} into %{{.*}} : memref<?x4x16xf32> into memref<4xf32>
 func.func @on_memory(%d: memref<?x?x4x16xf32>, %b: memref<?x4x16xf32>, %n: index, %r: memref<4xf32>) {
   bppsa.add_to_sums 16 %d into %b : memref<?x?x4x16xf32> into memref<?x4x16xf32>
-  bppsa.finish_sums 16 %b batch %n into %r : memref<4xf32> : memref<?x4x16xf32>
+  bppsa.finish_sums 16 %b batch %n into %r : memref<?x4x16xf32> into memref<4xf32>
   return
 }

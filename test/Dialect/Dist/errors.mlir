@@ -44,7 +44,7 @@ func.func @no_result(%own: tensor<8xf32>) {
 
 func.func @other_shape(%own: memref<8xf32>, %all: memref<4xf32>) {
   // expected-error @below {{returns an array of the type of its operand, 'memref<8xf32>', found 'memref<4xf32>'}}
-  dist.rank_mean %own into %all : memref<4xf32> : memref<8xf32>
+  dist.rank_mean %own into %all : memref<8xf32> into memref<4xf32>
   return
 }
 

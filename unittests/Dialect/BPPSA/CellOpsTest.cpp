@@ -109,7 +109,7 @@ TEST_F(CellOpsTest, NonlinearOpsAreOpaque) {
 TEST_F(CellOpsTest, ProductsReadAllRowsAndSlicesOthers) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
     func.func @f(%m: vector<4x3xf32>, %x: vector<3xf32>, %y: vector<4xf32>) -> vector<4xf32> {
-      %0 = bppsa.matvec %m, %x plus %y : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+      %0 = bppsa.matvec %m, %x plus %y : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
       %1 = vector.extract_strided_slice %0 {offsets = [1], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
       %2 = vector.insert_strided_slice %1, %y {offsets = [0], strides = [1]} : vector<2xf32> into vector<4xf32>
       %3 = arith.addf %2, %0 : vector<4xf32>

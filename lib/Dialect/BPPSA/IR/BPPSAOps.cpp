@@ -1,11 +1,10 @@
-//===- BPPSAOps.cpp - body and graph operations, effects ------------------===//
+//===- BPPSAOps.cpp - ops of bodies and graphs ----------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Support/DestinationOps.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
@@ -55,44 +54,4 @@ LogicalResult DropoutOp::verify() {
   if (!isa<FloatType>(getType().getElementType()))
     return emitOpError() << "needs a float tensor, found " << getType();
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Side effects: none on tensors; reads and writes after bufferization
-//===----------------------------------------------------------------------===//
-
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-void RecurrenceOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationsMutable(), effects);
-}
-void ChainOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationsMutable(), effects);
-}
-void TransitionOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void FactoredTransitionOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void ComposeTransitionsOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void ApplyTransitionOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void OuterSumOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void StepSumOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void ReduceSumsOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationsMutable(), effects);
-}
-void PackLanesOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void UnpackLanesOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
 }

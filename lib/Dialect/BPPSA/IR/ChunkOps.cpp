@@ -31,45 +31,22 @@ static LogicalResult verifyChunks(Operation *op, Type plainType, Type packedType
 }
 
 LogicalResult PackChunksOp::verify() {
-  if ((getNumResults() == 1) == static_cast<bool>(getDestination()))
-    return emitOpError("must have either a result or a destination");
-  Value packed = getDestination() ? Value(getDestination()) : Value(getResult());
-  return verifyChunks(*this, getSource().getType(), packed.getType(), getLanes());
+  FailureOr<ShapedType> packed = getWrittenType(*this, getDestination());
+  if (failed(packed))
+    return failure();
+  return verifyChunks(*this, getSource().getType(), *packed, getLanes());
 }
 
 LogicalResult UnpackChunksOp::verify() {
   Type plain = getDestination().getType();
-  bool isTensor = isa<RankedTensorType>(plain);
-  if (getNumResults() != (isTensor ? 1 : 0) || (isTensor && getResult().getType() != plain))
-    return emitOpError() << "with the destination " << plain << " must have "
-                         << (isTensor ? "one result of that type" : "no results");
+  if (failed(verifyTiedResult(*this, plain)))
+    return failure();
   return verifyChunks(*this, plain, getSource().getType(), getLanes());
 }
 
 //===----------------------------------------------------------------------===//
-// Effects and shapes
+// Shapes
 //===----------------------------------------------------------------------===//
-
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-/// Adds a read of `source` and a write of `destination`. Tensors have no effects.
-static void getCopyEffects(OpOperand &source, MutableOperandRange destination, Effects &effects) {
-  if (isa<MemRefType>(source.get().getType()))
-    effects.emplace_back(MemoryEffects::Read::get(), &source);
-  for (OpOperand &operand : destination)
-    if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand, /*stage=*/0,
-                           /*effectOnFullRegion=*/true);
-}
-
-void PackChunksOp::getEffects(Effects &effects) {
-  getCopyEffects(getSourceMutable(), getDestinationMutable(), effects);
-}
-
-void UnpackChunksOp::getEffects(Effects &effects) {
-  OpOperand &destination = getDestinationMutable();
-  getCopyEffects(getSourceMutable(), destination, effects);
-}
 
 LogicalResult PackChunksOp::reifyResultShapes(OpBuilder &builder,
                                               ReifiedRankedShapedTypeDims &shapes) {

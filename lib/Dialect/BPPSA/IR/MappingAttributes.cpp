@@ -228,6 +228,14 @@ static LogicalResult verifyNotPacked(Operation *op) {
   return success();
 }
 
+bool GPUMappingAttr::canMap(Operation *op) {
+  return isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(op);
+}
+
+bool CPUMappingAttr::canMap(Operation *op) {
+  return GPUMappingAttr::canMap(op) || isa<StepSumOp>(op);
+}
+
 LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
   if (failed(verifyNotPacked(op)))
     return failure();
@@ -248,7 +256,7 @@ LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
 }
 
 LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
-  if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp, StepSumOp>(op))
+  if (!canMap(op))
     return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
   if (!holds(LaneContents::Chunks))
     return verifyNotPacked(op);

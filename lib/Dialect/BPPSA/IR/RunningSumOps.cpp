@@ -31,51 +31,27 @@ LogicalResult AddToSumsOp::verify() {
     return emitOpError() << "needs running sums of shape "
                          << RankedTensorType::get(expected, sums.getElementType()) << ", found "
                          << sums;
-  bool isTensor = isa<RankedTensorType>(sums);
-  if (getNumResults() != (isTensor ? 1 : 0) || (isTensor && getResult().getType() != sums))
-    return emitOpError() << "with the destination " << sums << " must have "
-                         << (isTensor ? "one result of that type" : "no results");
-  return success();
+  return verifyTiedResult(*this, sums);
 }
 
 LogicalResult FinishSumsOp::verify() {
-  if ((getNumResults() == 1) == static_cast<bool>(getDestination()))
-    return emitOpError("must have either a result or a destination");
-  Value written = getDestination() ? Value(getDestination()) : Value(getResult());
-  auto sums = cast<ShapedType>(getSums().getType()), sum = cast<ShapedType>(written.getType());
+  FailureOr<ShapedType> sum = getWrittenType(*this, getDestination());
+  if (failed(sum))
+    return failure();
+  auto sums = cast<ShapedType>(getSums().getType());
   int64_t rank = sums.getRank();
   if (rank < 3 || sums.getShape().back() != static_cast<int64_t>(getLanes()))
     return emitOpError() << "running sums must have blocks, " << getLanes()
                          << " lanes in their last dimension and others between, found " << sums;
-  if (sum.getShape() != sums.getShape().slice(1, rank - 2))
+  if (sum->getShape() != sums.getShape().slice(1, rank - 2))
     return emitOpError() << "needs a result with the dimensions of " << sums
-                         << " between blocks and lanes, found " << sum;
+                         << " between blocks and lanes, found " << *sum;
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Effects and shapes
+// Shapes
 //===----------------------------------------------------------------------===//
-
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-/// Adds `effect` on `operand`. Tensors have no effects.
-static void addEffect(OpOperand &operand, MemoryEffects::Effect *effect, Effects &effects) {
-  if (isa<MemRefType>(operand.get().getType()))
-    effects.emplace_back(effect, &operand);
-}
-
-void AddToSumsOp::getEffects(Effects &effects) {
-  for (OpOperand &operand : (*this)->getOpOperands())
-    addEffect(operand, MemoryEffects::Read::get(), effects);
-  addEffect(getDestinationMutable(), MemoryEffects::Write::get(), effects);
-}
-
-void FinishSumsOp::getEffects(Effects &effects) {
-  addEffect(getSumsMutable(), MemoryEffects::Read::get(), effects);
-  for (OpOperand &operand : getDestinationMutable())
-    addEffect(operand, MemoryEffects::Write::get(), effects);
-}
 
 LogicalResult AddToSumsOp::reifyResultShapes(OpBuilder &builder,
                                              ReifiedRankedShapedTypeDims &shapes) {

@@ -77,12 +77,12 @@ static LogicalResult verifyChannel(Operation *op, int64_t stage, int64_t channel
 LogicalResult StageSendOp::verify() { return verifyChannel(*this, getStage(), getChannel()); }
 
 LogicalResult StageReceiveOp::verify() {
-  if ((getNumResults() == 1) == static_cast<bool>(getDestination()))
-    return emitOpError("must have either a result or a destination");
-  Value made = getDestination() ? Value(getDestination()) : Value(getResult());
-  int64_t open = cast<ShapedType>(made.getType()).getNumDynamicDims();
+  FailureOr<ShapedType> type = getWrittenType(*this, getDestination());
+  if (failed(type))
+    return failure();
+  int64_t open = type->getNumDynamicDims();
   if (static_cast<int64_t>(getSizes().size()) != open)
-    return emitOpError() << "needs the " << open << " sizes that " << made.getType()
+    return emitOpError() << "needs the " << open << " sizes that " << *type
                          << " leaves open, found " << getSizes().size();
   return verifyChannel(*this, getStage(), getChannel());
 }

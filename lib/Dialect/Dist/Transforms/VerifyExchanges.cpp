@@ -65,9 +65,7 @@ private:
 
   bool isExchange(Operation *op) const {
     auto call = dyn_cast<func::CallOp>(op);
-    return isa<dist::AwaitParameterOp, dist::SignalGradientOp, dist::RankMeanOp, dist::StageSendOp,
-               dist::StageReceiveOp, dist::ShardEnterOp, dist::ShardLeaveOp, dist::ShardScanOp>(
-               op) ||
+    return op->hasTrait<dist::ExchangeTrait>() ||
            (call && exchanging.contains(call.getCalleeAttr().getAttr()));
   }
 

@@ -59,15 +59,6 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
   return success();
 }
 
-/// Returns the type of the written array. Exactly one of result and destination must be present.
-static FailureOr<ShapedType> getWritten(Operation *op, Value destination) {
-  if ((op->getNumResults() == 1) == static_cast<bool>(destination)) {
-    op->emitOpError("must have either a result or a destination");
-    return failure();
-  }
-  return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
-}
-
 /// Checks that all value arrays have the same element type and the same number of samples.
 static LogicalResult verifyAlike(Operation *op, ArrayRef<ShapedType> arrays) {
   int64_t samples = ShapedType::kDynamic;
@@ -86,7 +77,7 @@ static LogicalResult verifyAlike(Operation *op, ArrayRef<ShapedType> arrays) {
 }
 
 LogicalResult SparseApplyOp::verify() {
-  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  FailureOr<ShapedType> result = getWrittenType(*this, getDestination());
   if (failed(result))
     return failure();
   auto cotangent = cast<ShapedType>(getCotangent().getType());
@@ -101,7 +92,7 @@ LogicalResult SparseApplyOp::verify() {
 }
 
 LogicalResult SparseComposeOp::verify() {
-  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  FailureOr<ShapedType> result = getWrittenType(*this, getDestination());
   if (failed(result) ||
       failed(
           verifyMatrix(*this, {"the first matrix", getFirst(), getFirstStarts(), getFirstColumns(),
@@ -123,7 +114,7 @@ LogicalResult SparseComposeOp::verify() {
 }
 
 LogicalResult SparseOuterSumOp::verify() {
-  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  FailureOr<ShapedType> result = getWrittenType(*this, getDestination());
   if (failed(result))
     return failure();
   auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
@@ -144,20 +135,8 @@ LogicalResult SparseOuterSumOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Effects and shapes
+// Shapes
 //===----------------------------------------------------------------------===//
-
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-void SparseApplyOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void SparseOuterSumOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
-void SparseComposeOp::getEffects(Effects &effects) {
-  addDestinationEffects(*this, getDestinationMutable(), effects);
-}
 
 LogicalResult SparseApplyOp::reifyResultShapes(OpBuilder &builder,
                                                ReifiedRankedShapedTypeDims &shapes) {

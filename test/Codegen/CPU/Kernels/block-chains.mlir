@@ -40,8 +40,8 @@ func.func @chain(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %r: memref<8x
     %1 = bppsa.matvec transposed %rc, %0 : vector<8x8xf32>, vector<8xf32> -> vector<8xf32>
     bppsa.yield %1, %0 : vector<8xf32>, vector<8xf32>
   }
-  bppsa.outer_sum lanes 16 %d, %h into %w : memref<8x8xf32> : memref<?x?x8x16xf32>, memref<?x?x8x16xf32>
-  bppsa.step_sum lanes 16 %d batch %n into %b : memref<8xf32> : memref<?x?x8x16xf32>
+  bppsa.outer_sum lanes 16 %d, %h into %w : memref<?x?x8x16xf32>, memref<?x?x8x16xf32> into memref<8x8xf32>
+  bppsa.step_sum lanes 16 %d batch %n into %b : memref<?x?x8x16xf32> into memref<8xf32>
   memref.dealloc %d : memref<?x?x8x16xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @reverse(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %g: memref<
     %0 = arith.addf %ht, %gt : vector<8xf32>
     bppsa.yield %0, %0 : vector<8xf32>, vector<8xf32>
   }
-  bppsa.outer_sum lanes 16 %d, %h into %w : memref<8x8xf32> : memref<?x?x8x16xf32>, memref<?x?x8x16xf32>
+  bppsa.outer_sum lanes 16 %d, %h into %w : memref<?x?x8x16xf32>, memref<?x?x8x16xf32> into memref<8x8xf32>
   return
 }
 
@@ -83,6 +83,6 @@ func.func @small(%h: memref<?x?x2x16xf32>, %s: memref<?x2x16xf32>, %g: memref<?x
     %0 = arith.mulf %ht, %gt : vector<2xf32>
     bppsa.yield %0, %0 : vector<2xf32>, vector<2xf32>
   }
-  bppsa.outer_sum lanes 16 %d, %h into %w : memref<2x2xf32> : memref<?x?x2x16xf32>, memref<?x?x2x16xf32>
+  bppsa.outer_sum lanes 16 %d, %h into %w : memref<?x?x2x16xf32>, memref<?x?x2x16xf32> into memref<2x2xf32>
   return
 }

@@ -26,7 +26,7 @@ func.func @loss(%x: memref<?x?x20x16xf32>, %w: memref<10x20xf32>, %n: index, %bl
     %0 = bppsa.matvec %wc, %xt : vector<10x20xf32>, vector<20xf32> -> vector<10xf32>
     bppsa.yield %0 : vector<10xf32>
   }
-  bppsa.unpack_lanes 16, %scores, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  bppsa.unpack_lanes 16, %scores, %n into %y : memref<?x?x10x16xf32> into memref<?x?x10xf32>
   memref.dealloc %scores : memref<?x?x10x16xf32>
   return
 }
@@ -62,7 +62,7 @@ func.func @states(%x: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index
   %behind = memref.subview %h[0, 1, 0, 0] [%blocks, %steps, 20, 16] [1, 1, 1, 1]
       : memref<?x?x20x16xf32> to memref<?x?x20x16xf32, strided<[?, 320, 16, 1], offset: 320>>
   bppsa.unpack_lanes 16, %behind, %n into %y
-      : memref<?x?x20xf32> : memref<?x?x20x16xf32, strided<[?, 320, 16, 1], offset: 320>>
+      : memref<?x?x20x16xf32, strided<[?, 320, 16, 1], offset: 320>> into memref<?x?x20xf32>
   memref.dealloc %h : memref<?x?x20x16xf32>
   return
 }
@@ -76,14 +76,14 @@ func.func @states(%x: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index
 // CHECK:         return
 func.func @others(%x: memref<?x?x20x16xf32>, %z: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index,
     %y: memref<?x?x20xf32>, %v: memref<?x?x20xf32>) {
-  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20xf32> : memref<?x?x20x16xf32>
-  bppsa.unpack_lanes 16, %z, %n into %v : memref<?x?x20xf32> : memref<?x?x20x16xf32>
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20x16xf32> into memref<?x?x20xf32>
+  bppsa.unpack_lanes 16, %z, %n into %v : memref<?x?x20x16xf32> into memref<?x?x20xf32>
   bppsa.recurrence reverse lanes 16 sequences(%z : memref<?x?x20x16xf32>) initial(%h0 : memref<?x20x16xf32>)
       into(%x : memref<?x?x20x16xf32>) {
   ^bb0(%xt: vector<20xf32>, %ht: vector<20xf32>):
     bppsa.yield %xt : vector<20xf32>
   }
-  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20xf32> : memref<?x?x20x16xf32>
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x20x16xf32> into memref<?x?x20xf32>
   return
 }
 
@@ -105,7 +105,7 @@ func.func @others(%x: memref<?x?x20x16xf32>, %z: memref<?x?x20x16xf32>, %h0: mem
 // CHECK:           bppsa.unpack_lanes 16
 // CHECK:           linalg.generic {indexing_maps = {{.*}}, iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : memref<?x10xf32, strided<[10, 1], offset: ?>>)
 func.func @rows(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %most: memref<?x?xf32>, %n: index) {
-  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10x16xf32> into memref<?x?x10xf32>
   linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%y : memref<?x?x10xf32>) outs(%most : memref<?x?xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -124,7 +124,7 @@ func.func @rows(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %most: memref
 // CHECK-NOT:     scf.for
 // CHECK:         return
 func.func @packed(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %z: memref<?x?x10x16xf32>, %n: index) {
-  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10x16xf32> into memref<?x?x10xf32>
   linalg.exp ins(%x : memref<?x?x10x16xf32>) outs(%z : memref<?x?x10x16xf32>)
   linalg.exp ins(%z : memref<?x?x10x16xf32>) outs(%x : memref<?x?x10x16xf32>)
   return
@@ -137,7 +137,7 @@ func.func @packed(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %z: memref<
 // CHECK-NOT:     scf.for
 // CHECK:         return
 func.func @indices(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %i: memref<?x?x10xindex>, %n: index) {
-  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10xf32> : memref<?x?x10x16xf32>
+  bppsa.unpack_lanes 16, %x, %n into %y : memref<?x?x10x16xf32> into memref<?x?x10xf32>
   linalg.map ins(%y : memref<?x?x10xf32>) outs(%i : memref<?x?x10xindex>)
     (%in: f32, %out: index) {
       %0 = arith.fptosi %in : f32 to i64

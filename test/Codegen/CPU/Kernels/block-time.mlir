@@ -42,11 +42,11 @@ func.func @sums(%x: memref<?x?x3x16xf32>, %a: memref<?x?x4x16xf32>, %g: memref<?
     %2 = arith.mulf %0, %0 : vector<4xf32>
     bppsa.yield %1, %0, %2 : vector<4xf32>, vector<4xf32>, vector<4xf32>
   }
-  bppsa.step_sum lanes 16 %x batch %n into %sx : memref<3xf32> : memref<?x?x3x16xf32>
+  bppsa.step_sum lanes 16 %x batch %n into %sx : memref<?x?x3x16xf32> into memref<3xf32>
   %copy = memref.alloc() : memref<4x3xf32>
-  bppsa.outer_sum lanes 16 %d, %x batch %n into %copy : memref<4x3xf32> : memref<?x?x4x16xf32>, memref<?x?x3x16xf32>
+  bppsa.outer_sum lanes 16 %d, %x batch %n into %copy : memref<?x?x4x16xf32>, memref<?x?x3x16xf32> into memref<4x3xf32>
   memref.dealloc %d : memref<?x?x4x16xf32>
-  bppsa.step_sum lanes 16 %e batch %n into %db : memref<4xf32> : memref<?x?x4x16xf32>
+  bppsa.step_sum lanes 16 %e batch %n into %db : memref<?x?x4x16xf32> into memref<4xf32>
   memref.copy %copy, %dw : memref<4x3xf32> to memref<4x3xf32>
   memref.dealloc %copy : memref<4x3xf32>
   return
@@ -72,7 +72,7 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
     %0 = arith.mulf %at, %at : vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
-  bppsa.outer_sum lanes 16 %d, %x into %dw : memref<4x4xf32> : memref<?x?x4x16xf32>, memref<?x?x4x16xf32>
+  bppsa.outer_sum lanes 16 %d, %x into %dw : memref<?x?x4x16xf32>, memref<?x?x4x16xf32> into memref<4x4xf32>
   bppsa.chain lanes 1 saved(%b : memref<?x?x4x1xf32>) seeds(%k : memref<?x4x1xf32>)
       captures(%w : memref<4x4xf32>) into(%k, %e : memref<?x4x1xf32>, memref<?x?x4x1xf32>) {
   ^bb0(%bt: vector<4xf32>, %kt: vector<4xf32>, %wc: vector<4x4xf32>):
@@ -80,7 +80,7 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
     %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
     bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
   }
-  bppsa.step_sum lanes 1 %e into %db : memref<4xf32> : memref<?x?x4x1xf32>
+  bppsa.step_sum lanes 1 %e into %db : memref<?x?x4x1xf32> into memref<4xf32>
   return
 }
 
@@ -109,7 +109,7 @@ func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
   %new = memref.alloc(%blocks) : memref<?x4x16xf32>
   linalg.fill ins(%zero : f32) outs(%new : memref<?x4x16xf32>)
   bppsa.add_to_sums 16 %d into %new : memref<?x?x4x16xf32> into memref<?x4x16xf32>
-  bppsa.finish_sums 16 %new into %db : memref<4xf32> : memref<?x4x16xf32>
+  bppsa.finish_sums 16 %new into %db : memref<?x4x16xf32> into memref<4xf32>
   memref.dealloc %d : memref<?x?x4x16xf32>
   memref.dealloc %new : memref<?x4x16xf32>
   return
@@ -137,10 +137,10 @@ func.func @read(%x: memref<?x?x3x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x3
   bppsa.chain lanes 16 saved(%x : memref<?x?x3x16xf32>) seeds(%g : memref<?x4x16xf32>)
       captures(%w : memref<4x3xf32>) into(%g, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
   ^bb0(%xt: vector<3xf32>, %gt: vector<4xf32>, %wc: vector<4x3xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %gt : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %wc, %xt plus %gt : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
   }
-  bppsa.step_sum lanes 16 %x batch %n into %dx : memref<3xf32> : memref<?x?x3x16xf32>
-  bppsa.step_sum lanes 16 %e batch %n into %db : memref<4xf32> : memref<?x?x4x16xf32>
+  bppsa.step_sum lanes 16 %x batch %n into %dx : memref<?x?x3x16xf32> into memref<3xf32>
+  bppsa.step_sum lanes 16 %e batch %n into %db : memref<?x?x4x16xf32> into memref<4xf32>
   return
 }

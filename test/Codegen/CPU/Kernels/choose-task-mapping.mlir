@@ -15,7 +15,7 @@ func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6x
   bppsa.recurrence lanes 1 sequences(%x : memref<?x?x6x1xf32>) initial(%h : memref<?x6x1xf32>)
       captures(%r : memref<6x6xf32>) into(%y : memref<?x?x6x1xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     %1 = bppsa.matvec transposed %rc, %0 : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
     bppsa.yield %1 : vector<6xf32>
   }
@@ -42,7 +42,7 @@ func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x6x16xf32>) initial(%h : memref<?x6x16xf32>)
       captures(%r : memref<6x6xf32>) into(%y : memref<?x?x6x16xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     bppsa.yield %0 : vector<6xf32>
   }
   memref.alloca_scope {
@@ -53,7 +53,7 @@ func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<
       %1 = bppsa.matvec transposed %rc, %0 : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
       bppsa.yield %1 : vector<6xf32>
     }
-    bppsa.step_sum lanes 16 %x into %s : memref<6xf32> : memref<?x?x6x16xf32>
+    bppsa.step_sum lanes 16 %x into %s : memref<?x?x6x16xf32> into memref<6xf32>
   }
   return
 }
@@ -80,7 +80,7 @@ func.func @by_hand(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x
       captures(%r : memref<6x6xf32>)
       into(%y : memref<?x?x6x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 2>} {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     bppsa.yield %0 : vector<6xf32>
   }
   return

@@ -17,15 +17,15 @@
 func.func @interleaved(%x: memref<?x?x8xf32>, %h: memref<?x?x8xf32>, %a: memref<?x?x4xf32>, %b: memref<?x?x4xf32>,
     %w: memref<4x8xf32>) {
   %v = memref.alloc() : memref<4x8xf32>
-  bppsa.outer_sum %a, %x into %v : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %a, %x into %v : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   %q = memref.alloc() : memref<4x8xf32>
-  bppsa.outer_sum %a, %h into %q : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %a, %h into %q : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   %s = memref.alloc() : memref<4xf32>
-  bppsa.step_sum %a into %s : memref<4xf32> : memref<?x?x4xf32>
+  bppsa.step_sum %a into %s : memref<?x?x4xf32> into memref<4xf32>
   memref.dealloc %a : memref<?x?x4xf32>
-  bppsa.outer_sum %b, %x into %w : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %b, %x into %w : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   %r = memref.alloc() : memref<4x8xf32>
-  bppsa.outer_sum %b, %h into %r : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %b, %h into %r : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   return
 }
 
@@ -38,10 +38,10 @@ func.func @interleaved(%x: memref<?x?x8xf32>, %h: memref<?x?x8xf32>, %a: memref<
 //       CHECK:   call @outer_sum_kernel_8
 func.func @apart(%x: memref<?x?x8xf32>, %a: memref<?x?x4xf32>, %v: memref<4x8xf32>, %w: memref<4x8xf32>) {
   %zero = arith.constant 0.0 : f32
-  bppsa.outer_sum %a, %x into %v : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %a, %x into %v : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   linalg.fill ins(%zero : f32) outs(%a : memref<?x?x4xf32>)
-  bppsa.outer_sum %a, %x into %w : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
-  bppsa.outer_sum %a, %x into %w : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %a, %x into %w : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
+  bppsa.outer_sum %a, %x into %w : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   return
 }
 

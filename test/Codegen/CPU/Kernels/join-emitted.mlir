@@ -11,12 +11,12 @@
 // CHECK:         bppsa.chain lanes 16 {{.*}} into(%[[G]], %[[FIRST]], %[[SECOND]], %[[THIRD]] :
 // CHECK:         %[[OF_X:.*]] = memref.alloc() : memref<16x3xf32>
 // CHECK:         %[[ROWS_X:.*]] = memref.subview %[[ALL]][0, 0, 0, 0] [{{.*}}, 16, 16]
-// CHECK:         bppsa.outer_sum lanes 16 %[[ROWS_X]], %[[X]] batch %{{.*}} into %[[OF_X]] : memref<16x3xf32>
+// CHECK:         bppsa.outer_sum lanes 16 %[[ROWS_X]], %[[X]] batch %{{.*}} into %[[OF_X]] : {{.*}} into memref<16x3xf32>
 // CHECK:         %[[TO:.*]] = memref.subview %[[OF_X]][8, 0] [8, 3]
 // CHECK:         memref.copy %[[TO]], %{{.*}}
 // CHECK:         %[[OF_Y:.*]] = memref.alloc() : memref<16x5xf32>
 // CHECK:         %[[ROWS_Y:.*]] = memref.subview %[[ALL]][0, 0, 8, 0] [{{.*}}, 16, 16]
-// CHECK:         bppsa.outer_sum lanes 16 %[[ROWS_Y]], %[[Y]] batch %{{.*}} into %[[OF_Y]] : memref<16x5xf32>
+// CHECK:         bppsa.outer_sum lanes 16 %[[ROWS_Y]], %[[Y]] batch %{{.*}} into %[[OF_Y]] : {{.*}} into memref<16x5xf32>
 // CHECK-NOT:     bppsa.outer_sum
 // CHECK:         bppsa.step_sum lanes 16 %[[FIRST]]
 // CHECK-NOT:     memref.dealloc %{{.*}} : memref<?x?x8x16xf32
@@ -36,13 +36,13 @@ func.func @gates(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?x
     %0 = arith.mulf %at, %gt : vector<8xf32>
     bppsa.yield %0, %0, %gt, %at : vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>
   }
-  bppsa.outer_sum lanes 16 %d1, %x batch %n into %wx1 : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
-  bppsa.outer_sum lanes 16 %d1, %y batch %n into %wy1 : memref<8x5xf32> : memref<?x?x8x16xf32>, memref<?x?x5x16xf32>
-  bppsa.outer_sum lanes 16 %d2, %x batch %n into %wx2 : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
-  bppsa.outer_sum lanes 16 %d3, %y batch %n into %wy3 : memref<8x5xf32> : memref<?x?x8x16xf32>, memref<?x?x5x16xf32>
+  bppsa.outer_sum lanes 16 %d1, %x batch %n into %wx1 : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
+  bppsa.outer_sum lanes 16 %d1, %y batch %n into %wy1 : memref<?x?x8x16xf32>, memref<?x?x5x16xf32> into memref<8x5xf32>
+  bppsa.outer_sum lanes 16 %d2, %x batch %n into %wx2 : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
+  bppsa.outer_sum lanes 16 %d3, %y batch %n into %wy3 : memref<?x?x8x16xf32>, memref<?x?x5x16xf32> into memref<8x5xf32>
   memref.dealloc %d2 : memref<?x?x8x16xf32>
   memref.dealloc %d3 : memref<?x?x8x16xf32>
-  bppsa.step_sum lanes 16 %d1 batch %n into %s : memref<8xf32> : memref<?x?x8x16xf32>
+  bppsa.step_sum lanes 16 %d1 batch %n into %s : memref<?x?x8x16xf32> into memref<8xf32>
   memref.dealloc %d1 : memref<?x?x8x16xf32>
   return
 }
@@ -61,9 +61,9 @@ func.func @others(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?
     %0 = arith.mulf %at, %gt : vector<8xf32>
     bppsa.yield %0, %0, %gt : vector<8xf32>, vector<8xf32>, vector<8xf32>
   }
-  bppsa.outer_sum lanes 16 %d1, %x batch %n into %v : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
+  bppsa.outer_sum lanes 16 %d1, %x batch %n into %v : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
   memref.copy %z, %x : memref<?x?x3x16xf32> to memref<?x?x3x16xf32>
-  bppsa.outer_sum lanes 16 %d2, %x batch %n into %w : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
+  bppsa.outer_sum lanes 16 %d2, %x batch %n into %w : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
   %e1 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   %e2 = memref.alloc(%blocks, %steps) : memref<?x?x8x16xf32>
   linalg.fill ins(%zero : f32) outs(%e2 : memref<?x?x8x16xf32>)
@@ -73,7 +73,7 @@ func.func @others(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?
     %0 = arith.mulf %at, %gt : vector<8xf32>
     bppsa.yield %0, %0, %gt : vector<8xf32>, vector<8xf32>, vector<8xf32>
   }
-  bppsa.outer_sum lanes 16 %e1, %x batch %n into %v : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
-  bppsa.outer_sum lanes 16 %e2, %x batch %n into %w : memref<8x3xf32> : memref<?x?x8x16xf32>, memref<?x?x3x16xf32>
+  bppsa.outer_sum lanes 16 %e1, %x batch %n into %v : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
+  bppsa.outer_sum lanes 16 %e2, %x batch %n into %w : memref<?x?x8x16xf32>, memref<?x?x3x16xf32> into memref<8x3xf32>
   return
 }

@@ -15,7 +15,7 @@
 // LARGER-LABEL: func.func @whole(
 // LARGER:        bppsa.outer_sum
 func.func @whole(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memref<128x32xf32>) {
-  bppsa.outer_sum lanes 16 %a, %b into %c : memref<128x32xf32> : memref<?x?x128x16xf32>, memref<?x?x32x16xf32>
+  bppsa.outer_sum lanes 16 %a, %b into %c : memref<?x?x128x16xf32>, memref<?x?x32x16xf32> into memref<128x32xf32>
   return
 }
 
@@ -31,7 +31,7 @@ func.func @whole(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memr
 // CHECK:         %[[OTHERS:.*]] = memref.subview %[[A]][%[[LAST]], 0, 0, 0] [1, %{{.*}}, 128, %[[REST]]]
 // CHECK:         linalg.generic {{.*}} ins(%[[OTHERS]], {{.*}}packed_rhs
 func.func @batch(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memref<128x32xf32>, %n: index) {
-  bppsa.outer_sum lanes 16 %a, %b batch %n into %c : memref<128x32xf32> : memref<?x?x128x16xf32>, memref<?x?x32x16xf32>
+  bppsa.outer_sum lanes 16 %a, %b batch %n into %c : memref<?x?x128x16xf32>, memref<?x?x32x16xf32> into memref<128x32xf32>
   return
 }
 
@@ -40,10 +40,10 @@ func.func @batch(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memr
 // CHECK-COUNT-3: bppsa.outer_sum
 func.func @others(%a: memref<?x?x20x16xf32>, %c: memref<20x20xf32>, %d: memref<?x?x512x1xf32>, %e: memref<512x512xf32>,
     %f: memref<?x?x64x16xf32>, %g: memref<64x64xf32>) {
-  bppsa.outer_sum lanes 16 %a, %a into %c : memref<20x20xf32> : memref<?x?x20x16xf32>, memref<?x?x20x16xf32>
-  bppsa.outer_sum lanes 1 %d, %d into %e : memref<512x512xf32> : memref<?x?x512x1xf32>, memref<?x?x512x1xf32>
+  bppsa.outer_sum lanes 16 %a, %a into %c : memref<?x?x20x16xf32>, memref<?x?x20x16xf32> into memref<20x20xf32>
+  bppsa.outer_sum lanes 1 %d, %d into %e : memref<?x?x512x1xf32>, memref<?x?x512x1xf32> into memref<512x512xf32>
   memref.alloca_scope {
-    bppsa.outer_sum lanes 16 %f, %f into %g : memref<64x64xf32> : memref<?x?x64x16xf32>, memref<?x?x64x16xf32>
+    bppsa.outer_sum lanes 16 %f, %f into %g : memref<?x?x64x16xf32>, memref<?x?x64x16xf32> into memref<64x64xf32>
   }
   return
 }

@@ -40,7 +40,7 @@ func.func private @chain_forward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32
       %0 = arith.mulf %at, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
     }
-    bppsa.step_sum lanes 16 %e into %b : memref<4xf32> : memref<?x?x4x16xf32>
+    bppsa.step_sum lanes 16 %e into %b : memref<?x?x4x16xf32> into memref<4xf32>
   }
   return
 }
@@ -52,7 +52,7 @@ func.func private @chain_backward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf3
       %0 = arith.mulf %at, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
     }
-    bppsa.step_sum lanes 16 %e into %b : memref<4xf32> : memref<?x?x4x16xf32>
+    bppsa.step_sum lanes 16 %e into %b : memref<?x?x4x16xf32> into memref<4xf32>
   }
   return
 }

@@ -5,7 +5,7 @@
 //  CHECK-NEXT:   call @step_sum_kernel_0(%[[S]], %[[B]])
 //  CHECK-NEXT:   return
 func.func @sum(%s: memref<2x?x20x16xf32>, %b: memref<20xf32>) {
-  bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<2x?x20x16xf32>
+  bppsa.step_sum lanes 16 %s into %b : memref<2x?x20x16xf32> into memref<20xf32>
   return
 }
 
@@ -62,8 +62,8 @@ func.func @scatter(%a: memref<?xf32>, %b: memref<8xf32>) {
 //  CHECK-NEXT:   call @sparse_apply_kernel_5(%[[P]], %[[G]], %[[OUT]])
 //  CHECK-NEXT:   return
 func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g: memref<2x?xf32>, %out: memref<2x?xf32>) {
-  jacobian.sparse_compose 2 x 2 x 2 first %a : memref<4xf32> second %b : memref<4xf32> into %p : memref<4xf32>
-  jacobian.sparse_apply %p : memref<4xf32> cotangent %g : memref<2x?xf32> into %out : memref<2x?xf32>
+  jacobian.sparse_compose 2 x 2 x 2 first(%a : memref<4xf32>) second(%b : memref<4xf32>) into(%p : memref<4xf32>)
+  jacobian.sparse_apply values(%p : memref<4xf32>) cotangent(%g : memref<2x?xf32>) into(%out : memref<2x?xf32>)
   return
 }
 
@@ -73,8 +73,8 @@ func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g:
 //  CHECK-NEXT:   call @sparse_outer_sum_kernel_6(%[[X]], %[[G]], %[[S]], %[[R]], %[[P]], %[[OUT]])
 //  CHECK-NEXT:   return
 func.func @gradient(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) {
-  jacobian.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
-      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  jacobian.sparse_outer_sum lhs(%x : memref<4x?xf32>) rhs(%g : memref<3x?xf32>)
+      starts(%s : memref<3xi32>) rows(%r, %r : memref<5xi32>, memref<5xi32>) at(%p : memref<2xi32>) into(%out : memref<6xf32>)
   return
 }
 

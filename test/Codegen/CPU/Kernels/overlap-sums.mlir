@@ -2,12 +2,12 @@
 // RUN: bppsa-opt --bppsa-overlap-time-loops=sums=false %s | FileCheck %s --check-prefix=APART
 
 func.func private @wide(%d: memref<?x?x4x1xf32>, %x: memref<?x?x64x1xf32>, %n: index, %sum: memref<4x64xf32>) {
-  bppsa.outer_sum lanes 1 %d, %x batch %n into %sum : memref<4x64xf32> : memref<?x?x4x1xf32>, memref<?x?x64x1xf32>
+  bppsa.outer_sum lanes 1 %d, %x batch %n into %sum : memref<?x?x4x1xf32>, memref<?x?x64x1xf32> into memref<4x64xf32>
   return
 }
 
 func.func private @narrow(%d: memref<?x?x4x1xf32>, %n: index, %sum: memref<4xf32>) {
-  bppsa.step_sum lanes 1 %d batch %n into %sum : memref<4xf32> : memref<?x?x4x1xf32>
+  bppsa.step_sum lanes 1 %d batch %n into %sum : memref<?x?x4x1xf32> into memref<4xf32>
   return
 }
 

@@ -102,7 +102,7 @@ func.func private @scoped(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: 
       %0 = arith.mulf %at, %gt : vector<4xf32>
       bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
     }
-    bppsa.step_sum lanes 16 %d into %s : memref<4xf32> : memref<?x?x4x16xf32>
+    bppsa.step_sum lanes 16 %d into %s : memref<?x?x4x16xf32> into memref<4xf32>
   }
   return
 }
@@ -125,7 +125,7 @@ func.func @scopes(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?
 func.func private @loop_48(%x: memref<?x?x48xf32>, %h0: memref<?x48xf32>, %r: memref<48x48xf32>, %h: memref<?x?x48xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x48xf32>) initial(%h0 : memref<?x48xf32>) captures(%r : memref<48x48xf32>) into(%h : memref<?x?x48xf32>) {
   ^bb0(%xt: vector<48xf32>, %ht: vector<48xf32>, %rc: vector<48x48xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<48xf32> : vector<48x48xf32>, vector<48xf32> -> vector<48xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<48x48xf32>, vector<48xf32> plus vector<48xf32> -> vector<48xf32>
     bppsa.yield %0 : vector<48xf32>
   }
   return
@@ -143,7 +143,7 @@ func.func @enough(%x: memref<?x?x48xf32>, %h0: memref<?x48xf32>, %r: memref<48x4
 func.func private @loop_47(%x: memref<?x?x47xf32>, %h0: memref<?x47xf32>, %r: memref<47x47xf32>, %h: memref<?x?x47xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x47xf32>) initial(%h0 : memref<?x47xf32>) captures(%r : memref<47x47xf32>) into(%h : memref<?x?x47xf32>) {
   ^bb0(%xt: vector<47xf32>, %ht: vector<47xf32>, %rc: vector<47x47xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<47xf32> : vector<47x47xf32>, vector<47xf32> -> vector<47xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<47x47xf32>, vector<47xf32> plus vector<47xf32> -> vector<47xf32>
     bppsa.yield %0 : vector<47xf32>
   }
   return

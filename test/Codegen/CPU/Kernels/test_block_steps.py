@@ -20,7 +20,7 @@ func.func @stack(%x: tensor<?x?x8xf32>, %h: tensor<?x24xf32>, %k: tensor<?x24xf3
       captures(%w, %r : tensor<24x8xf32>, tensor<24x24xf32>) -> (tensor<?x?x24xf32>) {
   ^bb0(%xt: vector<8xf32>, %ht: vector<24xf32>, %wc: vector<24x8xf32>, %rc: vector<24x24xf32>):
     %p = bppsa.matvec %wc, %xt : vector<24x8xf32>, vector<8xf32> -> vector<24xf32>
-    %q = bppsa.matvec %rc, %ht plus %p : vector<24xf32> : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+    %q = bppsa.matvec %rc, %ht plus %p : vector<24x24xf32>, vector<24xf32> plus vector<24xf32> -> vector<24xf32>
     %t = math.tanh %q : vector<24xf32>
     bppsa.yield %t : vector<24xf32>
   }
@@ -28,7 +28,7 @@ func.func @stack(%x: tensor<?x?x8xf32>, %h: tensor<?x24xf32>, %k: tensor<?x24xf3
   %1 = bppsa.recurrence sequences(%behind : tensor<?x?x24xf32>) initial(%k : tensor<?x24xf32>)
       captures(%r : tensor<24x24xf32>) -> (tensor<?x?x24xf32>) {
   ^bb0(%xt: vector<24xf32>, %ht: vector<24xf32>, %rc: vector<24x24xf32>):
-    %q = bppsa.matvec %rc, %ht plus %xt : vector<24xf32> : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+    %q = bppsa.matvec %rc, %ht plus %xt : vector<24x24xf32>, vector<24xf32> plus vector<24xf32> -> vector<24xf32>
     %t = math.tanh %q : vector<24xf32>
     bppsa.yield %t : vector<24xf32>
   }

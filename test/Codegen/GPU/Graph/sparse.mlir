@@ -27,8 +27,8 @@
 // CHECK:               memref.store %{{.*}}, %[[OUT]][%[[ROW]], %{{.*}}]
 func.func private @apply(%values: memref<30xf32>, %starts: memref<12xi32>, %columns: memref<30xi32>,
                          %g: memref<7x?xf32>, %out: memref<11x?xf32>) {
-  jacobian.sparse_apply %values : memref<30xf32> rows %starts : memref<12xi32> columns %columns : memref<30xi32>
-    cotangent %g : memref<7x?xf32> into %out : memref<11x?xf32>
+  jacobian.sparse_apply values(%values : memref<30xf32>) rows(%starts : memref<12xi32>) columns(%columns : memref<30xi32>)
+    cotangent(%g : memref<7x?xf32>) into(%out : memref<11x?xf32>)
   return
 }
 
@@ -53,9 +53,9 @@ func.func private @compose(%first: memref<9xf32>, %first_starts: memref<4xi32>, 
                            %second: memref<6xf32>, %second_starts: memref<3xi32>, %second_columns: memref<6xi32>,
                            %starts: memref<3xi32>, %columns: memref<8xi32>, %result: memref<8xf32>) {
   jacobian.sparse_compose 2 x 3 x 5
-    first %first : memref<9xf32> rows %first_starts : memref<4xi32> columns %first_columns : memref<9xi32>
-    second %second : memref<6xf32> rows %second_starts : memref<3xi32> columns %second_columns : memref<6xi32>
-    result_rows %starts : memref<3xi32> result_columns %columns : memref<8xi32> into %result : memref<8xf32>
+    first(%first : memref<9xf32>) rows(%first_starts : memref<4xi32>) columns(%first_columns : memref<9xi32>)
+    second(%second : memref<6xf32>) rows(%second_starts : memref<3xi32>) columns(%second_columns : memref<6xi32>)
+    result_rows(%starts : memref<3xi32>) result_columns(%columns : memref<8xi32>) into(%result : memref<8xf32>)
   return
 }
 
@@ -80,7 +80,7 @@ func.func private @compose(%first: memref<9xf32>, %first_starts: memref<4xi32>, 
 func.func private @outer_sum(%lhs: memref<6x?xf32>, %rhs: memref<4x?xf32>, %starts: memref<6xi32>,
                              %lhs_rows: memref<9xi32>, %rhs_rows: memref<9xi32>,
                              %positions: memref<5xi32>, %out: memref<24xf32>) {
-  jacobian.sparse_outer_sum %lhs, %rhs : memref<6x?xf32>, memref<4x?xf32> starts %starts rows %lhs_rows, %rhs_rows at %positions
-    : memref<6xi32>, memref<9xi32>, memref<9xi32>, memref<5xi32> into %out : memref<24xf32>
+  jacobian.sparse_outer_sum lhs(%lhs : memref<6x?xf32>) rhs(%rhs : memref<4x?xf32>)
+    starts(%starts : memref<6xi32>) rows(%lhs_rows, %rhs_rows : memref<9xi32>, memref<9xi32>) at(%positions : memref<5xi32>) into(%out : memref<24xf32>)
   return
 }

@@ -11,7 +11,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<?xf32>,
   %n = memref.dim %x, %c0 : memref<?xf32>
   dist.await_parameter %a : memref<8xf32>
   scf.for %i = %c0 to %c3 step %c1 {
-    dist.rank_mean %a into %da : memref<8xf32> : memref<8xf32>
+    dist.rank_mean %a into %da : memref<8xf32> into memref<8xf32>
   }
   memref.alloca_scope {
     func.call @meet(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
@@ -26,7 +26,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<?xf32>,
 }
 
 func.func private @meet(%own: memref<8xf32>, %all: memref<8xf32>) {
-  dist.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  dist.rank_mean %own into %all : memref<8xf32> into memref<8xf32>
   return
 }
 
@@ -79,7 +79,7 @@ func.func @branches(%c: i1, %own: memref<8xf32>, %all: memref<8xf32>) {
   cf.cond_br %c, ^some, ^end
 ^some:
   // expected-error @below {{'dist.rank_mean' op needs a place that every rank reaches equally often, found it in a function of several blocks}}
-  dist.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  dist.rank_mean %own into %all : memref<8xf32> into memref<8xf32>
   cf.br ^end
 ^end:
   return
@@ -103,7 +103,7 @@ func.func private @outer(%own: memref<8xf32>, %all: memref<8xf32>) {
 }
 
 func.func private @inner(%own: memref<8xf32>, %all: memref<8xf32>) {
-  dist.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  dist.rank_mean %own into %all : memref<8xf32> into memref<8xf32>
   return
 }
 
@@ -114,7 +114,7 @@ func.func @states(%c: memref<i1>, %h: memref<4xf32>, %first: memref<4xf32>) {
   // expected-note @below {{ranks may differ here}}
   scf.if %0 {
     // expected-error @below {{'dist.shard_enter' op needs a place that every rank reaches equally often, found it in scf.if}}
-    dist.shard_enter %h into %first : memref<4xf32> channel 0 : memref<4xf32>
+    dist.shard_enter %h into %first channel 0 : memref<4xf32> into memref<4xf32>
   }
   return
 }
@@ -126,7 +126,7 @@ func.func @maps(%c: memref<i1>, %map: memref<2x4x4xf32>, %own: memref<2x4xf32>, 
   // expected-note @below {{ranks may differ here}}
   scf.if %0 {
     // expected-error @below {{'dist.shard_scan' op needs a place that every rank reaches equally often, found it in scf.if}}
-    dist.shard_scan %map, %own into %into : memref<2x4xf32> channel 0 : memref<2x4x4xf32>, memref<2x4xf32>
+    dist.shard_scan %map, %own into %into channel 0 : memref<2x4x4xf32>, memref<2x4xf32> into memref<2x4xf32>
   }
   return
 }

@@ -206,7 +206,7 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
   }
   %1 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h : tensor<?x3xf32>) captures(%r : tensor<3x3xf32>) -> (tensor<?x?x3xf32>) {
   ^bb0(%xt: vector<3xf32>, %ht: vector<3xf32>, %rc: vector<3x3xf32>):
-    %a = bppsa.matvec %rc, %ht plus %xt : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    %a = bppsa.matvec %rc, %ht plus %xt : vector<3x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<3xf32>
     %n = math.tanh %a : vector<3xf32>
     bppsa.yield %n : vector<3xf32>
   }
@@ -228,10 +228,10 @@ func.func @lstm(%x: tensor<?x?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 1 :
   %0, %1 = bppsa.recurrence sequences(%x : tensor<?x?x2xf32>) initial(%h, %h : tensor<?x2xf32>, tensor<?x2xf32>)
       captures(%ro, %rf : tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<?x?x2xf32>, tensor<?x?x2xf32>) {
   ^bb0(%xt: vector<2xf32>, %ht: vector<2xf32>, %ct: vector<2xf32>, %roc: vector<2x2xf32>, %rfc: vector<2x2xf32>):
-    %f0 = bppsa.matvec %rfc, %ht plus %xt : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    %f0 = bppsa.matvec %rfc, %ht plus %xt : vector<2x2xf32>, vector<2xf32> plus vector<2xf32> -> vector<2xf32>
     %f = bppsa.sigmoid %f0 : vector<2xf32>
     %c = arith.mulf %f, %ct : vector<2xf32>
-    %o0 = bppsa.matvec %roc, %ht plus %xt : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    %o0 = bppsa.matvec %roc, %ht plus %xt : vector<2x2xf32>, vector<2xf32> plus vector<2xf32> -> vector<2xf32>
     %o = bppsa.sigmoid %o0 : vector<2xf32>
     %t = math.tanh %c : vector<2xf32>
     %n = arith.mulf %o, %t : vector<2xf32>
@@ -242,7 +242,7 @@ func.func @lstm(%x: tensor<?x?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 1 :
   ^bb0(%a: vector<2xf32>, %gh: vector<2xf32>, %gc: vector<2xf32>, %roc: vector<2x2xf32>):
     %d = arith.mulf %a, %gc : vector<2xf32>
     %s = bppsa.matvec transposed %roc, %d : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
-    %u = bppsa.matvec transposed %roc, %gh plus %s : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    %u = bppsa.matvec transposed %roc, %gh plus %s : vector<2x2xf32>, vector<2xf32> plus vector<2xf32> -> vector<2xf32>
     bppsa.yield %u, %d : vector<2xf32>, vector<2xf32>
   }
   return %0, %1, %2, %3 : tensor<?x?x2xf32>, tensor<?x?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>

@@ -25,7 +25,7 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
 
     ```mlir
     bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
-    bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+    bppsa.outer_sum lanes 16 %d, %x batch %b into %w : ... into memref<20x3xf32>
     memref.dealloc %d : memref<?x?x20x16xf32>
     ```
     becomes
@@ -33,7 +33,7 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
     memref.alloca_scope {
       %d = memref.alloc(%blocks, %steps) : memref<?x?x20x16xf32>
       bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
-      bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+      bppsa.outer_sum lanes 16 %d, %x batch %b into %w : ... into memref<20x3xf32>
       memref.dealloc %d : memref<?x?x20x16xf32>
     }
     ```
@@ -124,15 +124,15 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
 
     ```mlir
     bppsa.chain lanes 16 ... into(%g, %d, %e : memref<?x64x16xf32>, memref<?x?x64x16xf32>, memref<?x?x64x16xf32>)
-    bppsa.outer_sum lanes 16 %d, %x into %v : memref<64x64xf32> : ...
-    bppsa.outer_sum lanes 16 %e, %x into %w : memref<64x64xf32> : ...
+    bppsa.outer_sum lanes 16 %d, %x into %v : ... into memref<64x64xf32>
+    bppsa.outer_sum lanes 16 %e, %x into %w : ... into memref<64x64xf32>
     ```
     becomes
     ```mlir
     %d = memref.subview %both[0, 0, 0, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
     %e = memref.subview %both[0, 0, 64, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
     bppsa.chain lanes 16 ... into(%g, %d, %e : ...)
-    bppsa.outer_sum lanes 16 %both, %x into %vw : memref<128x64xf32> : ...
+    bppsa.outer_sum lanes 16 %both, %x into %vw : ... into memref<128x64xf32>
     memref.copy %vw[0:64], %v
     memref.copy %vw[64:128], %w
     ```
@@ -165,7 +165,7 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
 
     ```mlir
     bppsa.chain lanes 16 ... seeds(%s : ...) ... into(%g, %d : memref<?x128x16xf32>, memref<?x?x384x16xf32>) ...
-    bppsa.outer_sum lanes 16 %d, %h into %w : memref<384x128xf32> : ...
+    bppsa.outer_sum lanes 16 %d, %h into %w : ... into memref<384x128xf32>
     ```
     becomes
     ```mlir
@@ -206,8 +206,8 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
     are unchanged. The pass runs on packed memory after `bppsa-block-time`.
 
     ```mlir
-    bppsa.outer_sum lanes 16 %a, %b into %c : memref<768x256xf32>
-        : memref<?x?x768x16xf32>, memref<?x?x256x16xf32>
+    bppsa.outer_sum lanes 16 %a, %b into %c
+        : memref<?x?x768x16xf32>, memref<?x?x256x16xf32> into memref<768x256xf32>
     ```
     becomes
     ```mlir
@@ -263,7 +263,7 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     operation in it becomes a kernel.
 
     ```mlir
-    bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<?x?x20x16xf32>
+    bppsa.step_sum lanes 16 %s into %b : memref<?x?x20x16xf32> into memref<20xf32>
     ```
     becomes
     ```mlir

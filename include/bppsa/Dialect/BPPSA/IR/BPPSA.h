@@ -9,6 +9,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/CellOps.h"
 #include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
+#include "bppsa/Support/DestinationOps.h"
 #include "bppsa/Support/KernelTrait.h"
 #include "bppsa/Support/TensorPrecision.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -45,6 +46,12 @@ namespace bppsa {
 /// Optional operands and attributes of a time loop.
 struct LoopOptions {
   LoopOptions(bool reverse = false, mlir::Value steps = {}) : reverse(reverse), steps(steps) {}
+
+  /// Lets the loop write its results to `arrays`, in order. All arrays have `arrayLanes`.
+  void writeTo(mlir::ValueRange arrays, mlir::IntegerAttr arrayLanes = {}) {
+    destinations.assign(arrays.begin(), arrays.end());
+    lanes = arrayLanes;
+  }
 
   bool reverse;
   /// Number of steps of a loop in graph form without sequences.

@@ -19,7 +19,7 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
     Example:
 
     ```mlir
-    %y = bppsa.matvec %m, %x plus %b : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    %y = bppsa.matvec %m, %x plus %b : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
     ```
   }];
   let arguments = (ins VectorOfRankAndType<[2], [AnyFloat]>:$matrix,
@@ -28,8 +28,8 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
                        UnitAttr:$transposed);
   let results = (outs VectorOfRankAndType<[1], [AnyFloat]>:$result);
   let assemblyFormat = [{
-    (`transposed` $transposed^)? $matrix `,` $vector (`plus` $addend^ `:` type($addend))? attr-dict
-    `:` type($matrix) `,` type($vector) `->` type($result)
+    (`transposed` $transposed^)? $matrix `,` $vector (`plus` $addend^)? attr-dict
+    `:` type($matrix) `,` type($vector) (`plus` type($addend)^)? `->` type($result)
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

@@ -9,7 +9,7 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSALayoutOps.td"
 
-def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks"> {
+def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks", BPPSA_PackableOpInterface> {
   let summary = "Pack chunks of time into SIMD lanes";
   let description = [{
     Splits each sample of `source`, `[B, T, N, 1]` (packed into one lane), into n = T/C chunks of
@@ -26,15 +26,13 @@ def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks"> {
   let arguments = (ins BPPSA_Shaped:$source, Index:$steps, Optional<AnyMemRef>:$destination,
                        I64Attr:$lanes);
   let assemblyFormat = [{
-    $lanes `,` $source `steps` $steps (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($source) (`->` type($result)^)?
+    $lanes `,` $source `steps` $steps (`into` $destination^)? attr-dict
+    `:` type($source) (`into` type($destination)^)? (`->` type($result)^)?
   }];
 }
 
-def BPPSA_UnpackChunksOp : BPPSA_Op<"unpack_chunks", [
-    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+def BPPSA_UnpackChunksOp : BPPSA_ArrayOp<"unpack_chunks", [
+    DestinationStyleOpInterface, BPPSA_PackableOpInterface]> {
   let summary = "Unpack chunks of time from SIMD lanes";
   let description = [{
     Inverse of `pack_chunks`. Writes the chunks of `source`, `[ceil(B n/L), C, N, L]`, to `into`,
@@ -52,9 +50,6 @@ def BPPSA_UnpackChunksOp : BPPSA_Op<"unpack_chunks", [
   let assemblyFormat = [{
     $lanes `,` $source `into` $destination attr-dict
     `:` type($source) `into` type($destination) (`->` type($result)^)?
-  }];
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
   }];
   let hasVerifier = 1;
 }

@@ -100,6 +100,12 @@ def BPPSA_PackableOpInterface : OpInterface<"PackableOpInterface"> {
   let methods = [
     InterfaceMethod<"Returns the number of lanes, or nullopt if arrays are not packed.",
       "std::optional<uint64_t>", "getLanes">,
+    InterfaceMethod<[{
+        Returns the operands whose last dimension holds the lanes. With one lane, vectors hold
+        hidden units, and the lowering drops this dimension. There are none if the lowering of the
+        op keeps it.
+      }],
+      "::llvm::SmallVector<::mlir::OpOperand *>", "getPackedOperands", (ins), "", "return {};">,
     InterfaceMethod<"Marks the arrays as packed into `lanes` lanes.",
       "void", "setPackedInto", (ins "uint64_t":$lanes), "",
       "$_op.setLanesAttr(::mlir::Builder($_op->getContext()).getI64IntegerAttr(lanes));">,

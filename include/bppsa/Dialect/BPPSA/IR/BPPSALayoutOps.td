@@ -9,15 +9,13 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    BPPSA_Kernel, BPPSA_PackableOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+class BPPSA_LayoutOp<string mnemonic, Trait packable> : BPPSA_ArrayOp<mnemonic, [packable]> {
   let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;
 }
 
-def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
+def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes", BPPSA_PackedOperands> {
   let summary = "Pack samples into SIMD lanes";
   let description = [{
     Converts `[T, B, N]` to `[ceil(B/L), T, N, L]` and `[B, N]` to `[ceil(B/L), N, L]`. Lanes beyond
@@ -30,12 +28,12 @@ def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
     ```
   }];
   let assemblyFormat = [{
-    $lanes `,` $source (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($source) (`->` type($result)^)?
+    $lanes `,` $source (`into` $destination^)? attr-dict
+    `:` type($source) (`into` type($destination)^)? (`->` type($result)^)?
   }];
 }
 
-def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
+def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes", BPPSA_PackedOperands> {
   let summary = "Unpack samples from SIMD lanes";
   let description = [{
     Inverse of `pack_lanes`. `batch` is the number of samples B of the result.
@@ -49,8 +47,8 @@ def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
   let arguments = (ins BPPSA_Shaped:$source, Index:$batch, Optional<AnyMemRef>:$destination,
                        I64Attr:$lanes);
   let assemblyFormat = [{
-    $lanes `,` $source `,` $batch (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($source) (`->` type($result)^)?
+    $lanes `,` $source `,` $batch (`into` $destination^)? attr-dict
+    `:` type($source) (`into` type($destination)^)? (`->` type($result)^)?
   }];
   let hasFolder = 1;
 }

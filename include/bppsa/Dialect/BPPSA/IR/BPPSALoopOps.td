@@ -10,11 +10,9 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
-    : BPPSA_Op<mnemonic, !listconcat(traits, [
+    : BPPSA_ArrayOp<mnemonic, !listconcat(traits, [
         AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
-        SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_Kernel, BPPSA_PackableOpInterface,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
+        SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackedOperands])> {
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -64,7 +62,7 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
         -> (tensor<?x?x20xf32>) {
     ^bb0(%xt: vector<1xf32>, %ht: vector<20xf32>, %wc: vector<20x1xf32>, %rc: vector<20x20xf32>):
       %0 = bppsa.matvec %wc, %xt : vector<20x1xf32>, vector<1xf32> -> vector<20xf32>
-      %1 = bppsa.matvec %rc, %ht plus %0 : vector<20xf32> : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+      %1 = bppsa.matvec %rc, %ht plus %0 : vector<20x20xf32>, vector<20xf32> plus vector<20xf32> -> vector<20xf32>
       %2 = math.tanh %1 : vector<20xf32>
       bppsa.yield %2 : vector<20xf32>
     }

@@ -70,6 +70,8 @@ def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Returns whether ops of the type of `op` can have such a mapping.
+    static bool canMap(::mlir::Operation *op);
     /// Emits an error and fails if a kernel with this mapping cannot run `op`.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
     /// Returns the text between `<` and `>`.
@@ -107,6 +109,8 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let assemblyFormat = "`<` $lanes (`,` struct($width)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Returns whether ops of the type of `op` can have such a mapping.
+    static bool canMap(::mlir::Operation *op);
     /// Emits an error and fails if `op` cannot be vectorized in this way.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
     bool holds(LaneContents contents) const { return getLanes() == contents; }

@@ -9,10 +9,8 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
-    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+def BPPSA_AddToSumsOp : BPPSA_ArrayOp<"add_to_sums", [
+    DestinationStyleOpInterface, BPPSA_PackableOpInterface]> {
   let summary = "Add the steps of packed sequences to running sums";
   let description = [{
     Computes the part of an `outer_sum` of `lhs` and `rhs`, or of a `step_sum` of `lhs`, that
@@ -40,15 +38,13 @@ def BPPSA_AddToSumsOp : BPPSA_Op<"add_to_sums", [
     `:` type($lhs) (`,` type($rhs)^)? `into` type($destination) (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
+    bool addsToDestinations() { return true; }
   }];
   let hasVerifier = 1;
 }
 
-def BPPSA_FinishSumsOp : BPPSA_Op<"finish_sums", [
-    AttrSizedOperandSegments, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+def BPPSA_FinishSumsOp : BPPSA_ArrayOp<"finish_sums", [
+    AttrSizedOperandSegments, BPPSA_PackableOpInterface]> {
   let summary = "Reduce running sums over blocks and lanes";
   let description = [{
     Reduces the running sums of `add_to_sums`, `[ceil(B/L), N..., L]`, to one sum `[N...]`. Blocks
@@ -65,8 +61,8 @@ def BPPSA_FinishSumsOp : BPPSA_Op<"finish_sums", [
                        I64Attr:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    $lanes $sums (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($sums) (`->` type($result)^)?
+    $lanes $sums (`batch` $batch^)? (`into` $destination^)? attr-dict
+    `:` type($sums) (`into` type($destination)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
 }

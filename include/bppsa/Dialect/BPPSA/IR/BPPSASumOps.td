@@ -9,10 +9,8 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    AttrSizedOperandSegments, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+class BPPSA_SumOp<string mnemonic> : BPPSA_ArrayOp<mnemonic, [
+    AttrSizedOperandSegments, BPPSA_PackedOperands]> {
   let hasVerifier = 1;
 }
 
@@ -36,8 +34,8 @@ def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`lanes` $lanes^)? $lhs `,` $rhs (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($lhs) `,` type($rhs) (`->` type($result)^)?
+    (`lanes` $lanes^)? $lhs `,` $rhs (`batch` $batch^)? (`into` $destination^)? attr-dict
+    `:` type($lhs) `,` type($rhs) (`into` type($destination)^)? (`->` type($result)^)?
   }];
 }
 
@@ -57,14 +55,12 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
                        Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`lanes` $lanes^)? $sequence (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($sequence) (`->` type($result)^)?
+    (`lanes` $lanes^)? $sequence (`batch` $batch^)? (`into` $destination^)? attr-dict
+    `:` type($sequence) (`into` type($destination)^)? (`->` type($result)^)?
   }];
 }
 
-def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
-    BPPSA_Kernel, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+def BPPSA_ReduceSumsOp : BPPSA_ArrayOp<"reduce_sums"> {
   let summary = "Reduce partial sums";
   let description = [{
     Adds up the K * B vectors of `parts` `[K, B, N]` and splits the total into the results, which
@@ -80,8 +76,8 @@ def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
   let arguments = (ins BPPSA_Shaped:$parts, Variadic<AnyMemRef>:$destinations);
   let results = (outs Variadic<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
-    $parts (`into` $destinations^ `:` type($destinations))? attr-dict `:` type($parts)
-    (`->` type($sums)^)?
+    $parts (`into` $destinations^)? attr-dict `:` type($parts)
+    (`into` type($destinations)^)? (`->` type($sums)^)?
   }];
   let hasVerifier = 1;
 }

@@ -13,11 +13,9 @@ include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
 // Affine transitions g -> A g + s: maps of cotangents across a run of links
 //===----------------------------------------------------------------------===//
 
-def BPPSA_TransitionOp : BPPSA_Op<"transition", [
+def BPPSA_TransitionOp : BPPSA_ArrayOp<"transition", [
     AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
-    SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+    SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackedOperands]> {
   let summary = "Compute the affine transition of a run of links";
   let description = [{
     Computes the map `g -> A g + s` from the cotangent of the state after a run of links to the
@@ -66,28 +64,20 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     attr-dict-with-keyword (`->` type($result)^)? $body
   }];
   let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
     /// Returns the total number of elements of all states.
     int64_t getNumValues();
   }];
   let hasVerifier = 1;
 }
 
-class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_ArrayOp<mnemonic, [
+    DestinationStyleOpInterface, BPPSA_PackedOperands]> {
   let results = (outs Optional<AnyRankedTensor>:$result);
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
-  }];
   let hasVerifier = 1;
 }
 
-def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_Kernel, BPPSA_PackableOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+def BPPSA_FactoredTransitionOp : BPPSA_ArrayOp<"factored_transition", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_PackedOperands]> {
   let summary = "Compute the affine transition of one link from the factors of its Jacobian";
   let description = [{
     Computes the map `g -> A g + s` of one link whose Jacobian A is a sum of scaled matrices. Each
@@ -128,7 +118,6 @@ def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
     `into` `(` $destination `:` type($destination) `)` attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
     /// Returns the total number of elements of all states.
     int64_t getNumValues();
     /// Returns the offset of state `state` in the concatenation of all states.

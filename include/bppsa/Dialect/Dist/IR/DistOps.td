@@ -8,12 +8,16 @@
 #define BPPSA_DIALECT_DIST_IR_DISTOPS
 
 include "bppsa/Dialect/Dist/IR/DistDialect.td"
+include "bppsa/Support/DestinationOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Dist_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "ranked tensor or memref">;
+/// A rank sends to another one, receives from it or waits for it.
+def Dist_Exchange : NativeOpTrait<"ExchangeTrait"> {
+  let cppNamespace = "::bppsa::dist";
+}
 
-def Dist_AwaitParameterOp : Dist_Op<"await_parameter"> {
+def Dist_AwaitParameterOp : Dist_Op<"await_parameter", [Dist_Exchange]> {
   let summary = "Wait until a parameter is up to date";
   let description = [{
     Waits until the update of the previous step has been applied to `parameter`, an argument with
@@ -31,7 +35,7 @@ def Dist_AwaitParameterOp : Dist_Op<"await_parameter"> {
   let hasVerifier = 1;
 }
 
-def Dist_SignalGradientOp : Dist_Op<"signal_gradient"> {
+def Dist_SignalGradientOp : Dist_Op<"signal_gradient", [Dist_Exchange]> {
   let summary = "Signal that the gradient of a parameter is final";
   let description = [{
     Allows the run time to exchange `gradient`, an argument with `bppsa.gradient`, with other ranks.
@@ -49,7 +53,7 @@ def Dist_SignalGradientOp : Dist_Op<"signal_gradient"> {
   let hasVerifier = 1;
 }
 
-def Dist_RankMeanOp : Dist_Op<"rank_mean", [
+def Dist_RankMeanOp : Dist_Op<"rank_mean", [Dist_Exchange, BPPSA_DestinationOpInterface,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Compute the mean over the ranks of a step";
   let description = [{
@@ -66,12 +70,12 @@ def Dist_RankMeanOp : Dist_Op<"rank_mean", [
     %mean = dist.rank_mean %own : tensor<8xf32> -> tensor<8xf32>
     ```
   }];
-  let arguments = (ins Dist_Shaped:$operand, Optional<AnyMemRef>:$destination,
+  let arguments = (ins BPPSA_Shaped:$operand, Optional<AnyMemRef>:$destination,
                        UnitAttr:$transposed);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`transposed` $transposed^)? $operand (`into` $destination^ `:` type($destination))? attr-dict
-    `:` type($operand) (`->` type($result)^)?
+    (`transposed` $transposed^)? $operand (`into` $destination^)? attr-dict
+    `:` type($operand) (`into` type($destination)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
 }
@@ -93,7 +97,7 @@ def Dist_RankWeightOp : Dist_Op<"rank_weight"> {
   let assemblyFormat = "attr-dict `:` type($weight)";
 }
 
-def Dist_StageSendOp : Dist_Op<"stage_send"> {
+def Dist_StageSendOp : Dist_Op<"stage_send", [Dist_Exchange]> {
   let summary = "Send an array to another pipeline stage";
   let description = [{
     Sends a copy of `operand` to stage `stage`. The matching `dist.stage_receive` has the same
@@ -105,12 +109,13 @@ def Dist_StageSendOp : Dist_Op<"stage_send"> {
     dist.stage_send %h to 1 channel 0 : tensor<?x20xf32>
     ```
   }];
-  let arguments = (ins Dist_Shaped:$operand, I64Attr:$stage, I64Attr:$channel);
+  let arguments = (ins BPPSA_Shaped:$operand, I64Attr:$stage, I64Attr:$channel);
   let assemblyFormat = "$operand `to` $stage `channel` $channel attr-dict `:` type($operand)";
   let hasVerifier = 1;
 }
 
-def Dist_StageReceiveOp : Dist_Op<"stage_receive", [AttrSizedOperandSegments,
+def Dist_StageReceiveOp : Dist_Op<"stage_receive", [
+    AttrSizedOperandSegments, Dist_Exchange, BPPSA_DestinationOpInterface,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Receive an array from another pipeline stage";
   let description = [{
@@ -134,14 +139,15 @@ def Dist_StageReceiveOp : Dist_Op<"stage_receive", [AttrSizedOperandSegments,
 }
 
 class Dist_ShardOp<string mnemonic> : Dist_Op<mnemonic, [
+    Dist_Exchange, BPPSA_DestinationOpInterface,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let arguments = (ins Dist_Shaped:$operand, Optional<AnyMemRef>:$destination, UnitAttr:$reverse,
+  let arguments = (ins BPPSA_Shaped:$operand, Optional<AnyMemRef>:$destination, UnitAttr:$reverse,
                        UnitAttr:$transposed, I64Attr:$channel);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     (`reverse` $reverse^)? (`transposed` $transposed^)? $operand
-    (`into` $destination^ `:` type($destination))? `channel` $channel attr-dict
-    `:` type($operand) (`->` type($result)^)?
+    (`into` $destination^)? `channel` $channel attr-dict
+    `:` type($operand) (`into` type($destination)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
 }
@@ -191,6 +197,7 @@ def Dist_ShardLeaveOp : Dist_ShardOp<"shard_leave"> {
 }
 
 def Dist_ShardScanOp : Dist_Op<"shard_scan", [
+    Dist_Exchange, BPPSA_DestinationOpInterface,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Scan cotangents over ranks";
   let description = [{
@@ -213,12 +220,13 @@ def Dist_ShardScanOp : Dist_Op<"shard_scan", [
     %g = dist.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
     ```
   }];
-  let arguments = (ins Dist_Shaped:$map, Dist_Shaped:$own, Optional<AnyMemRef>:$destination,
+  let arguments = (ins BPPSA_Shaped:$map, BPPSA_Shaped:$own, Optional<AnyMemRef>:$destination,
                        UnitAttr:$reverse, I64Attr:$channel);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`reverse` $reverse^)? $map `,` $own (`into` $destination^ `:` type($destination))?
-    `channel` $channel attr-dict `:` type($map) `,` type($own) (`->` type($result)^)?
+    (`reverse` $reverse^)? $map `,` $own (`into` $destination^)?
+    `channel` $channel attr-dict
+    `:` type($map) `,` type($own) (`into` type($destination)^)? (`->` type($result)^)?
   }];
   let hasVerifier = 1;
 }

@@ -133,7 +133,7 @@ def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
     ```mlir
     scf.if %c {
       // error: 'dist.rank_mean' op needs a place that every rank reaches equally often, ...
-      dist.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+      dist.rank_mean %own into %all : memref<8xf32> into memref<8xf32>
     }
     ```
   }];

@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_JACOBIAN_IR_JACOBIAN_H
 
 #include "bppsa/Dialect/Jacobian/Sparsity/SparsityPattern.h"
+#include "bppsa/Support/DestinationOps.h"
 #include "bppsa/Support/KernelTrait.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_JACOBIAN_IR_JACOBIANOPS
 
 include "bppsa/Dialect/Jacobian/IR/JacobianLinkOps.td"
+include "bppsa/Support/DestinationOps.td"
 include "bppsa/Support/KernelTrait.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
@@ -115,7 +116,7 @@ def Jacobian_ApplyOp : Jacobian_Op<"apply", [
 
 class Jacobian_NumericProductOp<string mnemonic, list<Trait> traits = []>
     : Jacobian_Op<mnemonic, !listconcat(traits, [
-        BPPSA_Kernel, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        BPPSA_Kernel, BPPSA_DestinationOpInterface, MemoryEffectsOpInterface,
         DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;
@@ -143,7 +144,7 @@ def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSize
 
     ```mlir
     // A 3 x 2 matrix with four entries, shared by all samples.
-    %r = jacobian.sparse_apply %values : tensor<4xf32> rows %starts : tensor<4xi32>
+    %r = jacobian.sparse_apply values(%values : tensor<4xf32>) rows(%starts : tensor<4xi32>)
         columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
     ```
   }];
@@ -151,9 +152,11 @@ def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSize
                        Optional<Jacobian_Indices>:$columns, Optional<Jacobian_Indices>:$positions,
                        Jacobian_Values:$cotangent, Optional<AnyMemRef>:$destination);
   let assemblyFormat = [{
-    $values `:` type($values) (`rows` $starts^ `:` type($starts))?
-    (`columns` $columns^ `:` type($columns))? (`at` $positions^ `:` type($positions))?
-    `cotangent` $cotangent `:` type($cotangent) (`into` $destination^ `:` type($destination))?
+    `values` `(` $values `:` type($values) `)` (`rows` `(` $starts^ `:` type($starts) `)`)?
+    (`columns` `(` $columns^ `:` type($columns) `)`)?
+    (`at` `(` $positions^ `:` type($positions) `)`)?
+    `cotangent` `(` $cotangent `:` type($cotangent) `)`
+    (`into` `(` $destination^ `:` type($destination) `)`)?
     attr-dict (`->` type($result)^)?
   }];
 }
@@ -171,7 +174,7 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
 
     ```mlir
     // A dense 2 x 2 matrix, then a sparse 3 x 2 matrix with four entries.
-    %values = jacobian.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32>
+    %values = jacobian.sparse_compose 3 x 2 x 2 first(%a : tensor<4xf32>)
         second %b : tensor<4xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
         -> tensor<6xf32>
     ```
@@ -188,15 +191,15 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
                        I64Attr:$rows, I64Attr:$inner, I64Attr:$cols);
   let assemblyFormat = [{
     $rows `x` $inner `x` $cols
-    `first` $first `:` type($first) (`rows` $first_starts^ `:` type($first_starts))?
-    (`columns` $first_columns^ `:` type($first_columns))?
-    (`at` $first_positions^ `:` type($first_positions))?
-    `second` $second `:` type($second) (`rows` $second_starts^ `:` type($second_starts))?
-    (`columns` $second_columns^ `:` type($second_columns))?
-    (`at` $second_positions^ `:` type($second_positions))?
-    (`result_rows` $result_starts^ `:` type($result_starts))?
-    (`result_columns` $result_columns^ `:` type($result_columns))?
-    (`into` $destination^ `:` type($destination))?
+    `first` `(` $first `:` type($first) `)` (`rows` `(` $first_starts^ `:` type($first_starts) `)`)?
+    (`columns` `(` $first_columns^ `:` type($first_columns) `)`)?
+    (`at` `(` $first_positions^ `:` type($first_positions) `)`)?
+    `second` `(` $second `:` type($second) `)` (`rows` `(` $second_starts^ `:` type($second_starts) `)`)?
+    (`columns` `(` $second_columns^ `:` type($second_columns) `)`)?
+    (`at` `(` $second_positions^ `:` type($second_positions) `)`)?
+    (`result_rows` `(` $result_starts^ `:` type($result_starts) `)`)?
+    (`result_columns` `(` $result_columns^ `:` type($result_columns) `)`)?
+    (`into` `(` $destination^ `:` type($destination) `)`)?
     attr-dict (`->` type($result)^)?
   }];
 }
@@ -227,10 +230,11 @@ def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
                        Jacobian_Indices:$lhs_rows, Jacobian_Indices:$rhs_rows,
                        Jacobian_Indices:$positions, Optional<AnyMemRef>:$destination);
   let assemblyFormat = [{
-    $lhs `,` $rhs `:` type($lhs) `,` type($rhs)
-    `starts` $starts `rows` $lhs_rows `,` $rhs_rows `at` $positions `:`
-    type($starts) `,` type($lhs_rows) `,` type($rhs_rows) `,` type($positions)
-    (`into` $destination^ `:` type($destination))? attr-dict (`->` type($result)^)?
+    `lhs` `(` $lhs `:` type($lhs) `)` `rhs` `(` $rhs `:` type($rhs) `)`
+    `starts` `(` $starts `:` type($starts) `)`
+    `rows` `(` $lhs_rows `,` $rhs_rows `:` type($lhs_rows) `,` type($rhs_rows) `)`
+    `at` `(` $positions `:` type($positions) `)`
+    (`into` `(` $destination^ `:` type($destination) `)`)? attr-dict (`->` type($result)^)?
   }];
 }
 

@@ -139,8 +139,8 @@ def LowerProducts : Pass<"bppsa-lower-products", "::mlir::func::FuncOp"> {
     %starts = arith.constant dense<[0, 1, 3, 4]> : tensor<4xi32>
     %columns = arith.constant dense<[0, 0, 1, 1]> : tensor<4xi32>
     %positions = arith.constant dense<[0, 1, 0, 1]> : tensor<4xi32>
-    %r = jacobian.sparse_apply %w : tensor<2xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
-        at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+    %r = jacobian.sparse_apply values(%w : tensor<2xf32>) rows(%starts : tensor<4xi32>) columns(%columns : tensor<4xi32>)
+        at(%positions : tensor<4xi32>) cotangent(%g : tensor<2x?xf32>) -> tensor<3x?xf32>
     ```
   }];
   let dependentDialects = [

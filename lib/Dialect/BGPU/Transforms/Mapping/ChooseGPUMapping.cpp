@@ -26,7 +26,7 @@ struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapp
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(op))
+      if (GPUMappingAttr::canMap(op))
         ops.push_back(op);
     });
     for (ArrayRef<Operation *> rest = ops; !rest.empty();) {

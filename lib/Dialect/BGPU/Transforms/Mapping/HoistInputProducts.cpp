@@ -180,7 +180,7 @@ void InputProducts::hoist() {
     if (Value bias = getAddends(product).bias)
       captures.push_back(getCapture(bias));
   LoopOptions options;
-  options.destinations.assign(results.begin(), results.end());
+  options.writeTo(results);
   auto loop = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences, ValueRange(),
                                    captures, options);
   buildProducts(loop);

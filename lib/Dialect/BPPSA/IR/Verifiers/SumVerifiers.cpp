@@ -9,16 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the type of the array written by an operation with an optional destination. Exactly one
-/// of result and destination must be present.
-static FailureOr<ShapedType> getWrittenType(Operation *op, Value destination) {
-  if ((op->getNumResults() == 1) == static_cast<bool>(destination)) {
-    op->emitOpError("must have either a result or a destination");
-    return failure();
-  }
-  return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
-}
-
 /// Returns N of a sequence `[T, B, N]` or `[NB, T, N, L]`. Fails with a diagnostic otherwise.
 static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
                                               std::optional<int64_t> lanes) {

@@ -15,19 +15,6 @@ using namespace bppsa;
 // Arrays
 //===----------------------------------------------------------------------===//
 
-/// Checks that an operation on tensors has the destination as its result, and an operation on
-/// memrefs has none.
-static LogicalResult verifyDestination(Operation *op, Type destination) {
-  bool isTensor = isa<RankedTensorType>(destination);
-  if (op->getNumResults() == (isTensor ? 1 : 0) &&
-      (!isTensor || op->getResultTypes().front() == destination))
-    return success();
-  auto error = op->emitOpError() << "with the destination " << destination << " must have ";
-  if (isTensor)
-    return error << "one result of that type";
-  return error << "no results";
-}
-
 /// Checks that `array` has rank `rank`, not counting lanes, and that its last dimension is `lanes`
 /// if given.
 static LogicalResult verifyArrayRank(Operation *op, Type array, const char *what, int64_t rank,
@@ -116,7 +103,7 @@ LogicalResult TransitionOp::verify() {
     return emitOpError("needs at least one saved sequence to know the number of steps");
   if (getStates().empty() || llvm::any_of(getStates(), [](int64_t size) { return size <= 0; }))
     return emitOpError("needs at least one state, and states of at least one value");
-  if (failed(verifyDestination(*this, getDestination().getType())) ||
+  if (failed(verifyTiedResult(*this, getDestination().getType())) ||
       failed(verifyArgumentCount(*this, body, numSaved + numStates + getCaptures().size())) ||
       failed(verifyLinkStates(*this)))
     return failure();
@@ -177,7 +164,7 @@ static LogicalResult verifyScale(FactoredTransitionOp op, int64_t number, int64_
 LogicalResult FactoredTransitionOp::verify() {
   if (getStates().empty() || llvm::any_of(getStates(), [](int64_t size) { return size <= 0; }))
     return emitOpError("needs at least one state, and states of at least one value");
-  if (failed(verifyDestination(*this, getDestination().getType())))
+  if (failed(verifyTiedResult(*this, getDestination().getType())))
     return failure();
   for (TermAttr term : getTerms().getAsRange<TermAttr>())
     if (failed(verifyTerm(*this, term, getStates(), "matrices", getMatrices())) ||
@@ -228,7 +215,7 @@ LogicalResult ComposeTransitionsOp::verify() {
   if (getFirst() == getDestination())
     return emitOpError("must not overwrite its first operand, which every column of the result "
                        "reads; use the second or other memory");
-  return verifyDestination(*this, destination);
+  return verifyTiedResult(*this, destination);
 }
 
 LogicalResult ApplyTransitionOp::verify() {
@@ -247,5 +234,5 @@ LogicalResult ApplyTransitionOp::verify() {
   if (getCotangent() == getDestination())
     return emitOpError("must not overwrite its cotangent, which every row of the result reads; "
                        "use other memory");
-  return verifyDestination(*this, destination);
+  return verifyTiedResult(*this, destination);
 }

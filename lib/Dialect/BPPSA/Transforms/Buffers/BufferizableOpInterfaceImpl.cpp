@@ -14,12 +14,10 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/AllocatingModel.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace bppsa;
-using bufferization::AnalysisState;
 using bufferization::BufferizationOptions;
 using bufferization::BufferizationState;
 
@@ -28,11 +26,8 @@ using bufferization::BufferizationState;
 //===----------------------------------------------------------------------===//
 
 ValueRange bppsa::getTensorDestinations(Operation *op) {
-  if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return loop.getDestinations();
-  if (auto loop = dyn_cast<ChainOp>(op))
-    return loop.getDestinations();
-  return {};
+  auto writing = dyn_cast<DestinationOpInterface>(op);
+  return writing ? ValueRange(OperandRange(writing.getDestinationsMutable())) : ValueRange();
 }
 
 OpResult bppsa::getTiedTensorResult(OpOperand &operand) {
@@ -78,59 +73,33 @@ LogicalResult bppsa::bufferizeOperands(Operation *op, RewriterBase &rewriter,
   return success();
 }
 
-namespace {
-/// Model for transitions, for unpacking of chunks, and for running sums. They write to their
-/// destination; running sums also read it.
-template <typename OpTy>
-struct TransitionModel
-    : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
-    return isa<AddToSumsOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
-  }
-  bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *conflictingWrite,
-                        const AnalysisState &) const {
-    // The other operations guarantee that their destination overlaps no operand that they read
-    // after writing it.
-    return !isa<TransitionOp, UnpackChunksOp, AddToSumsOp>(op) && read->getOwner() == op &&
-           conflictingWrite->getOwner() == op;
-  }
+bool bppsa::isReadBy(OpOperand &operand) {
+  if (!getTiedTensorResult(operand))
+    return true;
+  return cast<DestinationOpInterface>(operand.getOwner()).addsToDestinations();
+}
 
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options, BufferizationState &state) const {
-    SmallVector<Value> buffers;
-    for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
-    OperationState bufferized(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
-    for (Region &region : op->getRegions())
-      bufferized.addRegion()->takeBody(region);
-    rewriter.create(bufferized);
-    Value destination = buffers[cast<OpTy>(op).getDestinationMutable().getOperandNumber()];
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, destination);
-    return success();
-  }
-};
-} // namespace
+bool bppsa::readsBeforeWrites(Operation *op) {
+  // By the contract of products, whose verifiers refuse other overlaps.
+  return isa<FactoredTransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op);
+}
 
 void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, BPPSADialect *) {
     RecurrenceOp::attachInterface<AllocatingModel<RecurrenceOp>>(*context);
     ChainOp::attachInterface<AllocatingModel<ChainOp>>(*context);
-    TransitionOp::attachInterface<TransitionModel<TransitionOp>>(*context);
-    FactoredTransitionOp::attachInterface<TransitionModel<FactoredTransitionOp>>(*context);
-    ComposeTransitionsOp::attachInterface<TransitionModel<ComposeTransitionsOp>>(*context);
-    ApplyTransitionOp::attachInterface<TransitionModel<ApplyTransitionOp>>(*context);
+    TransitionOp::attachInterface<AllocatingModel<TransitionOp>>(*context);
+    FactoredTransitionOp::attachInterface<AllocatingModel<FactoredTransitionOp>>(*context);
+    ComposeTransitionsOp::attachInterface<AllocatingModel<ComposeTransitionsOp>>(*context);
+    ApplyTransitionOp::attachInterface<AllocatingModel<ApplyTransitionOp>>(*context);
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     ReduceSumsOp::attachInterface<AllocatingModel<ReduceSumsOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
     PackChunksOp::attachInterface<AllocatingModel<PackChunksOp>>(*context);
-    UnpackChunksOp::attachInterface<TransitionModel<UnpackChunksOp>>(*context);
-    AddToSumsOp::attachInterface<TransitionModel<AddToSumsOp>>(*context);
+    UnpackChunksOp::attachInterface<AllocatingModel<UnpackChunksOp>>(*context);
+    AddToSumsOp::attachInterface<AllocatingModel<AddToSumsOp>>(*context);
     FinishSumsOp::attachInterface<AllocatingModel<FinishSumsOp>>(*context);
   });
 }

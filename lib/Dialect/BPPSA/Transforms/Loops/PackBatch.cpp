@@ -284,8 +284,7 @@ FailureOr<bool> needsPacking(Operation *op) {
     return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
   if (failed(verifyNoSums(op)))
     return failure();
-  if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp, StepSumOp>(op) ||
-      cast<PackableOpInterface>(op).getLanes())
+  if (!CPUMappingAttr::canMap(op) || cast<PackableOpInterface>(op).getLanes())
     return false;
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "

@@ -71,8 +71,7 @@ ChainOp bppsa::createRun(const ChainArrays &arrays, const ChainRun &run) {
   TypeRange types = ValueRange(run.into);
   ChainOptions options;
   options.reverse = chain.getReverse();
-  options.lanes = getLanesOf(arrays, run.into.front());
-  options.destinations.assign(run.into.begin(), run.into.end());
+  options.writeTo(run.into, getLanesOf(arrays, run.into.front()));
   options.factors.assign(run.factors.begin(), run.factors.end());
   options.sumWith.assign(chain.getSumWith().begin(), chain.getSumWith().end());
   options.flatSums = hasSums;
@@ -85,6 +84,16 @@ ChainOp bppsa::createRun(const ChainArrays &arrays, const ChainRun &run) {
   IRMapping mapping;
   chain.getBody().cloneInto(&made.getBody(), mapping);
   return made;
+}
+
+RecurrenceOp bppsa::createStatelessLoop(const ChainArrays &arrays, ValueRange sequences,
+                                        ValueRange into) {
+  ChainOp chain = arrays.chain;
+  LoopOptions options;
+  options.writeTo(into, chain.getLanesAttr());
+  return RecurrenceOp::create(arrays.builder, arrays.loc, /*trajectories=*/TypeRange(),
+                              into.getTypes(), sequences, /*initial=*/ValueRange(),
+                              chain.getCaptures(), options);
 }
 
 Value bppsa::emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule) {

@@ -101,12 +101,7 @@ void TreeExpansion::emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<
   llvm::append_range(sequences, tree.getEntering());
   llvm::append_range(sequences, getAllSteps(chain.getInjected(), rows));
   SmallVector<Value> into = getAllSteps(ArrayRef(results).drop_front(getNumStates()), rows);
-  LoopOptions options;
-  options.lanes = chain.getLanesAttr();
-  options.destinations.assign(into.begin(), into.end());
-  auto recurrence = RecurrenceOp::create(builder, chain.getLoc(), /*trajectories=*/TypeRange(),
-                                         TypeRange(ValueRange(into)), sequences,
-                                         /*initial=*/ValueRange(), chain.getCaptures(), options);
+  RecurrenceOp recurrence = createStatelessLoop(arrays, sequences, into);
   cloneLinkInto(chain, recurrence.getBody(), LinkValues::Emitted);
   addInjection(recurrence.getBody().front(), chain.getInjectInto(), chain.getSaved().size(),
                chain.getSaved().size() + getNumStates());
@@ -125,8 +120,7 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
     into.push_back(arrays.isPacked() ? arrays.extractRows(result, rows) : result);
   ChainOptions options;
   options.reverse = chain.getReverse();
-  options.lanes = chain.getLanesAttr();
-  options.destinations.assign(into.begin(), into.end());
+  options.writeTo(into, chain.getLanesAttr());
   auto link = ChainOp::create(builder, chain.getLoc(), TypeRange(ValueRange(into)),
                               /*emitted=*/TypeRange(), arrays.extractAll(chain.getSaved(), last),
                               tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactoredLinks.h"
+#include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -59,13 +60,8 @@ void FactoredLinks::createScales() {
   if (computed.empty())
     return;
   yield->setOperands(computed);
-  LoopOptions options;
-  options.lanes = chain.getLanesAttr();
-  options.destinations.assign(into.begin(), into.end());
-  auto recurrence =
-      RecurrenceOp::create(arrays->builder, arrays->loc, /*trajectories=*/TypeRange(),
-                           TypeRange(ValueRange(into)), arrays->extractAll(chain.getSaved(), steps),
-                           /*initial=*/ValueRange(), chain.getCaptures(), options);
+  RecurrenceOp recurrence =
+      createStatelessLoop(*arrays, arrays->extractAll(chain.getSaved(), steps), into);
   recurrence.getBody().takeBody(*form.scales);
   ResultRange outputs = recurrence.getOutputs();
   for (auto [scale, output] : llvm::zip_equal(

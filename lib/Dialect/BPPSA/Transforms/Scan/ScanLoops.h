@@ -72,6 +72,11 @@ struct ChainRun {
 
 ChainOp createRun(const ChainArrays &arrays, const ChainRun &run);
 
+/// Creates a time loop without states and with an empty body. It has the captures of the chain and
+/// writes its outputs to `into`.
+RecurrenceOp createStatelessLoop(const ChainArrays &arrays, mlir::ValueRange sequences,
+                                 mlir::ValueRange into);
+
 /// Emits the number of steps of a chunk: the size given by the plan, or `rule` evaluated at run
 /// time.
 mlir::Value emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule);

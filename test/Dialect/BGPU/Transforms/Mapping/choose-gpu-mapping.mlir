@@ -14,7 +14,7 @@ func.func private @small(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
       captures(%r : memref<4x4xf32>) into(%h : memref<?x?x4xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %rc: vector<4x4xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   return
@@ -28,7 +28,7 @@ func.func private @shared_rows(%x: memref<?x?x136xf32>, %h0: memref<?x136xf32>, 
   bppsa.recurrence sequences(%x : memref<?x?x136xf32>) initial(%h0 : memref<?x136xf32>)
       captures(%r : memref<136x136xf32>) into(%h : memref<?x?x136xf32>) {
   ^bb0(%xt: vector<136xf32>, %ht: vector<136xf32>, %rc: vector<136x136xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<136xf32> : vector<136x136xf32>, vector<136xf32> -> vector<136xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<136x136xf32>, vector<136xf32> plus vector<136xf32> -> vector<136xf32>
     bppsa.yield %0 : vector<136xf32>
   }
   return
@@ -41,7 +41,7 @@ func.func private @several_blocks(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32
   bppsa.recurrence sequences(%x : memref<?x?x300xf32>) initial(%h0 : memref<?x300xf32>)
       captures(%r : memref<300x300xf32>) into(%h : memref<?x?x300xf32>) {
   ^bb0(%xt: vector<300xf32>, %ht: vector<300xf32>, %rc: vector<300x300xf32>):
-    %0 = bppsa.matvec %rc, %ht plus %xt : vector<300xf32> : vector<300x300xf32>, vector<300xf32> -> vector<300xf32>
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<300x300xf32>, vector<300xf32> plus vector<300xf32> -> vector<300xf32>
     bppsa.yield %0 : vector<300xf32>
   }
   return
@@ -55,7 +55,7 @@ func.func private @from_memory(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32>, 
   bppsa.recurrence sequences(%x : memref<?x?x300xf32>) initial(%h0 : memref<?x300xf32>)
       captures(%r : memref<300x300xf32>) into(%h : memref<?x?x300xf32>) {
   ^bb0(%xt: vector<300xf32>, %ht: vector<300xf32>, %rc: vector<300x300xf32>):
-    %0 = bppsa.matvec %rc, %xt plus %ht : vector<300xf32> : vector<300x300xf32>, vector<300xf32> -> vector<300xf32>
+    %0 = bppsa.matvec %rc, %xt plus %ht : vector<300x300xf32>, vector<300xf32> plus vector<300xf32> -> vector<300xf32>
     bppsa.yield %0 : vector<300xf32>
   }
   return
@@ -186,7 +186,7 @@ func.func private @one_step(%a: memref<1x?x3xf32>, %w: memref<3x3xf32>, %m: memr
 // REMARK-DAG: Function=sums {{.*}}outer_sum: tiled_product, threads = 128; the first choice
 // REMARK-DAG: Function=sums {{.*}}outer_sum: tiled_product, threads = 128; the first choice
 func.func private @sums(%a: memref<?x?x4xf32>, %b: memref<?x?x4xf32>, %x: memref<?x?x8xf32>, %s: memref<4x8xf32>, %t: memref<4x8xf32>) {
-  bppsa.outer_sum %a, %x into %s : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
-  bppsa.outer_sum %b, %x into %t : memref<4x8xf32> : memref<?x?x4xf32>, memref<?x?x8xf32>
+  bppsa.outer_sum %a, %x into %s : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
+  bppsa.outer_sum %b, %x into %t : memref<?x?x4xf32>, memref<?x?x8xf32> into memref<4x8xf32>
   return
 }

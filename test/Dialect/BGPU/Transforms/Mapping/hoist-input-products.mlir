@@ -27,8 +27,8 @@ func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w:
   bppsa.recurrence sequences(%x : memref<?x?x72xf32>) initial(%h0 : memref<?x64xf32>)
       captures(%w, %r, %b : memref<64x72xf32>, memref<64x64xf32>, memref<64xf32>) into(%h : memref<?x?x64xf32>) {
   ^bb0(%xt: vector<72xf32>, %ht: vector<64xf32>, %wc: vector<64x72xf32>, %rc: vector<64x64xf32>, %bc: vector<64xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %bc : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
-    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<64x72xf32>, vector<72xf32> plus vector<64xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64x64xf32>, vector<64xf32> plus vector<64xf32> -> vector<64xf32>
     bppsa.yield %1 : vector<64xf32>
   }
   return
@@ -47,7 +47,7 @@ func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %
       captures(%w, %r : memref<64x64xf32>, memref<64x64xf32>) into(%h : memref<?x?x64xf32>) {
   ^bb0(%xt: vector<64xf32>, %ht: vector<64xf32>, %wc: vector<64x64xf32>, %rc: vector<64x64xf32>):
     %0 = bppsa.matvec %wc, %xt : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
-    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64x64xf32>, vector<64xf32> plus vector<64xf32> -> vector<64xf32>
     bppsa.yield %1 : vector<64xf32>
   }
   return
@@ -72,8 +72,8 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
       captures(%w, %r : memref<128x128xf32>, memref<128x128xf32>) into(%h : memref<?x?x128xf32>) {
   ^bb0(%xt: vector<128xf32>, %ht: vector<128xf32>, %wc: vector<128x128xf32>, %rc: vector<128x128xf32>):
     %0 = arith.mulf %xt, %ht : vector<128xf32>
-    %1 = bppsa.matvec %wc, %xt plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
-    %2 = bppsa.matvec %rc, %ht plus %1 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    %1 = bppsa.matvec %wc, %xt plus %0 : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
+    %2 = bppsa.matvec %rc, %ht plus %1 : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
     bppsa.yield %2 : vector<128xf32>
   }
   return
@@ -107,11 +107,11 @@ func.func private @gates(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %v: memr
       into(%h : memref<?x?x64xf32>) {
   ^bb0(%xt: vector<72xf32>, %ht: vector<64xf32>, %vc: vector<64x72xf32>, %wc: vector<64x72xf32>, %rc: vector<64x64xf32>,
        %bc: vector<64xf32>, %cc: vector<64xf32>):
-    %0 = bppsa.matvec %vc, %xt plus %bc : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
-    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    %0 = bppsa.matvec %vc, %xt plus %bc : vector<64x72xf32>, vector<72xf32> plus vector<64xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64x64xf32>, vector<64xf32> plus vector<64xf32> -> vector<64xf32>
     %2 = arith.mulf %1, %ht : vector<64xf32>
     %3 = arith.addf %2, %cc : vector<64xf32>
-    %4 = bppsa.matvec %wc, %xt plus %3 : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
+    %4 = bppsa.matvec %wc, %xt plus %3 : vector<64x72xf32>, vector<72xf32> plus vector<64xf32> -> vector<64xf32>
     bppsa.yield %4 : vector<64xf32>
   }
   return

@@ -51,10 +51,10 @@ func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-SAME:      %[[V:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[G:.*]]: memref<2x?xf32>, %[[OUT:.*]]: memref<3x?xf32>)
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c1
 // CHECK:         %[[A:.*]] = memref.alloc(%[[SAMPLES]]) {{.*}} : memref<3x?xf32>
-// CHECK:         jacobian.sparse_apply %[[V]] : memref<4xf32> rows %[[R]] : memref<4xi32> columns %[[C]] : memref<4xi32> cotangent %[[G]] : memref<2x?xf32> into %[[A]] : memref<3x?xf32>{{$}}
+// CHECK:         jacobian.sparse_apply values(%[[V]] : memref<4xf32>) rows(%[[R]] : memref<4xi32>) columns(%[[C]] : memref<4xi32>) cotangent(%[[G]] : memref<2x?xf32>) into(%[[A]] : memref<3x?xf32>){{$}}
 // CHECK:         memref.copy %[[A]], %[[OUT]]
 func.func @sparse_apply(%v: tensor<4xf32>, %r: tensor<4xi32>, %c: tensor<4xi32>, %g: tensor<2x?xf32>) -> tensor<3x?xf32> {
-  %0 = jacobian.sparse_apply %v : tensor<4xf32> rows %r : tensor<4xi32> columns %c : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  %0 = jacobian.sparse_apply values(%v : tensor<4xf32>) rows(%r : tensor<4xi32>) columns(%c : tensor<4xi32>) cotangent(%g : tensor<2x?xf32>) -> tensor<3x?xf32>
   return %0 : tensor<3x?xf32>
 }
 
@@ -62,9 +62,9 @@ func.func @sparse_apply(%v: tensor<4xf32>, %r: tensor<4xi32>, %c: tensor<4xi32>,
 // CHECK-SAME:      %[[FIRST:.*]]: memref<4xf32>, %[[SECOND:.*]]: memref<2x?xf32>, %[[P:.*]]: memref<6xi32>, %{{.*}}: memref<6x?xf32>)
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[SECOND]], %c1
 // CHECK:         %[[A:.*]] = memref.alloc(%[[SAMPLES]]) {{.*}} : memref<6x?xf32>
-// CHECK:         jacobian.sparse_compose 3 x 2 x 2 first %[[FIRST]] : memref<4xf32> second %[[SECOND]] : memref<2x?xf32> at %[[P]] : memref<6xi32> into %[[A]] : memref<6x?xf32>{{$}}
+// CHECK:         jacobian.sparse_compose 3 x 2 x 2 first(%[[FIRST]] : memref<4xf32>) second(%[[SECOND]] : memref<2x?xf32>) at(%[[P]] : memref<6xi32>) into(%[[A]] : memref<6x?xf32>){{$}}
 func.func @sparse_compose(%a: tensor<4xf32>, %b: tensor<2x?xf32>, %p: tensor<6xi32>) -> tensor<6x?xf32> {
-  %0 = jacobian.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32> second %b : tensor<2x?xf32> at %p : tensor<6xi32> -> tensor<6x?xf32>
+  %0 = jacobian.sparse_compose 3 x 2 x 2 first(%a : tensor<4xf32>) second(%b : tensor<2x?xf32>) at(%p : tensor<6xi32>) -> tensor<6x?xf32>
   return %0 : tensor<6x?xf32>
 }
 
@@ -73,11 +73,11 @@ func.func @sparse_compose(%a: tensor<4xf32>, %b: tensor<2x?xf32>, %p: tensor<6xi
 // CHECK-LABEL: func @sparse_outer_sum(
 // CHECK-SAME:      %[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
 // CHECK:         %[[A:.*]] = memref.alloc() {{.*}} : memref<6xf32>
-// CHECK:         jacobian.sparse_outer_sum %[[X]], %[[G]] : {{.*}} starts %[[S]] rows %[[R]], %[[R]] at %[[P]] : {{.*}} into %[[A]] : memref<6xf32>{{$}}
+// CHECK:         jacobian.sparse_outer_sum lhs(%[[X]] : {{.*}}) rhs(%[[G]] : {{.*}}) starts(%[[S]] : {{.*}}) rows(%[[R]], %[[R]] : {{.*}}) at(%[[P]] : {{.*}}) into(%[[A]] : memref<6xf32>){{$}}
 // CHECK:         memref.copy %[[A]], %[[OUT]]
 func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) -> tensor<6xf32> {
-  %0 = jacobian.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %r, %r at %p
-      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  %0 = jacobian.sparse_outer_sum lhs(%x : tensor<4x?xf32>) rhs(%g : tensor<3x?xf32>)
+      starts(%s : tensor<3xi32>) rows(%r, %r : tensor<5xi32>, tensor<5xi32>) at(%p : tensor<2xi32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
 

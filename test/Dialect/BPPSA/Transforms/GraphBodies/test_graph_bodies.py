@@ -139,7 +139,7 @@ func.func @main(%x: tensor<?x?x4x2x3xf32>, %h: tensor<?x2x3xf32>, %w: tensor<3x3
     %1 = bppsa.recurrence reverse sequences(%xt : tensor<4x2x3xf32>) initial(%ht : tensor<2x3xf32>)
         captures(%wc : tensor<3x3xf32>) -> (tensor<5x2x3xf32>) {
     ^bb0(%xb: vector<3xf32>, %hb: vector<3xf32>, %wb: vector<3x3xf32>):
-      %2 = bppsa.matvec %wb, %hb plus %xb : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+      %2 = bppsa.matvec %wb, %hb plus %xb : vector<3x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<3xf32>
       %3 = math.tanh %2 : vector<3xf32>
       bppsa.yield %3 : vector<3xf32>
     }
@@ -149,7 +149,7 @@ func.func @main(%x: tensor<?x?x4x2x3xf32>, %h: tensor<?x2x3xf32>, %w: tensor<3x3
     %4 = bppsa.recurrence sequences(%step : tensor<1x2x3xf32>) initial(%last : tensor<2x3xf32>)
         captures(%wc : tensor<3x3xf32>) -> (tensor<2x2x3xf32>) {
     ^bb0(%xb: vector<3xf32>, %hb: vector<3xf32>, %wb: vector<3x3xf32>):
-      %5 = bppsa.matvec transposed %wb, %hb plus %xb : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+      %5 = bppsa.matvec transposed %wb, %hb plus %xb : vector<3x3xf32>, vector<3xf32> plus vector<3xf32> -> vector<3xf32>
       bppsa.yield %5 : vector<3xf32>
     }
     %after = tensor.extract_slice %4[1, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<2x2x3xf32> to tensor<2x3xf32>

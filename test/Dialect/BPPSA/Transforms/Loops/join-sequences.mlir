@@ -42,7 +42,7 @@ func.func @forward(%x: tensor<?x?x2xf32>, %lengths: tensor<?xi32>, %h0: tensor<?
   %h = bppsa.recurrence sequences(%x, %mask : tensor<?x?x2xf32>, tensor<?x?x1xf32>)
       initial(%h0 : tensor<?x3xf32>) captures(%w, %ones : tensor<3x2xf32>, tensor<3x1xf32>) -> (tensor<?x?x3xf32>) {
   ^bb0(%xt: vector<2xf32>, %m: vector<1xf32>, %ht: vector<3xf32>, %wc: vector<3x2xf32>, %oc: vector<3x1xf32>):
-    %next = bppsa.matvec %wc, %xt plus %ht : vector<3xf32> : vector<3x2xf32>, vector<2xf32> -> vector<3xf32>
+    %next = bppsa.matvec %wc, %xt plus %ht : vector<3x2xf32>, vector<2xf32> plus vector<3xf32> -> vector<3xf32>
     %spread = bppsa.matvec %oc, %m : vector<3x1xf32>, vector<1xf32> -> vector<3xf32>
     %zero = arith.constant dense<0.0> : vector<3xf32>
     %is_part = arith.cmpf ogt, %spread, %zero : vector<3xf32>

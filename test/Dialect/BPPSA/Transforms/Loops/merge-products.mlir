@@ -17,14 +17,14 @@ func.func @gates(%x: tensor<?x?x8xf32>, %v: tensor<4x8xf32>, %w: tensor<2x6x8xf3
     -> (tensor<?x?x4xf32>, tensor<?x?x6xf32>) {
   %y = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v, %b : tensor<4x8xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<8xf32>, %vc: vector<4x8xf32>, %bc: vector<4xf32>):
-    %0 = bppsa.matvec %vc, %xt plus %bc : vector<4xf32> : vector<4x8xf32>, vector<8xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %vc, %xt plus %bc : vector<4x8xf32>, vector<8xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   %z = math.tanh %y : tensor<?x?x4xf32>
   %m = tensor.extract_slice %w[1, 0, 0] [1, 6, 8] [1, 1, 1] : tensor<2x6x8xf32> to tensor<6x8xf32>
   %u = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%m, %c : tensor<6x8xf32>, tensor<6xf32>) outputs(tensor<?x?x6xf32>) {
   ^bb0(%xt: vector<8xf32>, %mc: vector<6x8xf32>, %cc: vector<6xf32>):
-    %0 = bppsa.matvec %mc, %xt plus %cc : vector<6xf32> : vector<6x8xf32>, vector<8xf32> -> vector<6xf32>
+    %0 = bppsa.matvec %mc, %xt plus %cc : vector<6x8xf32>, vector<8xf32> plus vector<6xf32> -> vector<6xf32>
     bppsa.yield %0 : vector<6xf32>
   }
   return %z, %u : tensor<?x?x4xf32>, tensor<?x?x6xf32>
@@ -39,12 +39,12 @@ func.func @unlike(%x: tensor<?x?x8xf32>, %h: tensor<?x?x8xf32>, %v: tensor<4x8xf
     -> (tensor<?x?x4xf32>, tensor<?x?x4xf32>, tensor<?x?x4xf32>, tensor<?x?x4xf32>) {
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v, %b : tensor<4x8xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<8xf32>, %vc: vector<4x8xf32>, %bc: vector<4xf32>):
-    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4xf32> : vector<4x8xf32>, vector<8xf32> -> vector<4xf32>
+    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4x8xf32>, vector<8xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %6 : vector<4xf32>
   }
   %1 = bppsa.recurrence sequences(%h : tensor<?x?x8xf32>) captures(%v, %b : tensor<4x8xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<8xf32>, %vc: vector<4x8xf32>, %bc: vector<4xf32>):
-    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4xf32> : vector<4x8xf32>, vector<8xf32> -> vector<4xf32>
+    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4x8xf32>, vector<8xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %6 : vector<4xf32>
   }
   %2 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v : tensor<4x8xf32>) outputs(tensor<?x?x4xf32>) {
@@ -55,7 +55,7 @@ func.func @unlike(%x: tensor<?x?x8xf32>, %h: tensor<?x?x8xf32>, %v: tensor<4x8xf
   %3 = bppsa.outer_sum %0, %x : tensor<?x?x4xf32>, tensor<?x?x8xf32> -> tensor<4x8xf32>
   %4 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%3, %b : tensor<4x8xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<8xf32>, %vc: vector<4x8xf32>, %bc: vector<4xf32>):
-    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4xf32> : vector<4x8xf32>, vector<8xf32> -> vector<4xf32>
+    %6 = bppsa.matvec %vc, %xt plus %bc : vector<4x8xf32>, vector<8xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %6 : vector<4xf32>
   }
   return %0, %1, %2, %4 : tensor<?x?x4xf32>, tensor<?x?x4xf32>, tensor<?x?x4xf32>, tensor<?x?x4xf32>

@@ -38,9 +38,9 @@ func.func @cell(%x: tensor<?x?x3xf32>, %y: tensor<?x?x6xf32>, %h0: tensor<?x6xf3
       attributes {bppsa.mapping = #units} -> (tensor<?x?x6xf32>) {
   ^bb0(%xt: vector<3xf32>, %yt: vector<6xf32>, %ht: vector<6xf32>, %wc: vector<6x3xf32>, %vc: vector<6x6xf32>,
        %rc: vector<6x6xf32>, %bc: vector<6xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %bc : vector<6xf32> : vector<6x3xf32>, vector<3xf32> -> vector<6xf32>
-    %1 = bppsa.matvec %vc, %yt plus %0 : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
-    %2 = bppsa.matvec %rc, %ht plus %1 : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<6x3xf32>, vector<3xf32> plus vector<6xf32> -> vector<6xf32>
+    %1 = bppsa.matvec %vc, %yt plus %0 : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
+    %2 = bppsa.matvec %rc, %ht plus %1 : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     %3 = arith.mulf %2, %yt : vector<6xf32>
     bppsa.yield %3 : vector<6xf32>
   }
@@ -63,7 +63,7 @@ func.func @others(%x: tensor<?x?x6xf32>, %h0: tensor<?x6xf32>, %r: tensor<6x6xf3
       captures(%r : tensor<6x6xf32>) attributes {bppsa.mapping = #units} -> (tensor<?x?x6xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
     %0 = bppsa.matvec %rc, %ht : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
-    %1 = bppsa.matvec %rc, %xt plus %0 : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
+    %1 = bppsa.matvec %rc, %xt plus %0 : vector<6x6xf32>, vector<6xf32> plus vector<6xf32> -> vector<6xf32>
     bppsa.yield %1 : vector<6xf32>
   }
   %k = bppsa.recurrence sequences(%x : tensor<?x?x6xf32>) initial(%h0 : tensor<?x6xf32>)

@@ -12,7 +12,7 @@ func.func @untransposed(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4
   %y = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>)
       captures(%w, %b : tensor<4x3xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
   ^bb0(%xt: vector<3xf32>, %wc: vector<4x3xf32>, %bc: vector<4xf32>):
-    %0 = bppsa.matvec %wc, %xt plus %bc : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
     bppsa.yield %0 : vector<4xf32>
   }
   return %y : tensor<?x?x4xf32>

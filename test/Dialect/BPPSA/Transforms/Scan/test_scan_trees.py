@@ -41,7 +41,7 @@ func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x
 CHAIN = """
 %d = arith.mulf %at, %gt : vector<4xf32>
 %e = bppsa.matvec transposed %wc, %d : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-%f = bppsa.matvec %uc, %kt plus %e : vector<4xf32> : vector<4x2xf32>, vector<2xf32> -> vector<4xf32>
+%f = bppsa.matvec %uc, %kt plus %e : vector<4x2xf32>, vector<2xf32> plus vector<4xf32> -> vector<4xf32>
 %h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
 %i = arith.mulf %h, %bt : vector<2xf32>
 %j = arith.addf %i, %kt : vector<2xf32>

@@ -31,6 +31,11 @@ llvm::LogicalResult bufferizeOperands(mlir::Operation *op, mlir::RewriterBase &r
 /// Returns the result that is written to `operand`; null if `operand` is not a destination.
 mlir::OpResult getTiedTensorResult(mlir::OpOperand &operand);
 
+/// Whether the op reads `operand`, a tensor: it is no destination, or the op adds to destinations.
+bool isReadBy(mlir::OpOperand &operand);
+/// Whether a destination of `op` may be the memory of an operand that it reads.
+bool readsBeforeWrites(mlir::Operation *op);
+
 template <typename OpTy>
 struct AllocatingModel
     : mlir::bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
@@ -39,7 +44,7 @@ struct AllocatingModel
   }
   bool bufferizesToMemoryRead(mlir::Operation *, mlir::OpOperand &operand,
                               const mlir::bufferization::AnalysisState &) const {
-    return !getTiedTensorResult(operand);
+    return isReadBy(operand);
   }
   bool bufferizesToMemoryWrite(mlir::Operation *, mlir::OpOperand &operand,
                                const mlir::bufferization::AnalysisState &) const {
@@ -55,6 +60,11 @@ struct AllocatingModel
     if (mlir::OpResult result = getTiedTensorResult(operand))
       return {{result, mlir::bufferization::BufferRelation::Equivalent}};
     return {};
+  }
+
+  bool isNotConflicting(mlir::Operation *op, mlir::OpOperand *read, mlir::OpOperand *write,
+                        const mlir::bufferization::AnalysisState &) const {
+    return read->getOwner() == op && write->getOwner() == op && readsBeforeWrites(op);
   }
 
   llvm::LogicalResult bufferize(mlir::Operation *op, mlir::RewriterBase &rewriter,

@@ -102,14 +102,14 @@ def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> 
 
     ```mlir
     %a = memref.alloc() : memref<6xf32>
-    jacobian.sparse_outer_sum ... into %a : memref<6xf32>
+    jacobian.sparse_outer_sum ... into(%a : memref<6xf32>)
     %b = memref.expand_shape %a [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
     memref.copy %b, %result : memref<2x3xf32> to memref<2x3xf32>
     ```
     becomes
     ```mlir
     %a = memref.collapse_shape %result [[0, 1]] : memref<2x3xf32> into memref<6xf32>
-    jacobian.sparse_outer_sum ... into %a : memref<6xf32>
+    jacobian.sparse_outer_sum ... into(%a : memref<6xf32>)
     ```
   }];
   let statistics = [Statistic<"numFolded", "folded", "copies that were removed">];

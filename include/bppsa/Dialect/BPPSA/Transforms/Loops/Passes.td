@@ -199,14 +199,14 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) initial(%h0 : tensor<?x128xf32>) ... {
       %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
-      %1 = bppsa.matvec %rc, %ht plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+      %1 = bppsa.matvec %rc, %ht plus %0 : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
     ```
     becomes
     ```mlir
     %p = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) ... outputs(tensor<?x?x128xf32>) {
       %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
     %h = bppsa.recurrence sequences(%p : tensor<?x?x128xf32>) initial(%h0 : tensor<?x128xf32>) ... {
-      %1 = bppsa.matvec %rc, %ht plus %pt : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+      %1 = bppsa.matvec %rc, %ht plus %pt : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
     ```
   }];
   let options = [
@@ -430,7 +430,7 @@ def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
     ```mlir
     ^bb0(%x: vector<3xf32>, %h: vector<4xf32>, %wx: vector<4x3xf32>, %wh: vector<4x4xf32>, ...):
       %0 = bppsa.matvec %wx, %x : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
-      %i = bppsa.matvec %wh, %h plus %0 : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+      %i = bppsa.matvec %wh, %h plus %0 : vector<4x4xf32>, vector<4xf32> plus vector<4xf32> -> vector<4xf32>
     ```
   }];
   let statistics = [Statistic<"numVectorized", "loops", "recurrences that were converted to vector form">];

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_RUNTIME_UPDATES_CARRIEDUPDATE_H
-#define BPPSA_LIB_RUNTIME_UPDATES_CARRIEDUPDATE_H
+#ifndef BPPSA_LIB_RUNTIME_UPDATES_CROSSSTEPUPDATE_H
+#define BPPSA_LIB_RUNTIME_UPDATES_CROSSSTEPUPDATE_H
 
 #include "Updates/DeferredUpdate.h"
 #include "Updates/StepRun.h"
@@ -66,4 +66,4 @@ private:
 
 } // namespace bppsa::runtime
 
-#endif // BPPSA_LIB_RUNTIME_UPDATES_CARRIEDUPDATE_H
+#endif // BPPSA_LIB_RUNTIME_UPDATES_CROSSSTEPUPDATE_H
