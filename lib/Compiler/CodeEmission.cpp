@@ -73,7 +73,6 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarg
   return lowered;
 }
 
-/// Emits the whole program as text for the widest instruction set.
 FailureOr<std::string> Compilation::emitText(ModuleOp program) {
   const CPUTarget &target = targets.back();
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, target.isa);

@@ -89,7 +89,6 @@ FailureOr<std::string> Compilation::run() {
 // Front end
 //===----------------------------------------------------------------------===//
 
-/// Returns the bytes of the model, in a buffer with the path used in diagnostics.
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
   if (source.bytes)
     return llvm::MemoryBuffer::getMemBuffer(*source.bytes, source.path,
@@ -105,7 +104,7 @@ static bool holdsRankMeans(ModuleOp module) {
   return module.walk([](dist::RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Collects warnings and remarks of the importer. Remarks of passes are for compiler developers.
+/// Remarks of passes are for compiler developers.
 LogicalResult Compilation::collect(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
     warn(diagnostic.str());
@@ -222,8 +221,8 @@ LogicalResult Compilation::shapeLoops() {
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 
-/// Rejects `--memory-limit` if loops have to keep all steps. Recurrent layers in vector form are
-/// recomputed by the backward pass, which `--loss=vjp` puts into a separate function.
+/// Recurrent layers in vector form are recomputed by the backward pass; other loops have to keep
+/// all steps.
 LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
   const TrainingOptions &training = options.training;
   if (training.getLoopLimit() == 0)
@@ -240,8 +239,7 @@ LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
   return success();
 }
 
-/// If only loops in graph form have states, there is no scan to choose for `auto`: a second
-/// backward pass would equal the first.
+/// If only loops in graph form have states, `auto` has no scan to choose.
 LogicalResult Compilation::adaptToLoops() {
   bool hasGraphs = false, hasVectors = false, goes[] = {false, false};
   module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
@@ -352,7 +350,6 @@ std::string bppsa::print(const llvm::Module &module) {
   return text;
 }
 
-/// Creates a context that reports errors as compilation errors; by default they end the process.
 std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(
@@ -363,7 +360,6 @@ std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
         llvm::raw_string_ostream stream(message);
         llvm::DiagnosticPrinterRawOStream printer(stream);
         info->print(printer);
-        // The following lines show the assembly.
         static_cast<Compilation *>(compilation)->fail(StringRef(message).split('\n').first);
       },
       this);

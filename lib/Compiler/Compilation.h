@@ -27,72 +27,59 @@ struct DeviceCode {
   llvm::SmallVector<GPUImage> images;
 };
 
-/// Runs one compilation. All failures are reported as diagnostics.
 class Compilation {
 public:
   Compilation(mlir::MLIRContext &context, const ModelSource &source, CompileOptions options);
 
   mlir::FailureOr<std::string> run();
   // FunctionEmission.cpp
-  /// Compiles a CPU program without code for its functions.
   mlir::FailureOr<CompiledModel> compileToFunctions();
   /// Generates the unlinked objects of the functions of `model` with the root `root`.
   mlir::FailureOr<llvm::SmallVector<std::string>> compileFunctions(const CompiledModel &model,
                                                                    const std::string &root);
-  /// Returns the warnings and notes of a successful compilation.
   const std::vector<CompileDiagnostic> &getRemarks() const { return remarks; }
 
 private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
-  /// Selects all suitable outputs for `--loss=vjp`, unless `--loss-on` is given.
   void chooseLossOutputs();
   llvm::LogicalResult checkLossOutputs();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
   llvm::LogicalResult collect(mlir::Diagnostic &diagnostic);
-  /// Converts half-precision values of the model in `file` to float32.
   llvm::LogicalResult widen(std::unique_ptr<llvm::MemoryBuffer> &file);
 
   // Initializers.cpp
   llvm::LogicalResult freezeRows();
-  /// Replaces the Constant nodes that `--train` matches with initializers in `file`.
   llvm::LogicalResult trainConstants(std::unique_ptr<llvm::MemoryBuffer> &file);
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
   llvm::LogicalResult setTrainingMode(std::unique_ptr<llvm::MemoryBuffer> &file);
   // FixedAxes.cpp
   llvm::LogicalResult releaseAxes(std::unique_ptr<llvm::MemoryBuffer> &file);
-  /// Notes the options that define the batch axis, if data flow leaves it open.
   void noteUnknownSamples();
-  /// Notes batch and time axes that the exporter fixed although the graph in `file` does not need
-  /// it.
+  /// Notes axes that the exporter fixed although the graph does not need it.
   void noteFixedAxes(const llvm::MemoryBuffer &file, const ImportOptions &importOptions);
   // Initializers.cpp
-  /// Keeps `file`, in inference form, as the model to save.
   llvm::LogicalResult loadImage(const llvm::MemoryBuffer &file);
-  /// Freezes the untrained parameters of `module`, imported from `file`, and warns about doubtful
-  /// decisions. Fails if no parameter is trained.
+  /// Fails if no parameter is trained.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
   llvm::LogicalResult rollUpSteps();
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult checkLoopLimit(bool hasGraphs, bool hasVectors);
   llvm::LogicalResult adaptToLoops();
   llvm::LogicalResult runFrontend();
-  /// Announces further parts of the compilation.
   void expectParts(int64_t count) { expectedParts += count; }
-  /// Reports the begin of a part to the caller. Fails if the caller cancels.
+  /// Reports the begin of a part to the caller.
   llvm::LogicalResult beginPart(const char *phase);
   llvm::LogicalResult selectTargets();
-  /// Imports the model and runs the phases up to the scan.
   llvm::LogicalResult prepare();
   llvm::LogicalResult runPhase(llvm::StringRef name,
                                llvm::function_ref<void(mlir::OpPassManager &)> build,
                                mlir::ModuleOp target);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   mlir::FailureOr<std::string> lowerAndEmit();
-  /// Outlines the kernels of `program`, on memrefs.
   llvm::LogicalResult lowerKernels(mlir::ModuleOp program);
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
   lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
@@ -116,7 +103,6 @@ private:
   mlir::FailureOr<std::string> link(llvm::ArrayRef<std::string> objects);
   std::unique_ptr<llvm::MemoryBuffer> findStub();
 
-  // Programs for GPUs (GPUEmission.cpp).
   using DeviceGroups = llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>>;
   mlir::FailureOr<std::string> lowerAndEmitGPU();
   void noteSingleStreams(mlir::ModuleOp program);
@@ -149,19 +135,16 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
-  /// Initializers that `--train` created from Constant nodes.
   std::vector<std::string> trainedConstants;
   /// The error that nothing is trained, or empty. Errors about outputs that cannot have a loss take
   /// precedence.
   std::string nothingToTrain;
   /// Weights in Constant nodes, which are not trained.
   std::vector<std::string> constantWeights;
-  /// Why each initializer is trained or not, by name; for `info`.
   llvm::json::Object classification;
   std::mutex progressMutex;
   int64_t begunParts = 0, expectedParts = 0;
   bool isCancelled = false;
-  /// File name prefix for dumps of the IR after phases.
   std::string dumpPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;

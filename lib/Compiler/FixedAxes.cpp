@@ -26,7 +26,6 @@ LogicalResult Compilation::releaseAxes(std::unique_ptr<llvm::MemoryBuffer> &file
   return success();
 }
 
-/// Returns the inputs of `module` whose `Axis` has a fixed size.
 template <typename Axis> static SmallVector<BatchAxisRequest> findFixed(ModuleOp module) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   SmallVector<BatchAxisRequest> fixed;
@@ -40,8 +39,6 @@ template <typename Axis> static SmallVector<BatchAxisRequest> findFixed(ModuleOp
   return fixed;
 }
 
-/// Returns true if the model in `file` can be imported with dynamic sizes along `axes`, with `Axis`
-/// still inferred for them.
 template <typename Axis>
 static bool isReleasable(const llvm::MemoryBuffer &file, MLIRContext &context,
                          const ImportOptions &importOptions, ArrayRef<BatchAxisRequest> axes) {

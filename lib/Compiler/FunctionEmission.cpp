@@ -2,8 +2,8 @@
 //
 // Part of the bppsa project, under the MIT License.
 //
-// A program loaded into a process calls few of its functions. Their common state is kept as
-// bytecode, so that no MLIR context, with its threads, outlives a compilation.
+// A program loaded into a process calls few of its functions. Their common state is bytecode, so
+// that no MLIR context outlives a compilation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,6 @@ FailureOr<CompiledModel> Compilation::compileToFunctions() {
   return model;
 }
 
-/// Erases the functions of `module` that `root` does not use.
 static void keepFunctionsOf(ModuleOp module, StringRef root) {
   SymbolTable symbols(module);
   llvm::SetVector<Operation *> needed;

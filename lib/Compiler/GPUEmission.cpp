@@ -17,8 +17,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Number of groups of kernels compiled in parallel. It is fixed, so that the code does not depend
-/// on the machine.
+/// Fixed, so that the code does not depend on the machine.
 static constexpr unsigned kDeviceGroups = 4;
 
 static TensorPrecision getPrecision(const TrainingOptions &options) {
@@ -89,7 +88,6 @@ std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsign
                          optLevel);
 }
 
-/// Emits all kernels as text, in the LLVM dialect or as LLVM IR.
 FailureOr<std::string> Compilation::emitGPUText(ModuleOp program) {
   OwningOpRef<ModuleOp> device = std::move(splitDevice(program, /*maxGroups=*/1).front());
   if (options.stopAfter == Phase::Lower) {
@@ -202,8 +200,8 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
   if (failed(lowered))
     return failure();
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
-  // Most of the code unpacks and repacks array descriptors. Optimising it takes less time than
-  // selecting instructions for all of it.
+  // Most of the code unpacks array descriptors; optimising it takes less time than selecting
+  // instructions.
   std::unique_ptr<llvm::Module> code = translateHost(**lowered, *llvmContext, target, functions,
                                                      /*kernels=*/{}, getPasses(CodePasses::Host));
   if (!code)

@@ -25,19 +25,16 @@ public:
                         const CompileOptions &options,
                         llvm::ArrayRef<std::string> trainedConstants);
 
-  /// Freezes the untrained arguments of the function.
   void run();
   /// Returns true if `--train` matches an initializer that would not be trained otherwise.
   bool matchesTrain() const { return isTrainMatched; }
   /// Returns true if training was intended, but no initializer is trained.
   bool hasNothingToTrain() const;
   std::string describeNothingTrained() const;
-  /// Returns the weights in Constant nodes that neither `--train` nor `--freeze` matches.
   const std::vector<std::string> &getConstantWeights() const { return constantWeights; }
   void addRemarks();
 
   std::vector<CompileDiagnostic> remarks;
-  /// Classification and reason for each initializer, by name.
   llvm::json::Object classification;
 
 private:
@@ -73,7 +70,6 @@ private:
   llvm::StringMap<InitializerKind> parameters;
   llvm::StringSet<> trained, trainedConstants, updatedStatistics;
   bool isTrainMatched, isFreezeMatched = false, isTrainingMeant = false;
-  /// Names; names with a reason are quoted.
   std::vector<std::string> pathless, constantReasons, untrainedReasons, constantWeights;
 };
 

@@ -28,14 +28,12 @@ static std::string listMerged(ArrayRef<MergedInitializer> merged) {
   return listSome(texts);
 }
 
-/// Returns "; --untie ..." if the option is absent, or else the reason why it did not apply.
 std::string InitializerRemarks::offerUntie(StringRef effect) const {
   if (!options.untie)
     return ("; --untie " + effect).str();
   return options.untie->empty() ? "" : "; they do not match --untie=" + quoteName(*options.untie);
 }
 
-/// Same for `--train`.
 std::string InitializerRemarks::offerTrain(StringRef effect) const {
   return options.train.empty() ? ("; --train=REGEX " + effect).str()
                                : "; they do not match --train=" + quoteName(options.train);

@@ -79,8 +79,6 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   return freezeParameters(*module, options.training.freeze, findings->constantWeights);
 }
 
-/// Emits the initializers in file order as a JSON array: name, shape, number of elements,
-/// classification, reason.
 FailureOr<std::string> Compilation::emitInitializers() {
   llvm::json::Array initializers;
   for (const OnnxImage::Parameter &parameter : image.parameters) {

@@ -22,11 +22,6 @@ using namespace bppsa;
 using namespace llvm;
 using Objects = std::vector<std::string>;
 
-//===----------------------------------------------------------------------===//
-// Keys
-//===----------------------------------------------------------------------===//
-
-/// Describes the library that contains `address`: path, size and modification time.
 static std::string describeLibrary(const void *address) {
   Dl_info info;
   sys::fs::file_status status;
@@ -36,7 +31,6 @@ static std::string describeLibrary(const void *address) {
          std::to_string(status.getLastModificationTime().time_since_epoch().count());
 }
 
-/// Describes this compiler and its host processor.
 static std::string describeMachine() {
   std::string text = sys::getHostCPUName().str();
   StringMap<bool> features = sys::getHostCPUFeatures();
@@ -79,13 +73,9 @@ std::optional<std::string> bppsa::getObjectKey(const ModelSource &model, StringR
   return toHex(hash.final(), /*LowerCase=*/true);
 }
 
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// The contents of a cache file: a checksum of the rest, the objects, and severities and texts of
-/// the diagnostics. Integers have eight bytes; texts are preceded by their size.
+/// The contents of a cache file: a checksum, the objects, and the diagnostics. Integers have eight
+/// bytes; texts are preceded by their size.
 struct Entry {
   Objects objects;
   std::vector<CompileDiagnostic> remarks;
@@ -224,8 +214,7 @@ std::optional<Objects> ObjectCache::get(
                                     error.message() + "; the program is not cached"});
     return compile(handler);
   }
-  // Waits for another process that compiles the same program. The lock belongs to the process:
-  // threads may compile the same program in parallel, and the last one to write wins.
+  // Threads of this process may compile the same program in parallel; the last one to write wins.
   sys::fs::lockFile(lock);
   scope_exit unlock([&] {
     sys::fs::unlockFile(lock);

@@ -109,7 +109,6 @@ static Mistake setOptLevel(Options &options, StringRef found) {
   return std::nullopt;
 }
 
-/// Replaces the default list.
 static Mistake setLosses(Options &options, StringRef found) {
   options.training.losses.clear();
   append(options.training.losses, found);
@@ -130,16 +129,13 @@ static Mistake setLossWeights(Options &options, StringRef found) {
 // The table
 //===----------------------------------------------------------------------===//
 
-/// The setter of an option that stores its value in `FIELD` with `SET`.
 #define SETTER(SET, FIELD)                                                                         \
   [](Options &o, StringRef found) -> Mistake { return SET(o.FIELD, found); }
-/// The setter of an option that appends each value to `FIELD`.
 #define ADDER(FIELD)                                                                               \
   [](Options &o, StringRef found) -> Mistake {                                                     \
     o.FIELD.push_back(found.str());                                                                \
     return std::nullopt;                                                                           \
   }
-/// The setter of an option that appends a list to `FIELD`.
 #define APPENDER(FIELD)                                                                            \
   [](Options &o, StringRef found) -> Mistake {                                                     \
     append(o.FIELD, found);                                                                        \

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Returns a copy of the loss and of one training step: layers are read from the loss and time
-/// loops from the step. Every other function repeats them.
+/// loops from the step.
 static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOptions &options) {
   auto isReported = [&](EntryAttr entry) {
     return entry &&
@@ -30,7 +30,6 @@ static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOption
   return copy;
 }
 
-/// Returns the plans of the report: the default plans, and the plan of `--scan`.
 static SmallVector<std::string> getPlans(const TrainingOptions &options) {
   SmallVector<std::string> plans = {"linear",   "blelloch",   "hybrid:1",  "hybrid:2",
                                     "hybrid:3", "chunked:32", "chunked:64"};
@@ -40,8 +39,7 @@ static SmallVector<std::string> getPlans(const TrainingOptions &options) {
   return plans;
 }
 
-/// Returns the plans of the program's backward passes. Chains of layers without explicit Jacobians
-/// are linear.
+/// Returns the plans of the program's backward passes.
 static std::vector<std::string> getCompiledPlans(const TrainingOptions &options, bool ofLayers) {
   std::vector<std::string> plans;
   for (const Variant &variant : options.getVariants()) {

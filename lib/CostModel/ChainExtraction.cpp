@@ -12,11 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Links as regions of code
-//===----------------------------------------------------------------------===//
-
-/// Returns the FLOPs of the operations in the block that `roots` depend on.
 static int64_t countBodyFlops(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
   for (Value root : roots)
@@ -75,10 +70,6 @@ RegionCost bppsa::getRegionCost(ChainOp loop) {
   return cost;
 }
 
-//===----------------------------------------------------------------------===//
-// Chains
-//===----------------------------------------------------------------------===//
-
 static int64_t getBatch(int64_t known, const DynamicSizes &sizes) {
   return ShapedType::isDynamic(known) ? std::max<int64_t>(sizes.batch, 1) : known;
 }
@@ -87,8 +78,6 @@ static MatrixStructure getStructure(jacobian::MatrixType type) {
   return MatrixStructure(type.getStructure(), type.getRows(), type.getCols(), !type.getBatch());
 }
 
-/// Returns the structure in which lowerings store transitions of `loop`: a vector for diagonals,
-/// otherwise a dense matrix.
 static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
   jacobian::MatrixType type = inferStepJacobian(loop);
   jacobian::StructureKind kind = type && type.getStructure().isDiagonal()
@@ -125,8 +114,6 @@ FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes
   return chain;
 }
 
-/// Returns the chain of a list of links with the Jacobians `types`, from the cotangent `seed` to
-/// `initial`.
 static LinkChain getListChain(ArrayRef<jacobian::MatrixType> types, Value seed, Value initial,
                               const DynamicSizes &sizes) {
   LinkChain chain;
@@ -165,7 +152,6 @@ LinkChain bppsa::getLinkChain(const LayerChain &layers, const DynamicSizes &size
   return chain;
 }
 
-/// Returns the op that consumes the result of `op`, or null.
 template <typename OpTy> static OpTy getNext(OpTy op) {
   for (Operation *user : op.getResult().getUsers())
     if (auto next = dyn_cast<OpTy>(user); next && next.getCotangent() == op.getResult())

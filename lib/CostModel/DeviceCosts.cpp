@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Estimates the instructions and latencies per step of the kernels of lib/Conversion/BPPSAToBGPU.
 // Instruction counts follow compiled kernels (docs/Explanation/GPULowering.md); cycles are
-// estimates. A calibration replaces the times of a cycle and of an instruction, not the counts.
+// estimates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +25,13 @@ using namespace bppsa;
 using cost::StepCost;
 using cost::Work;
 
-/// Latency in cycles of handing over a vector through shared memory with a barrier, of a memory
-/// read, of a dependent operation, and of a shuffle.
+/// Latency in cycles of a vector handed over through shared memory, of a memory read, of a
+/// dependent operation, and of a shuffle.
 static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle = 25;
 
 /// Same as kHandOver, if only the threads of a warp synchronise.
 static constexpr double kWarpHandOver = 45;
 
-/// Limits of a multiprocessor.
 static constexpr int64_t kMaxBlocks = 32, kMaxResidentThreads = 2048, kSharedBytes = 227 << 10;
 
 /// Issue slots of a tensor core product, in instructions.
@@ -42,8 +40,6 @@ static constexpr double kProductIssues = 4;
 /// Registers of a thread that reads its matrices from memory.
 static constexpr int64_t kRegistersWithoutEntries = 64;
 
-/// Returns the number of resident blocks per multiprocessor for blocks of `threads` threads, with
-/// `registers` registers per thread and `sharedBytes` bytes of shared memory per block.
 static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedBytes) {
   // The system reserves one KiB.
   return std::max<int64_t>(1, std::min({kMaxBlocks, kMaxResidentThreads / threads,
@@ -57,20 +53,13 @@ class LinkPart {
 public:
   LinkPart(Block &body, ValueRange roots);
 
-  /// Returns the cost of a step of a block that evaluates this part with threads for each row, by
-  /// `mapping`, and reads and writes `vectors` vectors.
   StepCost getBlockStep(GPUMappingAttr mapping, int64_t vectors) const;
-  /// Returns the cost of a step of a warp whose threads evaluate this part for columns of `rows`
-  /// rows, by `mapping`. `saved` are the types of the saved operands of a step.
   StepCost getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const;
-  /// Returns the cost of a step of a block that evaluates this part for a column tile of `rows`
-  /// rows on tensor cores, by `mapping`.
   StepCost getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
                              ValueRange states) const;
 
 private:
   double getPathCycles(bool inRegisters, int64_t parts) const;
-  /// Returns the matrix entries per thread if `parts` threads share a row, or a column.
   int64_t countEntriesOfRow(int64_t parts) const;
   int64_t countEntriesOfColumn(int64_t parts) const;
 
@@ -78,21 +67,17 @@ private:
   ValueRange roots;
   int64_t maxRows = 1, entries = 0;
   std::vector<int64_t> columns;
-  /// The distinct matrices, and the vectors that they multiply.
   llvm::SetVector<std::pair<Value, unsigned>> factors;
   std::vector<std::pair<int64_t, int64_t>> factorSizes;
   llvm::SetVector<Value> multiplied;
 };
 } // namespace
 
-/// Returns the instructions of an elementwise operation on one row (0 for other operations) and its
-/// latency in cycles.
 static std::pair<double, double> getRowCost(Operation *op) {
   auto cell = dyn_cast<CellOpInterface>(op);
   if (!cell)
     return {0, 0};
   int64_t instructions = getRowInstructions(cell.getWork());
-  // Some instructions of a special function are independent of each other.
   return {instructions, std::min<int64_t>(instructions, 20) * kDependent};
 }
 
@@ -125,7 +110,6 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
       ops.push_back(&op);
 }
 
-/// Returns the cycles from the start of a step until the last root is available.
 double LinkPart::getPathCycles(bool inRegisters, int64_t parts) const {
   llvm::DenseMap<Value, double> ready;
   for (Operation *op : ops) {
@@ -172,8 +156,7 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   bool inRegisters = !isShared && mapping.keepsMatricesInRegisters();
   int64_t parts = mapping.getParts(),
           threads = isShared ? cost::roundUpToWarps(maxRows) : mapping.getThreads();
-  // One load per multiply-add, or per four if rows are not shared. Reading from memory takes two,
-  // with address computations.
+  // One load per multiply-add, or per four if rows are not shared; reading from memory takes two.
   double perTerm = !inRegisters ? 3.5 : parts > 1 ? 2 : 1.25;
   double instructions = 10.0 + 8.0 * vectors + perTerm * countEntriesOfRow(parts);
   for (Operation *op : ops)
@@ -181,7 +164,6 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   int64_t registers =
       inRegisters ? countEntriesOfRow(parts) + cost::kOtherRegisters : kRegistersWithoutEntries;
   StepCost step;
-  // Few instructions overlap with latency: there is only one warp.
   step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
   step.instructions = instructions;
   step.warps = threads / cost::kWarpThreads;
@@ -189,7 +171,6 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   return step;
 }
 
-/// Returns the number of loads or stores for `rows` rows of a thread; each moves four, two or one.
 static int64_t countAccesses(int64_t rows) {
   return rows / 4 + llvm::popcount(static_cast<uint64_t>(rows % 4));
 }
@@ -211,7 +192,7 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
     instructions += getRowCost(op).first * own;
     if (auto product = dyn_cast<MatVecOp>(op)) {
       instructions += (inRegisters ? 1 : 1.25) * own * getNumColumns(product);
-      // Sums of rows are independent, but may be too few to hide the latency of an addition.
+      // Sums of rows are independent, but may be too few to hide latency.
       depth += getNumColumns(product) * std::max(0.0, kDependent - own);
     }
   }
@@ -234,7 +215,6 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
 
 StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
                                      ValueRange states) const {
-  // The values that differ between columns, and the operands of products among them.
   llvm::SetVector<Value> columnTiles(states.begin(), states.end()), shared;
   for (Operation *op : ops) {
     if (llvm::any_of(op->getOperands(), [&](Value value) { return columnTiles.contains(value); }))
@@ -260,8 +240,7 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
     matrices += 8 * slots * countDepth(count);
   bool inRegisters = mapping.keepsMatricesInRegisters();
   for (int64_t count : columns) {
-    // A tile is read and split once, multiplied three times and added. A matrix tile outside of
-    // registers is read and split too, with address computations.
+    // A tile is read and split once, multiplied three times and added.
     double ofTile = width * (8 + slots * (4 + 3 * kProductIssues)) + (inRegisters ? 0 : 25 * slots);
     instructions += countDepth(count) * ofTile;
   }
@@ -277,8 +256,6 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
   return step;
 }
 
-/// Returns the cost of a step with one row per thread: a transition times a vector, or a product of
-/// two transitions.
 static StepCost getMapStep(int64_t rows, double terms) {
   int64_t threads = std::min(cost::roundUpToWarps(rows), cost::kMaxThreads);
   StepCost step;
@@ -289,8 +266,6 @@ static StepCost getMapStep(int64_t rows, double terms) {
   return step;
 }
 
-/// Returns the cost of a carry by one warp with one row per thread, whose transitions are
-/// prefetched into shared memory.
 static StepCost getSmallCarry(double terms) {
   StepCost step;
   step.cycles = kWarpHandOver + 33 + 3 * terms;
@@ -299,16 +274,14 @@ static StepCost getSmallCarry(double terms) {
   return step;
 }
 
-/// Returns the mapping of a body in graph form, for which no kernel has rows.
 static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
   return GPUMappingAttr::get(loop.getContext(), kernel, cost::kWarpThreads, /*parts=*/1, /*rows=*/0,
                              /*columns=*/0, Residence::Memory, /*stages=*/0, TensorPrecision::FP32,
                              /*offset=*/{});
 }
 
-/// Returns the mapping of the links of `loop`, or the mapping that it would get. Ignores sums that
-/// bppsa-fuse-gradients added to the chain: chunk lengths are chosen before that pass and must
-/// match the predictions of the run time.
+/// Ignores sums of bppsa-fuse-gradients: chunk lengths are chosen before that pass and must match
+/// the run time's predictions.
 static GPUMappingAttr getLinkMapping(ChainOp loop) {
   auto own = dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(loop));
   if (own && loop.getSumWith().empty())
@@ -324,7 +297,6 @@ static GPUMappingAttr getLinkMapping(ChainOp loop) {
   return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerRow);
 }
 
-/// Returns the mapping that the transitions of chunks of `loop` would get.
 static GPUMappingAttr getColumnMapping(ChainOp loop) {
   if (loop.isGraphForm())
     return getDefaultMapping(loop, GPUKernel::BlockPerColumn);

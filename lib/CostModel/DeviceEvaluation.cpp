@@ -23,7 +23,6 @@ static double getRatio(const DeviceEvaluation &result, int64_t length, int64_t b
   return predictFor(result, "", length, batch) / predictFor(result, "chunked", length, batch);
 }
 
-/// Searches down from the longest length while `chunked` is faster.
 static int64_t findCrossover(const DeviceEvaluation &result, int64_t batch) {
   int64_t found = 0, last = result.lengths.back();
   for (int64_t i = 0;; ++i) {

@@ -36,7 +36,6 @@ static void emitRemark(Operation *op, const PlanEvaluation &plan) {
       plan.criticalPathFlops, plan.bytes, plan.peakBytes);
 }
 
-/// Evaluates `plan`, with chunks shortened if necessary, on a chain short enough to be drawn.
 static PlanEvaluation::Drawing drawShorter(const LinkChain &chain, PlanAttr plan,
                                            const EvaluationOptions &options) {
   constexpr int64_t maxLinks = 16, maxInChunk = 4;
@@ -52,7 +51,6 @@ namespace {
 struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass> {
   using EvaluatePlanBase::EvaluatePlanBase;
 
-  /// Receives the evaluations instead of the file `output`, if set.
   std::string *text = nullptr;
 
   void runOnOperation() override {
@@ -132,7 +130,6 @@ private:
     return success();
   }
 
-  /// Evaluates all plans on the chain that begins at `op`. `own` is the plan of the chain, or null.
   LogicalResult evaluate(Operation *op, ChainEvaluation evaluated, PlanAttr own) {
     LinkChain &chain = evaluated.chain;
     SmallVector<PlanAttr> wanted = plans;

@@ -47,7 +47,6 @@ static llvm::StringRef getName(GroupKind kind) {
   llvm_unreachable("every kind is listed");
 }
 
-/// Draws a structure unless its name describes it fully.
 static void writePicture(OStream &json, const MatrixStructure &structure) {
   if (!structure.hasPicture())
     return;
@@ -133,7 +132,6 @@ static void writePlan(OStream &json, const PlanEvaluation &plan) {
     });
 }
 
-/// Writes the links in order; equal neighbours share an entry.
 static void writeLinks(OStream &json, llvm::ArrayRef<MatrixStructure> links) {
   auto areEqual = [](const MatrixStructure &a, const MatrixStructure &b) {
     return a.getRows() == b.getRows() && a.getCols() == b.getCols() && a.getName() == b.getName() &&
@@ -185,7 +183,6 @@ static void writeShape(OStream &json, llvm::StringRef key, llvm::ArrayRef<int64_
   });
 }
 
-/// Writes the layers in forward order, and the reasons why the chain ends there.
 static void writeLayers(OStream &json, const LayerGraph &graph, const LinkChain &chain) {
   json.attribute("begins", graph.begins);
   json.attribute("ends", graph.ends);

@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Minimum rows of a product that a kernel sums in parallel; and latency, in operations, of an
-/// operand of a product, which is stored first.
+/// Minimum rows of a product that a kernel sums in parallel; and latency of an operand of a
+/// product, which is stored first.
 static constexpr int64_t kRowsOfBlock = 8, kStoredHandOver = 4;
 
 /// Returns the operations per row of an op that is no product; 0 for data movement.
@@ -30,7 +30,6 @@ static int64_t countOperations(Operation *op) {
              : 0;
 }
 
-/// Returns the dependent operations of `op`.
 static int64_t countDepth(Operation *op) {
   auto product = dyn_cast<MatVecOp>(op);
   if (!product)
@@ -39,15 +38,13 @@ static int64_t countDepth(Operation *op) {
   return blocks * getNumElements(product.getVector().getType()) + kStoredHandOver;
 }
 
-/// Returns the vector operations if a vector holds all rows: one per column of a product.
 static int64_t countUnitOperations(Operation *op) {
   if (auto product = dyn_cast<MatVecOp>(op))
     return getNumElements(product.getVector().getType());
   return op->getNumResults() == 1 ? getRowOperations(op) : 0;
 }
 
-/// Returns the dependent vector operations. The columns of a product have at least two
-/// accumulators, which are added at the end.
+/// Returns the dependent vector operations.
 static int64_t countUnitDepth(Operation *op) {
   auto product = dyn_cast<MatVecOp>(op);
   if (!product)

@@ -22,12 +22,7 @@ std::string bppsa::getLayerName(Operation *op) {
   return name.empty() ? op->getName().getStringRef().str() : name;
 }
 
-//===----------------------------------------------------------------------===//
-// Layers
-//===----------------------------------------------------------------------===//
-
-/// Returns the shape of one sample of `value`, which has `numElements` elements. The batch
-/// dimension is the dynamic dimension, or the first dimension that leaves this many elements.
+/// Returns the shape of one sample of `value`, which has `numElements` elements.
 static Shape getSampleShape(Value value, int64_t numElements) {
   auto type = dyn_cast<ShapedType>(value.getType());
   if (!type || !type.hasRank())
@@ -52,10 +47,6 @@ LayerGraph bppsa::describeLayers(const LayerChain &chain) {
   graph.ends = chain.ends;
   return graph;
 }
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
 
 static std::vector<Shape> getShapes(TypeRange types) {
   std::vector<Shape> shapes;

@@ -10,10 +10,6 @@ using namespace bppsa;
 
 using GroupKind = LevelCost::Group::Kind;
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
 int64_t PlanEvaluator::getNumBytes(int64_t value) const {
   const ValueCost &cost = values[value];
   if (cost.isRegion)
@@ -25,8 +21,7 @@ int64_t PlanEvaluator::getNumBytes(int64_t value) const {
   return bytes * (cost.structure.isShared() ? 1 : chain.batch) + cost.structure.getNumIndexBytes();
 }
 
-/// Computes the number of the level that reads each value last. Level 0 forms links; the level
-/// after the schedule emits values.
+/// Level 0 forms links; the level after the schedule emits values.
 void PlanEvaluator::findLastReads() {
   int64_t number = 0, end = schedule.getLevels().size() + 1;
   auto read = [&](int64_t value) { values[values[value].storage].lastRead = number; };
@@ -56,10 +51,6 @@ void PlanEvaluator::findLastReads() {
     if (value.lastRead >= 0)
       readLast[value.lastRead].push_back(index);
 }
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
 
 /// Returns the cost of a product with a region link, which is computed in place.
 PlanEvaluator::Cost PlanEvaluator::getRegionCost(ScanOperation op) const {

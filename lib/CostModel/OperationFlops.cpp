@@ -14,7 +14,6 @@ using namespace bppsa;
 
 static ShapedType getShapedType(Value value) { return dyn_cast<ShapedType>(value.getType()); }
 
-/// Returns the first result of `op`, or else its first destination.
 static Value getMade(Operation *op, OperandRange destinations) {
   return op->getNumResults() > 0 ? Value(op->getResult(0)) : destinations.front();
 }
@@ -64,7 +63,6 @@ double FlopCounter::countBody(Block &body) const {
   return flops;
 }
 
-/// Returns the number of steps, times samples if the body processes one sample.
 double FlopCounter::countIterations(Value sequence, bool isGraphForm) const {
   ShapedType type = getShapedType(sequence);
   return countExtent(type.getDimSize(0)) * (isGraphForm ? 1 : countExtent(type.getDimSize(1)));
@@ -78,7 +76,6 @@ double FlopCounter::count(Operation *op) const {
     return countIterations(chain.getSaved().front(), chain.isGraphForm()) *
            countBody(chain.getBody().front());
   if (auto sum = dyn_cast<OuterSumOp>(op)) {
-    // An outer product of two vectors for each step and sample.
     Value left = sum.getLhs(), made = getMade(op, sum->getOperands().take_back());
     double vectors = countElements(left) / countExtent(getShapedType(left).getShape().back());
     return 2 * vectors * countElements(made);

@@ -38,8 +38,6 @@ int64_t bppsa::getMakespan(std::vector<std::pair<int64_t, int64_t>> tasks, int64
   for (auto [flops, count] : tasks)
     while (count > 0 && flops > 0) {
       if (count >= workers && most - loads.top() <= flops) {
-        // If loads are this close, each worker takes one of the equal tasks before any takes a
-        // second.
         common += flops * (count / workers);
         count %= workers;
         continue;
@@ -67,10 +65,6 @@ PlanEvaluator::PlanEvaluator(const LinkChain &chain, const ScanSchedule &schedul
   for (int64_t workers : options.workers)
     result.makespans.push_back({workers, 0});
 }
-
-//===----------------------------------------------------------------------===//
-// Levels
-//===----------------------------------------------------------------------===//
 
 void PlanEvaluator::beginLevel(Phase phase) {
   level = LevelCost();
@@ -104,7 +98,6 @@ void PlanEvaluator::add(const Cost &cost) {
                               values[cost.out < 0 ? cost.first : cost.out].structure, cost.flops});
 }
 
-/// Returns true if two levels have the same printed values.
 static bool areEqual(const LevelCost &a, const LevelCost &b) {
   auto areGroupsEqual = [](const LevelCost::Group &x, const LevelCost::Group &y) {
     return std::tie(x.kind, x.first, x.second, x.result, x.count, x.flops) ==
@@ -145,7 +138,6 @@ void PlanEvaluator::finishLevel() {
     result.levels.push_back(std::move(level));
 }
 
-/// Returns the FLOPs of the matrix of a region link, with its offset if cotangents are injected.
 int64_t PlanEvaluator::getLinkMatrixFlops() const {
   const RegionCost &region = *chain.region;
   const MatrixStructure &matrix = chain.links.front();
@@ -208,7 +200,6 @@ void PlanEvaluator::execute(const ScanLevel &scanLevel) {
   finishLevel();
 }
 
-/// Adds the emitted values of links that no product of the schedule applied.
 void PlanEvaluator::emit() {
   beginLevel(Phase::Emit);
   for (int64_t link = 1; link <= schedule.getNumLinks(); ++link) {

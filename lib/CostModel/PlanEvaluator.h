@@ -20,7 +20,6 @@ struct ValueCost {
   int64_t storage = -1;
   /// The level after which the memory is free.
   int64_t lastRead = -1;
-  /// Earliest time at which the value is available.
   int64_t finish = 0;
 };
 
@@ -48,9 +47,7 @@ private:
     const MatrixStructure &link = chain.links.front();
     return (link.isDiagonal() ? 1 : link.getCols()) + chain.hasInjected;
   }
-  /// Returns the bytes of a value for the whole batch.
   int64_t getNumBytes(int64_t value) const;
-  /// Returns the structure of an arbitrary cotangent.
   MatrixStructure getCotangent(int64_t size) const {
     return MatrixStructure::getDense(chain.links.front().getStructure().getContext(), size, 1);
   }
@@ -76,7 +73,6 @@ private:
   LevelCost level;
   /// Number of independent tasks of the level, by their FLOPs.
   std::map<int64_t, int64_t> tasks;
-  /// Number of the current level, and bytes of all live values.
   int64_t levelNumber = 0;
   int64_t liveBytes = 0;
   std::vector<std::vector<int64_t>> readLast;

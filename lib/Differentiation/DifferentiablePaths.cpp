@@ -52,8 +52,6 @@ void PathFinder::run() {
   }
 }
 
-/// Finds these operands by applying the rule of `op`, an elementwise operation on scalars or
-/// vectors.
 ArrayRef<bool> PathFinder::getPassed(Operation *op) {
   auto [found, isNew] = passed.try_emplace(op->getName());
   if (!isNew)
@@ -86,8 +84,7 @@ void PathFinder::addPassed(Operation *op) {
     add(operand);
 }
 
-/// Returns whether a user of `trajectory` reads the slot of the initial state. Assumes that a loop
-/// has at least one step.
+/// Returns whether a user reads the slot of the initial state, assuming at least one step.
 bool PathFinder::readsInitial(RecurrenceOp loop, Value trajectory) {
   MLIRContext *context = loop.getContext();
   return !llvm::all_of(trajectory.getUsers(), [&](Operation *user) {
@@ -135,16 +132,11 @@ void PathFinder::visitArgument(BlockArgument argument) {
   auto loop = dyn_cast<RecurrenceOp>(op);
   if (!loop)
     return;
-  // The operands begin with sequences, initial states and captures, in this order.
   add(loop->getOperand(number));
   unsigned numSequences = loop.getSequences().size();
   if (number >= numSequences && number < numSequences + loop.getInitial().size())
     add(argument.getOwner()->getTerminator()->getOperand(number - numSequences));
 }
-
-//===----------------------------------------------------------------------===//
-// Ends of paths
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// Searches forward from a value to operations that do not propagate a gradient.
@@ -174,8 +166,6 @@ private:
 };
 } // namespace
 
-/// Continues with the result of `parent`, and its state argument, that correspond to yield operand
-/// `number`.
 void EndFinder::visitYield(Operation *parent, unsigned number) {
   if (number < parent->getNumResults())
     add(parent->getResult(number));

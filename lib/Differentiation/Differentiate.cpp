@@ -24,7 +24,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The inputs to differentiate in addition to the parameters.
 enum class Inputs { None, States, All };
 
 static std::optional<Inputs> parseInputs(StringRef text) {
@@ -35,7 +34,6 @@ static std::optional<Inputs> parseInputs(StringRef text) {
       .Default(std::nullopt);
 }
 
-/// Returns the name of argument `i` if it is differentiated, else null.
 static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, Inputs inputs) {
   if (auto name = attrs::Parameter::ofArgument(function, i))
     return attrs::Frozen::ofArgument(function, i) ? StringAttr() : name;
@@ -70,7 +68,6 @@ public:
 
   FailureOr<Seed> addCotangent(StringRef name);
   LogicalResult build(ArrayRef<Seed> seeds, bool links);
-  /// Keeps the results of `function` from index `first` on that satisfy `isKept`.
   void keepResults(unsigned first, function_ref<bool(unsigned)> isKept);
   void appendGradients();
   void finish();
@@ -81,7 +78,6 @@ private:
   func::ReturnOp terminator;
   OpBuilder builder;
   Inputs inputs;
-  /// Keyed by differentiated argument.
   DenseMap<Value, Value> gradients;
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> attributes;
@@ -148,7 +144,7 @@ void BackwardBuilder::appendGradients() {
     // If no cotangent reached an argument, its gradient is zero.
     Value gradient = gradients.lookup(argument);
     auto nonzeros = attrs::Nonzeros::ofArgument(function, argument.getArgNumber());
-    // Zero weights stay zero. The gradient from a link is already masked.
+    // Zero weights stay zero; the gradient from a link is already masked.
     if (gradient && nonzeros && !gradient.getDefiningOp<jacobian::LinkOp>())
       gradient = createMasked(builder, argument.getLoc(), gradient, nonzeros);
     results.push_back(gradient ? gradient
@@ -164,8 +160,7 @@ void BackwardBuilder::finish() {
   function.setAllResultAttrs(attributes);
   builder.setInsertionPointToStart(&body);
   MarkPhaseOp::create(builder, terminator.getLoc(), 0);
-  // stop_gradient ops have served their purpose. Without them, identical operations can be merged
-  // by CSE.
+  // CSE can merge identical operations only without stop_gradient ops.
   function.walk([](StopGradientOp op) {
     op.getResult().replaceAllUsesWith(op.getOperand());
     op.erase();
@@ -216,7 +211,6 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
   }
 
 private:
-  /// Rewrites `step` to return the loss, its gradients, and the other outputs of a training step.
   LogicalResult buildLossGradient(func::FuncOp step, Inputs inputs) {
     BackwardBuilder backward(step, inputs);
     if (failed(backward.build(Seed{findObjective(step), Value()}, links)))
@@ -232,8 +226,6 @@ private:
     return success();
   }
 
-  /// Rewrites `function` to return its results and their vector-Jacobian products with the given
-  /// cotangents.
   LogicalResult buildPullback(func::FuncOp function, Inputs inputs) {
     BackwardBuilder backward(function, inputs);
     SmallVector<Seed> seeds;

@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// `result[i, j, m] = sum over k of sequence[i, j, k] * matrix[m, k]` (or `matrix[k, m]` if
-/// `transposed`), plus `bias[m]` if there is a bias.
+/// `result[i, j, m] = sum over k of sequence[i, j, k] * matrix[m, k]` (or `matrix[k, m]`), plus
+/// `bias[m]`.
 struct Product {
   Value sequence, matrix, bias;
   bool transposed;
@@ -37,7 +37,6 @@ static bool isFloatTensor(Value value, int64_t rank) {
   return type && type.getRank() == rank && type.getElementType().isF32();
 }
 
-/// If the only user of `product` adds a bias, sets the bias and makes this user the root.
 static void matchBias(Product &product) {
   if (!product.root->hasOneUse())
     return;
@@ -80,7 +79,6 @@ static std::optional<Product> matchProduct(linalg::GenericOp op) {
   return product;
 }
 
-/// Builds the cell that computes one row of the product.
 static void buildBody(OpBuilder &builder, Location loc, const Product &product, RecurrenceOp loop) {
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&loop.getBody());
@@ -121,8 +119,8 @@ struct RaiseProduct : OpRewritePattern<linalg::GenericOp> {
 
 struct RaiseProductsPass : bppsa::impl::RaiseProductsBase<RaiseProductsPass> {
   void runOnOperation() override {
-    // The greedy driver also simplifies the graph, which is the canonicalizer's task, so functions
-    // without products are skipped.
+    // The greedy driver would also simplify functions without products, which is the
+    // canonicalizer's task.
     auto isProduct = [](linalg::GenericOp op) {
       return matchProduct(op) ? WalkResult::interrupt() : WalkResult::advance();
     };

@@ -58,13 +58,7 @@ void bppsa::finishBody(Block &body, Value value, Combine combine, OpBuilder &bui
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Cotangents of contributions
-//===----------------------------------------------------------------------===//
-
-/// Creates a tensor like the result of `op` that reduces, starting from `start`, the value of
-/// `term` for each contribution and the corresponding elements of `extras`, tensors like the
-/// result.
+/// Reduces the value of `term` for each contribution and the elements of `extras`, from `start` on.
 static Value reduceContributions(linalg::LinalgOp op, Value contribution, ValueRange extras,
                                  double start, Combine combine, OpBuilder &builder,
                                  function_ref<Value(Value contribution, ValueRange extras)> term) {

@@ -84,7 +84,6 @@ LogicalResult ReverseSweep::visit(Operation *op) {
   if (llvm::none_of(resultCotangents, [](Value value) { return static_cast<bool>(value); }))
     return success();
 
-  // The rule may replace the op, so its operands are read first.
   SmallVector<Value> operands = getDifferentiatedOperands(op);
   SmallVector<bool> needed =
       llvm::map_to_vector(operands, [&](Value value) { return activity.contains(value); });

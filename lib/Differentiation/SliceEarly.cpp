@@ -20,8 +20,8 @@ namespace bppsa {
 using namespace mlir;
 
 namespace {
-/// Applies a slice pattern, except to operations with index semantics: the upstream pattern does
-/// not offset the indices when it computes a part of such an operation.
+/// Skips operations with index semantics, because the upstream pattern does not offset the indices
+/// of a part.
 class SliceWithoutIndices : public RewritePattern {
 public:
   explicit SliceWithoutIndices(std::unique_ptr<RewritePattern> pattern)
@@ -42,8 +42,8 @@ private:
 
 struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
   void runOnOperation() override {
-    // The greedy driver also simplifies the graph, which is the canonicalizer's task, so functions
-    // without slices are skipped.
+    // The greedy driver would also simplify functions without slices, which is the canonicalizer's
+    // task.
     auto isSlice = [](Operation *op) {
       return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op) ? WalkResult::interrupt()
                                                                     : WalkResult::advance();
@@ -62,8 +62,7 @@ struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
     affine::AffineDelinearizeIndexOp::getCanonicalizationPatterns(patterns, &getContext());
     RewritePatternSet expansion(&getContext());
     affine::populateAffineExpandIndexOpsPatterns(expansion);
-    // Some patterns undo others, so rewriting may stop before a fixed point. The IR is valid
-    // nevertheless.
+    // Some patterns undo others, so rewriting may stop before a fixed point, with valid IR.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     (void)applyPatternsGreedily(getOperation(), std::move(expansion));
   }

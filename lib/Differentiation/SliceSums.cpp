@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the slices inserted into zeros to build `sum`, or nullopt if `sum` has another form.
 static std::optional<WrittenSlices> collectSlices(Value sum) {
   WrittenSlices slices;
   while (!isZeros(sum)) {

@@ -15,8 +15,7 @@ namespace bppsa {
 /// Tracks the sums of one reverse sweep that consist of slices inserted into zeros.
 class SliceSums {
 public:
-  /// If `slice` is inserted into zeros and `sum` is known to be zero in that slice, inserts it into
-  /// `sum` instead and returns true. `slice` is then the new sum.
+  /// Inserts `slice` into `sum` if `sum` is known to be zero there.
   bool insert(mlir::Value slice, mlir::Value sum);
 
 private:

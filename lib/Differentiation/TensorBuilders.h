@@ -12,18 +12,14 @@
 
 namespace bppsa {
 
-/// Returns an uninitialized tensor with the shape of `like` and elements of `type` (by default the
-/// element type of `like`).
 mlir::Value createEmptyLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like,
                             mlir::Type type = {});
 
-/// Returns a tensor of the given sizes filled with `value`, a float or an integer.
 mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::TypedAttr value);
 
 mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 
-/// Returns whether `value` is known to be zero everywhere.
 bool isZeros(mlir::Value value);
 
 /// Returns `value` with zeros where `mask`, an i1 array of the same shape, is false.

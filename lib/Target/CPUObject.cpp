@@ -21,10 +21,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
 std::string bppsa::getEntrySymbol(StringRef function) { return ("bppsa_entry_" + function).str(); }
 
 std::string bppsa::getArenaEntrySymbol(StringRef function) {
@@ -39,8 +35,6 @@ std::string bppsa::getKernelSymbol(const CPUTarget &target, StringRef kernel) {
   return "bppsa_" + target.isa + "_" + kernel.str();
 }
 
-/// Defines `void entry(void **args)`, which calls the C interface of `function` with the
-/// descriptors in `args`.
 static void addEntry(llvm::Module &module, const ExportedFunction &function) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Function *callee = module.getFunction("_mlir_ciface_" + function.symbol);
@@ -78,8 +72,6 @@ static void addSizeEntry(llvm::Module &module, const std::string &name, StringRe
   builder.CreateRet(result);
 }
 
-/// Replaces each call of a kernel with a call of the kernel's entry in the table at
-/// `bppsa_kernels`.
 static void callThroughTable(llvm::Module &module, ArrayRef<std::string> kernels) {
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
   llvm::Constant *table = module.getOrInsertGlobal("bppsa_kernels", pointer);
@@ -98,7 +90,6 @@ static void callThroughTable(llvm::Module &module, ArrayRef<std::string> kernels
   }
 }
 
-/// Hides all functions except `exported`, and enables the target's vector registers.
 static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
                               const llvm::StringSet<> &exported) {
   for (llvm::Function &function : module) {
@@ -121,17 +112,15 @@ static constexpr const char *kHostPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg),cgscc(inline),"
     "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// Above this number of instructions, InstCombine takes longer than all other passes. Host
-/// functions of large graphs exceed it.
+/// Above this, InstCombine takes longer than all other passes.
 static constexpr unsigned kManyInstructions = 30000;
 
 /// Linear-time passes for such functions.
 static constexpr const char *kLinearPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,early-cse,adce,simplifycfg)";
 
-/// The remaining optimisations for explicit vectors and loops: hoist address computations and
-/// vectorize scalar loops. LLVM's own pipeline takes more than twice as long for the same inner
-/// loops.
+/// Hoists address computations and vectorizes scalar loops. LLVM's own pipeline takes more than
+/// twice as long for the same inner loops.
 static constexpr const char *kKernelPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,loop-mssa(loop-rotate,licm),"
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,simplifycfg,loop-mssa(licm),"
@@ -166,7 +155,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, CodePas
   });
 }
 
-/// Drops model attributes of arguments, which have no equivalent in LLVM.
 static void dropModelAttributes(ModuleOp module) {
   module.walk([&](LLVM::LLVMFuncOp function) {
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
@@ -179,7 +167,6 @@ static void dropModelAttributes(ModuleOp module) {
   });
 }
 
-/// Translates and optimises `module`. `prepare` chooses and names its exports.
 static std::unique_ptr<llvm::Module>
 translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, CodePasses passes,
           llvm::function_ref<llvm::StringSet<>(llvm::Module &)> prepare) {

@@ -43,8 +43,7 @@ std::unique_ptr<llvm::TargetMachine> bppsa::createCPUMachine(StringRef cpu, unsi
                                   /*CM=*/std::nullopt, getCodeGenLevel(optLevel)));
 }
 
-/// Returns a target machine for a CPU name from the user or LLVM. Returns null and sets `error` if
-/// the name is unknown.
+/// Returns a target machine for a CPU name from the user or LLVM.
 static std::unique_ptr<llvm::TargetMachine> findMachine(StringRef cpu, std::string &error) {
   // Creating a machine for an unknown CPU prints warnings, so query the baseline.
   std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(kLevels[0].cpu, 2, error);
@@ -72,8 +71,8 @@ static FailureOr<CPUTarget> selectNamedTarget(StringRef cpu, std::string &error)
   return target;
 }
 
-/// Returns true if `features` include the AVX features of `cpu`, a name that LLVM knows. Programs
-/// do not use other features, such as those for operating systems, so they may be missing.
+/// Returns true if `features` include the AVX features of `cpu`. Programs do not use others, so
+/// these may be missing.
 static bool hasVectorsOf(StringRef cpu, const llvm::StringMap<bool> &features) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(cpu, 2, error);

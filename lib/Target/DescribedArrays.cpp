@@ -14,7 +14,6 @@ using namespace bppsa;
 namespace json = llvm::json;
 namespace keys = program::keys;
 
-/// Returns a size as JSON: an integer, a symbol's name, or [operator, left, right].
 static json::Value describeSize(AffineExpr size, ArrayRef<StringRef> symbols) {
   if (auto constant = dyn_cast<AffineConstantExpr>(size))
     return constant.getValue();

@@ -13,7 +13,6 @@
 
 namespace bppsa {
 
-/// Returns the sizes of an attribute such as `bppsa.shape`; empty if it is null.
 llvm::json::Array describeSizes(mlir::AffineMapAttr map, llvm::ArrayRef<llvm::StringRef> symbols);
 
 /// Describes the array `name` of `type`, an argument or result with `attributes`: name, type, sizes

@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the name of one argument or result in the binary interface.
 static std::string describeArgument(DictionaryAttr attributes, const llvm::StringSet<> &inputs) {
   if (StringAttr name = attrs::Input::in(attributes))
     return "input:" + name.str();
@@ -41,9 +40,8 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
   return "seed";
 }
 
-/// Appends output names to arguments and results of individual losses, as in `target.y`. They are
-/// in the order of the losses, after the sum of all losses. Stage `stage` has the loss with its
-/// number; the last stage also has the sum.
+/// Appends output names to the individual losses, as in `target.y`, which follow the sum. Only the
+/// last stage has the sum.
 static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses,
                        std::optional<int64_t> stage) {
   if (losses.size() == 1)
@@ -78,15 +76,12 @@ static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
   return exported;
 }
 
-/// Return true if an argument or result with this name belongs to the forward or to the backward
-/// part of a function that computes outputs and gradients.
 static bool isForward(StringRef word) {
   return !word.starts_with("target") && !word.starts_with("grad:") &&
          !word.starts_with("input_grad:");
 }
 static bool isBackward(StringRef word) { return !word.starts_with("output:"); }
 
-/// Adds the functions into which `bppsa-separate-backward` splits `pullback`.
 static void addParts(func::FuncOp pullback, StringRef variant, const llvm::StringSet<> &inputs,
                      ArrayRef<LossTerm> losses, SmallVectorImpl<ExportedFunction> &functions) {
   ExportedFunction whole = collectFunction(pullback, "", inputs, losses);
@@ -117,8 +112,6 @@ func::FuncOp bppsa::findFunction(ModuleOp module, EntryRole role, const Variant 
   return findEntry(module, variant.forSmallBatches ? entry.withUnits() : entry);
 }
 
-/// Returns the name in a program of a function with `entry`, whose variant is exported as
-/// `variant`.
 static std::string getExportedName(EntryAttr entry, StringRef variant) {
   switch (entry.getRole()) {
   case EntryRole::Forward:

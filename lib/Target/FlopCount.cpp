@@ -19,10 +19,6 @@ static bool isArithmetic(Operation &op) {
          !op.hasTrait<OpTrait::ConstantLike>();
 }
 
-//===----------------------------------------------------------------------===//
-// Loops over time
-//===----------------------------------------------------------------------===//
-
 static int64_t countOfTimeLoops(func::FuncOp step) {
   int64_t flops = 0;
   step.walk([&](Operation *op) {
@@ -35,11 +31,7 @@ static int64_t countOfTimeLoops(func::FuncOp step) {
   return flops;
 }
 
-//===----------------------------------------------------------------------===//
-// Graphs
-//===----------------------------------------------------------------------===//
-
-/// Returns the FLOPs for one sample: loops with a dynamic extent iterate over samples.
+/// Loops with a dynamic extent iterate over samples.
 static int64_t countOfNest(linalg::LinalgOp op) {
   int64_t points = 1;
   bool hasSamples = false;
@@ -63,8 +55,6 @@ static std::vector<int64_t> readIndices(Value indices) {
   return numbers;
 }
 
-/// Returns the multiply-adds of `second * first`: for each entry of `second`, the entries in the
-/// matching row of `first`.
 static int64_t countMultiplyAdds(jacobian::SparseComposeOp op) {
   std::vector<int64_t> starts = readIndices(op.getFirstStarts());
   std::vector<int64_t> columns = readIndices(op.getSecondColumns());

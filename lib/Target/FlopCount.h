@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Returns the FLOPs of the training function `step`, on tensors, for one sample; a multiply-add
-/// counts as two. If `step` has loops over time, counts one time step of these loops and their
-/// sums; otherwise counts all graph operations and products of Jacobians.
+/// Returns the FLOPs of `step` for one sample and, if it has loops over time, one time step; a
+/// multiply-add counts as two.
 int64_t countFlopsPerPosition(mlir::func::FuncOp step);
 
 } // namespace bppsa

@@ -35,10 +35,6 @@ SmallVector<std::string> bppsa::collectGPUKernels(ModuleOp module) {
   return kernels;
 }
 
-//===----------------------------------------------------------------------===//
-// Architectures
-//===----------------------------------------------------------------------===//
-
 static unsigned getNumber(StringRef arch) {
   unsigned number = 0;
   arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
@@ -50,11 +46,6 @@ std::string bppsa::getCommonArchitecture(ArrayRef<std::string> architectures) {
   return "sm_" + std::to_string(*llvm::min_element(numbers));
 }
 
-//===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
-/// Returns the first PTX version that supports every architecture up to `arch`.
 static StringRef getFeatures(StringRef arch) {
   unsigned number = getNumber(arch);
   return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx83" : "+ptx70";
@@ -94,8 +85,6 @@ bool bppsa::isGPUArchitecture(StringRef arch) {
   return machine && machine->getMCSubtargetInfo()->isCPUStringValid(arch);
 }
 
-/// Returns the first function without a definition on GPUs: a declaration, or an intrinsic that
-/// would become a call of a math library.
 static llvm::Function *findMissing(llvm::Module &device) {
   for (llvm::Function &function : device) {
     if (!function.isDeclaration() || function.use_empty())
@@ -181,12 +170,7 @@ std::string bppsa::joinPTX(ArrayRef<std::string> parts) {
   return joined;
 }
 
-//===----------------------------------------------------------------------===//
-// Interface of kernels to host and run time
-//===----------------------------------------------------------------------===//
-
-/// Forwards the arguments of `function` (grid, block and the arguments of kernel number `index`) to
-/// `launch`. Each argument has at most eight bytes.
+/// Each argument has at most eight bytes.
 static void defineLaunch(llvm::Function *function, uint64_t index, llvm::FunctionCallee launch) {
   llvm::LLVMContext &context = function->getContext();
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));

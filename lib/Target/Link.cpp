@@ -38,7 +38,6 @@ static FailureOr<std::string> readFile(StringRef path, std::string &error) {
   return failure();
 }
 
-/// Extracts the error from `log`, the output of a linker or its compiler driver.
 static StringRef findReason(StringRef log) {
   auto isError = [](StringRef line) { return line.contains("error:"); };
   SmallVector<StringRef> lines;
@@ -73,7 +72,6 @@ static const char *const kSharedArguments[] = {"-shared", "-Wl,-Bsymbolic", "-Wl
 /// need them.
 static constexpr llvm::StringLiteral kSanitizerOptions(BPPSA_SANITIZER_LINK_OPTIONS);
 
-/// Returns the arguments that link `objects` to `output`. The file `exports` contains kExports.
 static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
                                            ArrayRef<std::string> objects,
                                            ArrayRef<std::string> archives, StringRef exports,
@@ -93,8 +91,8 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
     arguments.push_back("-Wl,--whole-archive");
     arguments.append(archives.begin(), std::prev(archives.end()));
     arguments.append({"-Wl,--no-whole-archive", archives.back()});
-    // A program depends only on the C library. The static zlib and minizip are not
-    // position-independent, so shared libraries use the shared ones.
+    // The static zlib and minizip are not position-independent, so shared libraries use the shared
+    // ones.
     bool isStatic = kind == LinkKind::Executable;
     arguments.append({"-static-libstdc++", "-static-libgcc",
                       isStatic ? "-Wl,-Bstatic" : "-Wl,-Bdynamic", "-lminizip", "-lz",

@@ -23,12 +23,6 @@ using namespace bppsa;
 namespace json = llvm::json;
 namespace keys = program::keys;
 
-//===----------------------------------------------------------------------===//
-// Work
-//===----------------------------------------------------------------------===//
-
-/// Returns the unit that processes a sample: a lane of each vector, whole vectors, or a thread
-/// block.
 static StringRef getMapping(const Variant &variant, TargetKind target) {
   if (target == TargetKind::CUDA)
     return program::mappings::kBlocks;
@@ -112,7 +106,6 @@ static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   return described;
 }
 
-/// Returns the trained parameters that a stage reads and whose gradients another stage computes.
 static json::Array describeReads(func::FuncOp stage, func::FuncOp step) {
   llvm::DenseSet<Attribute> trained, own;
   for (unsigned i = 0, e = step.getNumResults(); i < e; ++i)
@@ -146,7 +139,6 @@ static json::Array describeStages(ModuleOp module, const TrainingOptions &option
   return stages;
 }
 
-/// Returns the minimum value of each symbol with a minimum above 1.
 static json::Object describeMinSizes(SymbolsAttr symbols) {
   json::Object sizes;
   for (auto [name, size] : llvm::zip_equal(symbols.getNames(), symbols.getMinSizes()))
@@ -154,10 +146,6 @@ static json::Object describeMinSizes(SymbolsAttr symbols) {
       sizes[name.getValue()] = size;
   return sizes;
 }
-
-//===----------------------------------------------------------------------===//
-// The whole description
-//===----------------------------------------------------------------------===//
 
 static json::Object describeHyperParameters(const program::Optimizer &optimizer) {
   json::Object hyper;

@@ -23,8 +23,8 @@ using namespace bppsa;
 using namespace llvm::orc;
 namespace rt = bppsa::runtime;
 
-/// Placeholder addresses of functions outside the image. They are out of reach of relative
-/// addressing, so code reaches them only through an address in memory.
+/// Placeholder addresses of imports, out of reach of relative addressing, so code reaches them only
+/// through memory.
 static constexpr uint64_t kImports = rt::kImageAddress << 1;
 static constexpr unsigned kPageSize = 4096;
 
@@ -33,7 +33,6 @@ struct Image {
   uint64_t span = 0;
   std::vector<rt::ImageSegment> segments;
   std::string bytes;
-  /// Imported names, and the addresses in the image with the index of the name to write there.
   std::vector<std::string> names;
   std::vector<std::pair<uint64_t, uint64_t>> places;
 };
@@ -141,7 +140,6 @@ private:
 };
 } // namespace
 
-/// Links the objects; returns the addresses of rt::kImageSymbols.
 static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> objects,
                                                          Image &image) {
   size_t bytes = size_t(1) << 20;
@@ -152,7 +150,6 @@ static llvm::Expected<std::vector<uint64_t>> linkObjects(ArrayRef<std::string> o
     return control.takeError();
   ExecutionSession session(std::move(*control));
   llvm::scope_exit end([&] { llvm::cantFail(session.endSession()); });
-  // The lookup returns the error.
   session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
   ObjectLinkingLayer layer(
       session, std::make_unique<MapperJITLinkMemoryManager>(llvm::alignTo(bytes, size_t(1) << 20),

@@ -18,7 +18,6 @@ using namespace bppsa;
 
 using Part = SmallVector<Operation *>;
 
-/// Returns the number of operations of `part`, an estimate of its code size.
 static int64_t countOperations(ArrayRef<Operation *> part) {
   int64_t count = 0;
   for (Operation *op : part)
@@ -52,8 +51,6 @@ static SmallVector<int64_t> getSizes(ArrayRef<Part> parts) {
   return llvm::map_to_vector(parts, [](const Part &part) { return countOperations(part); });
 }
 
-/// Distributes `parts` of these `sizes` over at most `maxGroups` groups: the largest part first,
-/// each to the currently smallest group.
 static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
                                  unsigned maxGroups) {
   SmallVector<std::pair<int64_t, unsigned>> sized;
@@ -71,7 +68,6 @@ static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
 }
 
 /// Returns the number of groups for parallel code generation, independent of the number of threads.
-/// With fewer operations per group, the overhead of a group would be noticeable.
 static unsigned countGroups(ArrayRef<int64_t> sizes) {
   constexpr int64_t kMinOperations = 75, kMaxGroups = 16;
   int64_t operations = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
@@ -104,7 +100,6 @@ ProgramParts bppsa::splitProgram(ModuleOp module) {
   return parts;
 }
 
-/// Partitions the operations of `device`; operations that refer to one another share a part.
 static SmallVector<Part> findConnected(gpu::GPUModuleOp device) {
   SymbolTable symbols(device);
   llvm::EquivalenceClasses<Operation *> connected;

@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Defines a global `name` with `bytes`, and their count as `name`_size.
 static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) {
   llvm::LLVMContext &context = module.getContext();
   auto define = [&](llvm::Constant *value, const llvm::Twine &symbol) {
@@ -25,7 +24,6 @@ static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) 
   define(llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), name + "_size");
 }
 
-/// Declares a function of another part of the program; tables only need its address.
 static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
   auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
@@ -33,7 +31,6 @@ static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
   return function;
 }
 
-/// Defines the array `name` of `rows`, terminated by a row of nulls.
 static void addTable(llvm::Module &module, StringRef name, llvm::StructType *type,
                      SmallVector<llvm::Constant *> rows) {
   rows.push_back(llvm::Constant::getNullValue(type));

@@ -21,8 +21,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns `node 'x' (GRU)`, escaped to one line. The importer gives a node a NameLoc of its name
-/// around a NameLoc of its type. Operations that the compiler adds only have a name.
+/// The importer gives a node a NameLoc of its name around a NameLoc of its type; compiler-made
+/// operations only have a name.
 static std::string describeName(NameLoc loc) {
   auto type = dyn_cast<NameLoc>(loc.getChildLoc());
   if (!type)
@@ -35,7 +35,6 @@ static std::string describeName(NameLoc loc) {
   return text;
 }
 
-/// Adds the nodes and file locations in `loc`. The importer uses line 0 for binary files.
 static void collectSources(Location loc, SetVector<StringAttr> &sources) {
   auto add = [&](const Twine &source) {
     sources.insert(StringAttr::get(loc.getContext(), source));
@@ -55,7 +54,6 @@ static void collectSources(Location loc, SetVector<StringAttr> &sources) {
 }
 
 namespace {
-/// Copies the attribute of an operation to its instructions.
 struct SourceTranslation : public LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
 

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compilations share no state: any number of them can run in one process, in sequence or in
-// parallel. They never exit, print, or read flags of the process. If output may exceed a file size
-// limit of the process, the caller must ignore SIGXFSZ.
+// Compilations share no state, never exit or print, and can run in parallel. If output may exceed a
+// file size limit of the process, the caller must ignore SIGXFSZ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,51 +18,44 @@
 
 namespace bppsa {
 
-/// An ONNX model: a file, or its bytes.
 struct ModelSource {
-  /// Path of the model. External tensor data is located relative to its directory.
+  /// Path of the model; external tensor data is relative to its directory.
   std::string path;
   /// The contents of the file; if absent, `path` is read.
   std::optional<std::string_view> bytes = std::nullopt;
 };
 
-/// A diagnostic about the model or the options.
 struct CompileDiagnostic {
   enum class Severity { Note, Warning, Error };
   Severity severity;
-  /// One line: the requirement, the actual value, the remedy. Lower case, without a period, and
-  /// without the name of the model.
+  /// One line in lower case, without a period or the name of the model.
   std::string message;
 };
 
 /// Called for one diagnostic at a time, but from any thread of the compilation.
 using DiagnosticHandler = std::function<void(const CompileDiagnostic &)>;
 
-/// Returns the output selected by `options.emit`. Returns nothing if the model cannot be compiled;
-/// the first error diagnostic then gives the reason.
+/// Returns the output selected by `options.emit`, or nothing after an error diagnostic.
 std::optional<std::string> compileModel(const ModelSource &model, const CompileOptions &options,
                                         const DiagnosticHandler &handler);
 
-/// A function of a program, and the module function from which it is compiled.
 struct ProgramFunction {
-  /// Name in the program, such as `forward.sequential`.
   std::string name;
-  /// The function of the module from which it is derived, such as `pullback_sequential`. Functions
-  /// with the same root are compiled together.
+  /// The module function from which it is derived. Functions with the same root are compiled
+  /// together.
   std::string root;
   /// Names of the derived function and of the function that computes its residual bytes.
   std::string symbol, residualBytes;
 };
 
-/// A model that was compiled up to code generation.
+/// A model compiled up to code generation.
 struct CompiledModel {
-  /// The JSON description of the program.
   std::string description;
   /// The ONNX file in which parameters are saved.
   std::string onnx;
   /// Instruction set for code generation, such as x86-64-v4.
   std::string instructionSet;
-  /// MLIR bytecode: tensors, after differentiation and scans.
+  /// MLIR bytecode, after differentiation and scans.
   std::string module;
   std::vector<ProgramFunction> functions;
 
@@ -72,23 +64,20 @@ struct CompiledModel {
   static std::optional<CompiledModel> fromTexts(std::vector<std::string> texts);
 };
 
-/// Compiles a model for the processor of `options.mcpu` without generating code for its functions.
-/// `options.emit` and `options.stopAfter` must have their defaults, and the target must be the CPU.
+/// Compiles a model for the CPU of `options.mcpu` without generating code for its functions.
 std::optional<CompiledModel> compileModelToFunctions(const ModelSource &model,
                                                      const CompileOptions &options,
                                                      const DiagnosticHandler &handler);
 
-/// Generates the objects of all functions with the root `root`, to be loaded into a process
-/// (bppsa/Target/LoadedProgram.h). `path` is the path of the model, and `options` are the options
-/// with which it was compiled.
+/// Generates the objects of all functions with the root `root`, to be loaded into a process.
+/// `options` must be those of the model.
 std::optional<std::vector<std::string>> compileFunctionsToObjects(const CompiledModel &model,
                                                                   const std::string &root,
                                                                   const std::string &path,
                                                                   const CompileOptions &options,
                                                                   const DiagnosticHandler &handler);
 
-/// Compiles a model and writes the output to the file `path`, completely or not at all. Returns
-/// whether it succeeded.
+/// Compiles a model and writes the output to `path`, completely or not at all.
 bool compileModelToFile(const ModelSource &model, const CompileOptions &options,
                         const std::string &path, const DiagnosticHandler &handler);
 

@@ -13,14 +13,12 @@
 
 namespace bppsa {
 
-/// A directory of objects of previously compiled programs, with their diagnostics. Several
-/// processes and threads may share it: compilation of a program holds a lock, and files are written
-/// atomically. If the total size exceeds a limit, the least recently used files are removed.
+/// A directory of objects of compiled programs. Several processes may share it: compilation of a
+/// program holds a lock, and files are written atomically. Least recently used files are removed.
 class ObjectCache {
 public:
-  /// Opens the directory in the environment variable BPPSA_CACHE, and creates it if necessary. Its
-  /// maximum size is BPPSA_CACHE_SIZE bytes (default 1 GiB). Without the variable, the cache is
-  /// disabled.
+  /// Opens the directory BPPSA_CACHE, of at most BPPSA_CACHE_SIZE bytes (default 1 GiB). Without
+  /// the variable, the cache is disabled.
   static ObjectCache fromEnvironment();
   /// An empty `directory` disables the cache.
   ObjectCache(std::string directory, uint64_t limit)
@@ -28,8 +26,7 @@ public:
 
   bool isEnabled() const { return !directory.empty(); }
 
-  /// Returns the cached result of `compile`, or calls it. `handler` receives the diagnostics of the
-  /// program, and a warning if the directory is unusable.
+  /// Returns the cached result of `compile`, or calls it. `handler` receives its diagnostics.
   std::optional<std::vector<std::string>>
   get(llvm::StringRef key, const DiagnosticHandler &handler,
       llvm::function_ref<std::optional<std::vector<std::string>>(const DiagnosticHandler &)>

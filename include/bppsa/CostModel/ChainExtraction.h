@@ -23,23 +23,19 @@ struct DynamicSizes {
 int64_t getNumElements(mlir::Type type);
 int64_t getNumElements(mlir::TypeRange types);
 
-/// Returns the cost of one link of `loop`. Multiplying a captured m x n matrix by a vector counts 2
-/// m n FLOPs; an elementwise operation counts one per element.
+/// Returns the cost of one link of `loop`. A multiply-add counts as two FLOPs.
 RegionCost getRegionCost(ChainOp loop);
 
-/// Returns the chain of `loop`, in vector or graph form. An unknown batch size counts as one
-/// sample. Emits an error if the number of steps is unknown.
+/// Returns the chain of `loop`; an unknown batch size counts as one sample. Emits an error if the
+/// number of steps is unknown.
 llvm::FailureOr<LinkChain> getLinkChain(ChainOp loop, const DynamicSizes &sizes);
 
-/// Returns the chain of an explicit list of `jacobian.apply` or `jacobian.link` ops, each of which
-/// consumes the result of the previous one.
 LinkChain getLinkChain(llvm::ArrayRef<jacobian::ApplyOp> applies, const DynamicSizes &sizes);
 LinkChain getLinkChain(llvm::ArrayRef<jacobian::LinkOp> links, const DynamicSizes &sizes);
 
 LinkChain getLinkChain(const LayerChain &layers, const DynamicSizes &sizes);
 
-/// Finds the maximal lists of `OpTy` under `root` in which each op consumes the result of the
-/// previous one. Lists of `jacobian.apply` have at least two ops.
+/// Finds the maximal lists of `OpTy` in which each op consumes the result of the previous one.
 template <typename OpTy> std::vector<llvm::SmallVector<OpTy>> findLinkLists(mlir::Operation *root);
 
 } // namespace bppsa

@@ -15,8 +15,6 @@ namespace bppsa {
 /// Counts the GPU instructions of `loop`, for one sample (docs/Explanation/GPUCosts.md).
 cost::ChainCost getDeviceCost(ChainOp loop);
 
-/// The GPU cost of a loop, and the mappings of its links and transition columns on which the cost
-/// is based.
 struct DeviceChain {
   cost::ChainCost cost;
   GPUMappingAttr link, columns;

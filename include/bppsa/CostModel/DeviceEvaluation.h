@@ -12,8 +12,7 @@
 
 namespace bppsa {
 
-/// GPU times in microseconds, predicted by the cost model of docs/Explanation/GPUCosts.md with its
-/// shipped constants.
+/// GPU times in microseconds, predicted with shipped constants.
 struct DeviceEvaluation {
   struct PlanTime {
     std::string plan;
@@ -31,14 +30,12 @@ struct DeviceEvaluation {
   /// Times at `length` and `batch`.
   std::vector<PlanTime> plans;
   std::vector<int64_t> lengths, batches;
-  /// Time of `sequential` divided by time of `chunked`: one row per batch size, one column per
-  /// length.
+  /// Time of `sequential` divided by `chunked`: one row per batch size, one column per length.
   std::vector<std::vector<double>> ratios;
   std::vector<Crossover> crossovers;
 };
 
-/// Predicts `plans`, `sequential` and `chunked` for a chain of `length` steps and `batch` samples.
-/// Omits plans for which no kernel exists.
+/// Predicts `plans`, `sequential` and `chunked`; omits plans without a kernel.
 DeviceEvaluation evaluateOnDevice(const cost::ChainCost &chain, llvm::ArrayRef<std::string> plans,
                                   int64_t length, int64_t batch);
 

@@ -14,8 +14,6 @@
 
 namespace bppsa {
 
-/// A chain and its plans. `graph` or `step` describes its links if they come from graph operations
-/// or from the region of a loop.
 struct ChainEvaluation {
   LinkChain chain;
   std::vector<PlanEvaluation> plans = {};
@@ -24,8 +22,7 @@ struct ChainEvaluation {
   std::optional<DeviceEvaluation> device = std::nullopt;
 };
 
-/// Writes one JSON object with keys in a fixed order; docs/Explanation/PlanEvaluator.md describes
-/// it.
+/// docs/Explanation/PlanEvaluator.md describes the format.
 void writeEvaluations(llvm::ArrayRef<ChainEvaluation> evaluations, const EvaluationOptions &options,
                       llvm::raw_ostream &os);
 

@@ -16,17 +16,17 @@ namespace bppsa {
 struct LaunchCost {
   /// Time of the launches in sequence on an otherwise idle device.
   double alone = 0;
-  /// Time for which the launches occupy the schedulers of all multiprocessors, and the memory.
+  /// Time for which the launches occupy all schedulers, and the memory.
   double issue = 0, memory = 0;
 
   LaunchCost &operator+=(const LaunchCost &other);
-  /// Returns the time of these launches on one stream and `other` on another. Each stream takes at
-  /// least its own `alone` time, and both share schedulers and memory.
+  /// Returns the time of these launches on one stream and `other` on another, which share
+  /// schedulers and memory.
   double beside(const LaunchCost &other) const;
 };
 
-/// Returns the cost of the launch `op` of `kernel`. A null `kernel` means that nothing is known
-/// about it. Dynamic sizes count as `size`.
+/// Returns the cost of the launch `op` of `kernel` (null if unknown). Dynamic sizes count as
+/// `size`.
 LaunchCost getLaunchCost(mlir::Operation *op, mlir::func::FuncOp kernel, int64_t size);
 
 } // namespace bppsa

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names and shapes of the operations whose transposed Jacobians are the links of a chain, for
-// readers of an evaluation. Shapes are per sample.
+// Names and per-sample shapes of the operations whose transposed Jacobians are the links of a
+// chain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,6 @@ using Shape = std::vector<int64_t>;
 
 struct LayerDescription {
   std::string operation;
-  /// Name of the ONNX node, or of the operation if the node is unknown.
   std::string name;
   Shape operand, result;
 };
@@ -30,7 +29,7 @@ struct LayerDescription {
 /// The layers of a chain in forward order; the first layer is the last link.
 struct LayerGraph {
   std::vector<LayerDescription> layers;
-  /// Reasons why the chain does not extend further at its first and last layer.
+  /// Reasons why the chain ends at its first and last layer.
   std::string begins, ends;
 };
 
@@ -38,7 +37,6 @@ struct LayerGraph {
 struct StepDescription {
   std::string operation, name;
   std::vector<Shape> states, saved, captures, emitted;
-  /// A cotangent that is added before every step, and the index of its state.
   struct Injected {
     Shape shape;
     int64_t state;

@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Returns the FLOPs of `op`, on tensors or memrefs, in a training step without explicit Jacobians;
-/// a multiply-add counts as two. Dynamic sizes count as `unknown`.
+/// Returns the FLOPs of `op` in a training step; a multiply-add counts as two, a dynamic size as
+/// `unknown`.
 double countStepFlops(mlir::Operation *op, double unknown = 1);
 
 } // namespace bppsa

@@ -18,13 +18,12 @@
 
 namespace bppsa {
 
-/// Returns the float values with a differentiable path to one of `targets`, including `targets`.
-/// The states of loops are followed to a fixed point. For elementwise operations, the
-/// differentiation rules decide whether a gradient passes.
+/// Returns the float values with a differentiable path to one of `targets`, following loop states
+/// to a fixed point.
 llvm::DenseSet<mlir::Value> findDifferentiablePaths(mlir::ValueRange targets);
 
-/// Returns the operations that stop the gradient on the paths from `values`. `values` must not be
-/// in `reached`, the result of `findDifferentiablePaths`.
+/// Returns the operations that stop the gradient on the paths from `values`, none of which are in
+/// `reached`.
 llvm::SmallVector<mlir::Operation *> findPathEnds(mlir::ValueRange values,
                                                   const llvm::DenseSet<mlir::Value> &reached);
 

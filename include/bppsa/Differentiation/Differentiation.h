@@ -14,8 +14,7 @@ namespace bppsa {
 
 class SliceSums;
 
-/// Attaches the differentiation rules (`VJPOpInterface`) to the ops of the arith, bppsa, linalg,
-/// math, tensor and vector dialects.
+/// Attaches differentiation rules (`VJPOpInterface`) to ops.
 void registerVJPExternalModels(mlir::DialectRegistry &registry);
 
 /// The values of one block that depend on the differentiated values. Only active values receive a
@@ -25,34 +24,32 @@ public:
   void add(mlir::Value value) { active.insert(value); }
   bool contains(mlir::Value value) const { return active.contains(value); }
 
-  /// Propagates activity through the ops of `block`, in order.
   void propagate(mlir::Block &block);
 
 private:
   llvm::DenseSet<mlir::Value> active;
 };
 
-/// Returns the operands of `op` followed by the values that its regions capture from above, in
-/// order of first use. A rule produces a cotangent for each of them.
+/// Returns the operands of `op` followed by the values that its regions capture, in order of first
+/// use.
 llvm::SmallVector<mlir::Value> getDifferentiatedOperands(mlir::Operation *op);
 
-/// Applies the rule of `op` and returns the cotangents of `getDifferentiatedOperands(op)`. A
-/// cotangent is null if it is zero or not `needed`. Emits an error that names the op if there is no
-/// rule. The rule may replace `op`.
+/// Applies the rule of `op`, which may replace it. Returns the cotangents of
+/// `getDifferentiatedOperands(op)`; null means zero or not `needed`. Emits an error if there is no
+/// rule.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> applyRule(mlir::OpBuilder &builder,
                                                           mlir::Operation *op,
                                                           mlir::ValueRange resultCotangents,
                                                           llvm::ArrayRef<bool> needed);
 
-/// A reverse sweep over straight-line code. The caller seeds cotangents with `add` and visits the
-/// ops from last to first; new ops are created at the insertion point of `builder`.
+/// A reverse sweep over straight-line code: seed cotangents with `add`, then visit the ops from
+/// last to first.
 class ReverseSweep {
 public:
   ReverseSweep(mlir::OpBuilder &builder, const Activity &activity);
   ~ReverseSweep();
 
-  /// Accumulates `cotangent` into the cotangent of `value`. A fresh cotangent was built for this
-  /// sum only, so it may be changed in place.
+  /// Accumulates into the cotangent of `value`. A fresh cotangent may be changed in place.
   void add(mlir::Value value, mlir::Value cotangent, bool isFresh = false);
 
   /// Returns the cotangent of `value`, or null if it is zero.
@@ -62,9 +59,8 @@ public:
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
-  /// Adds `sum` to `fresh`, which was just built and has no other user, in place: a product takes
-  /// the sum as its accumulator, and a slice is inserted into the sum. Returns whether this was
-  /// possible.
+  /// Adds `sum` to `fresh` in place, as the accumulator of a product or the destination of an
+  /// inserted slice, if possible.
   bool addInPlace(mlir::Value fresh, mlir::Value sum);
 
   mlir::OpBuilder &builder;

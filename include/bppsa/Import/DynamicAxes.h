@@ -20,10 +20,9 @@
 
 namespace bppsa {
 
-/// Returns the model in `buffer` with the fixed sizes of `axes` made symbolic. Adapts the shapes of
-/// Reshape nodes that data flow connects to such an axis, and removes zero initial states, because
-/// zero is the default. Emits an error if an axis does not exist or is not fixed, or if a node
-/// needs the fixed size.
+/// Returns the model in `buffer` with the fixed sizes of `axes` made symbolic. Removes initial
+/// states that are zero. Emits an error if an axis does not exist, is not fixed, or is needed by a
+/// node.
 mlir::FailureOr<std::string> releaseAxes(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context,
                                          llvm::ArrayRef<BatchAxisRequest> axes);
 

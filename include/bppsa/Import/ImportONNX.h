@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each error is one single-line diagnostic at the location of the model file. It names the node,
-// the op, the attribute or operand, the value found and the accepted values.
+// Each error is one single-line diagnostic at the location of the model file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +28,14 @@ struct BindRequest {
   std::string name;
   std::vector<std::string> values;
 
-  /// Returns nullopt if `text` does not have this form.
   static std::optional<BindRequest> parse(const std::string &text);
 };
 
 struct ImportOptions {
-  /// Batch axes set by the user. They override the ones that data flow analysis would choose.
+  /// Batch axes set by the user.
   std::vector<BatchAxisRequest> batchAxes;
-  /// Marks the graph as one step of a stream. Each entry has the form `IN:OUT`: graph output OUT of
-  /// a step becomes graph input IN of the next step. `batchAxes` may then name any axis of size 1
-  /// or of symbolic size.
+  /// Marks the graph as one step of a stream. In `IN:OUT`, graph output OUT of a step becomes graph
+  /// input IN of the next. `batchAxes` may then name any axis of size 1 or of symbolic size.
   std::vector<std::string> carries;
   /// Axes of size 1 of the inputs and outputs of a step graph that carry the time steps of the
   /// stream.
@@ -48,18 +45,15 @@ struct ImportOptions {
   /// Batch normalization in training mode uses the statistics of the samples of all ranks
   /// (`dist.rank_mean`).
   bool sharesStatistics = false;
-  /// `--untie` was given, so errors do not recommend it.
   bool isUntied = false;
 };
 
-/// Imports the model at `path` as a module with one function `forward`. Its arguments are the
-/// unbound graph inputs and the float initializers; its results are the graph outputs. Unused
-/// initializers are frozen, and a warning names them.
+/// Imports the model as a module with one function `forward`. Its arguments are the unbound graph
+/// inputs and the float initializers.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importONNX(llvm::StringRef path, mlir::MLIRContext *context, const ImportOptions &options = {});
 
-/// Imports a model held in memory. The identifier of `buffer` is the path used in diagnostics;
-/// external data is looked up in its directory.
+/// The identifier of `buffer` is the path used in diagnostics and to find external data.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importONNX(llvm::MemoryBufferRef buffer,
                                                               mlir::MLIRContext *context,
                                                               const ImportOptions &options = {});
@@ -79,17 +73,15 @@ struct OnnxImage {
   std::vector<Parameter> parameters;
 };
 
-/// Loads the model at `path`. The bytes are copied from the file unless a float initializer is
-/// stored externally or in several pieces. In that case the model is serialized again with these
-/// initializers inline.
+/// Loads the model at `path`. Float initializers that are stored externally or in pieces are
+/// serialized inline.
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::StringRef path, mlir::MLIRContext *context);
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
 /// Sets `bppsa.nonzeros` on the arguments of `forward` that are float initializers of rank 2 or
-/// more and contain zeros. Returns the number of these arguments.
+/// more and contain zeros. Returns their number.
 int64_t markZeros(mlir::ModuleOp module, const OnnxImage &image);
 
-/// Prints a Markdown table of every accepted or rejected op, attribute, input and output.
 void printSupport(llvm::raw_ostream &os);
 
 /// Returns the model converted to float32, or nullopt if it has no half-precision values. A remark

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters also store constants as float initializers, and share one initializer between
-// parameters of equal value. docs/Reference/CommandLine.md has the rules that tell them apart.
+// Exporters also store constants as float initializers. docs/Reference/CommandLine.md has the rules
+// that tell them apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,38 +21,33 @@
 
 namespace bppsa {
 
-/// An initializer into which an exporter seems to have merged several parameters.
+/// An initializer into which an exporter seems to have merged parameters.
 struct MergedInitializer {
   std::string name;
   /// The other parameters, or the nodes that read the initializer if no names are recorded.
   std::vector<std::string> others;
   /// Running statistics or a constant were merged in, so the initializer is not trained.
   bool holdsConstant = false;
-  /// Only running statistics were merged.
   bool areStatistics = false;
 };
 
-/// The source of an initializer's classification.
+/// The source of a classification.
 enum class Evidence {
-  /// Metadata in the file.
   Record,
   /// The values, or a layer that uses them.
   Use,
-  /// Only the name.
   Name
 };
 
-/// The role of an initializer and the reason for it.
 struct InitializerKind {
   enum class Role {
     /// Trained: a parameter, or parameters in another layout.
     Parameter,
-    /// A buffer or a constant, or folded from buffers and constants.
+    /// A constant or buffer, or folded from them.
     Constant,
-    /// Folded from parameters by arithmetic. Training it is not equivalent to training the
-    /// parameters.
+    /// Folded from parameters by arithmetic, so training it is not equivalent to training them.
     Derived,
-    /// Trained, although nothing shows whether it is a parameter.
+    /// Trained, although it may not be a parameter.
     Doubtful,
   };
   Role role;
@@ -68,7 +63,7 @@ struct ClassifiedInitializer {
 
 struct InitializerFindings {
   std::vector<MergedInitializer> merged;
-  /// Initializers with several names for one parameter, of a module that is called several times.
+  /// Initializers with several names for one parameter.
   std::vector<std::string> called;
   std::vector<ClassifiedInitializer> constants;
   std::vector<ClassifiedInitializer> parameters;
@@ -84,27 +79,22 @@ struct InitializerFindings {
 };
 
 struct TrainedConstants {
-  /// The new initializers; empty if no constant matched.
   std::vector<std::string> names;
-  /// The serialized model with the new initializers.
   std::string bytes;
 };
 
-/// Classifies the float initializers of the model in `buffer`. Emits an error if the model cannot
-/// be read.
+/// Classifies the float initializers of the model in `buffer`.
 mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef buffer,
                                                          mlir::MLIRContext *context);
 
 /// Turns float Constant nodes of rank 1 or more into initializers if the name of their output
-/// matches the regular expression `pattern`. Subgraphs and functions are included. Emits an error
-/// if the model cannot be read or the pattern is invalid.
+/// matches the regular expression `pattern`. Emits an error if the pattern is invalid.
 mlir::FailureOr<TrainedConstants>
 trainConstants(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context, llvm::StringRef pattern);
 
 /// Returns the model in `buffer` with shared initializers split into copies. An empty `pattern`
-/// splits the initializers that look merged into one copy per parameter. Otherwise `pattern` is a
-/// regular expression, and every initializer with a matching name is split into one copy per use.
-/// Emits an error if the pattern is invalid or matches no initializer with two uses.
+/// splits those that look merged into one copy per parameter. Otherwise every initializer whose
+/// name matches the regular expression is split into one copy per use.
 mlir::FailureOr<std::string> untieInitializers(llvm::MemoryBufferRef buffer,
                                                mlir::MLIRContext *context, llvm::StringRef pattern);
 

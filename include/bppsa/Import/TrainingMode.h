@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// BatchNormalization and Dropout have an attribute or input that selects training mode. Training
-// programs need both modes and write models for inference.
+// Training programs need both modes of BatchNormalization and Dropout, and write models for
+// inference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +21,13 @@
 namespace bppsa {
 
 /// Returns the model in `buffer` with `training_mode` set for its BatchNormalization and Dropout
-/// nodes. A nonempty `pattern` is a regular expression that restricts this to nodes with matching
-/// names. Emits an error if no node matches, the pattern is invalid, or the opset lacks
-/// `training_mode`.
+/// nodes, or only for those whose names match a nonempty regular expression `pattern`. Emits an
+/// error if no node matches or the opset lacks `training_mode`.
 mlir::FailureOr<std::string> setTrainingMode(llvm::MemoryBufferRef buffer,
                                              mlir::MLIRContext *context, llvm::StringRef pattern);
 
-/// Returns the model in `buffer` with `training_mode` cleared for Dropout nodes and for
-/// BatchNormalization nodes whose running statistics are initializers, or nullopt if no node
-/// changes.
+/// Returns the model in `buffer` with `training_mode` cleared where inference allows it, or nullopt
+/// if no node changes.
 mlir::FailureOr<std::optional<std::string>> makeInferenceForm(llvm::MemoryBufferRef buffer,
                                                               mlir::MLIRContext *context);
 

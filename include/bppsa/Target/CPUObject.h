@@ -16,19 +16,14 @@
 
 namespace bppsa {
 
-/// Returns the symbol of the entry point of the exported function `function`.
 std::string getEntrySymbol(llvm::StringRef function);
 
-/// Returns the symbol of the function that computes the arena size of `function`.
 std::string getArenaEntrySymbol(llvm::StringRef function);
 
-/// Returns the symbol of the function that computes the residual bytes of `function`.
 std::string getResidualsEntrySymbol(llvm::StringRef function);
 
-/// Returns the symbol of `kernel` for `target`.
 std::string getKernelSymbol(const CPUTarget &target, llvm::StringRef kernel);
 
-/// Optimisations that run before instruction selection.
 enum class CodePasses {
   None,
   /// For functions that run once per call of the program.
@@ -36,18 +31,15 @@ enum class CodePasses {
   Kernels
 };
 
-/// Translates the host functions in `module` (LLVM dialect) and runs `passes`. For each exported
-/// function, adds an entry point `void (void **args)` and functions `int64_t (const int64_t
-/// *symbols)` that compute the sizes of its arena and of its residuals. Calls of `kernels` are
-/// routed through the table that the run time selects. If `kernels` is empty, the module is a whole
-/// program and calls remain direct.
+/// Translates the host functions in `module` and runs `passes`. Each exported function gets an
+/// entry point `void (void **args)` and functions `int64_t (const int64_t *symbols)` for the sizes
+/// of its arena and residuals. Calls of `kernels` use the table that the run time selects.
 std::unique_ptr<llvm::Module> translateHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                                             const CPUTarget &target,
                                             llvm::ArrayRef<ExportedFunction> functions,
                                             llvm::ArrayRef<std::string> kernels, CodePasses passes);
 
-/// Translates the `kernels` that `module` (LLVM dialect) defines, renames them for `target`, and
-/// runs `passes`.
+/// Translates `kernels`, renames them for `target`, and runs `passes`.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const CPUTarget &target,
                                                llvm::ArrayRef<std::string> kernels,

@@ -30,9 +30,8 @@ struct CPUTarget {
 mlir::FailureOr<llvm::SmallVector<CPUTarget>> selectCPUTargets(llvm::StringRef mcpu,
                                                                std::string &error);
 
-/// Returns the target for a host with LLVM CPU name `cpu` and the detected `features`. Hypervisors
-/// may hide instructions of the processor: if vector features implied by `cpu` are missing, the
-/// target is the highest x86-64 level that `features` support. Fails for an unknown name.
+/// Returns the target for the host. Hypervisors may hide instructions: if vector features implied
+/// by `cpu` are missing, the target is the highest x86-64 level that `features` support.
 mlir::FailureOr<CPUTarget>
 selectHostTarget(llvm::StringRef cpu, const llvm::StringMap<bool> &features, std::string &error);
 

@@ -16,45 +16,38 @@
 
 namespace bppsa {
 
-/// Code of all kernels of a program: a cubin for one architecture ("sm_90"), or PTX text ("ptx").
+/// A cubin for one architecture ("sm_90"), or PTX text ("ptx").
 struct GPUImage {
   std::string arch;
   std::string data;
 };
 
-/// Returns true if `arch`, such as "sm_90", is an architecture known to LLVM and not older than
-/// sm_80.
+/// Returns true if LLVM knows `arch`, such as "sm_90", and it is not older than sm_80.
 bool isGPUArchitecture(llvm::StringRef arch);
 
-/// Returns the oldest of `architectures`, without architecture-specific features. Its PTX runs on
-/// all of them and on newer GPUs.
+/// Returns the oldest of `architectures`. Its PTX runs on all of them and on newer GPUs.
 std::string getCommonArchitecture(llvm::ArrayRef<std::string> architectures);
 
-/// Returns the names of the kernels in `@device` of `module` (the form after
-/// `bppsa-gpu-kernel-pipeline`). A program launches kernels by their index in this list.
+/// Returns the names of the kernels in `@device`. A program launches kernels by their index in this
+/// list.
 llvm::SmallVector<std::string> collectGPUKernels(mlir::ModuleOp module);
 
-/// Translates `@device` of `module` (LLVM and NVVM dialect) to a module for NVPTX, optimised at
-/// `optLevel` for `arch`. Reports an error for an unknown architecture and for functions without a
-/// definition on GPUs.
+/// Translates `@device` of `module` to a module for NVPTX, optimised for `arch`.
 std::unique_ptr<llvm::Module> translateDevice(mlir::ModuleOp module, llvm::LLVMContext &context,
                                               llvm::StringRef arch, unsigned optLevel);
 
 mlir::FailureOr<std::string> emitPTX(llvm::Module &device, llvm::StringRef arch, unsigned optLevel,
                                      std::string &error);
 
-/// Joins PTX texts for the same architecture that define different names.
 std::string joinPTX(llvm::ArrayRef<std::string> parts);
 
-/// Assembles `ptx` for `arch` with the `ptxas` of CUDA_HOME, CUDA_PATH, the PATH or
-/// /usr/local/cuda. Returns an empty string if there is no `ptxas`, and fails on other errors.
-/// `log` receives the register and spill report of ptxas.
+/// Assembles `ptx` with the `ptxas` of CUDA_HOME, CUDA_PATH, the PATH or /usr/local/cuda. Returns
+/// an empty string if there is none. `log` receives its register and spill report.
 mlir::FailureOr<std::string> assemblePTX(llvm::StringRef ptx, llvm::StringRef arch,
                                          std::string &log, std::string &error);
 
 /// Defines the functions `bppsa_launch_<kernel>` and `bppsa_launch_cooperative_<kernel>` that
-/// `host` calls. They forward their arguments to `bppsa_rt_launch` and
-/// `bppsa_rt_launch_cooperative`.
+/// `host` calls.
 void defineLaunchFunctions(llvm::Module &host, llvm::ArrayRef<std::string> kernels);
 
 /// Defines the tables `bppsa_device_kernels` and `bppsa_device_images` in `tables`. `emulated` is

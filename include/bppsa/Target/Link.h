@@ -12,12 +12,9 @@
 
 namespace bppsa {
 
-/// Output format of the linker.
 enum class LinkKind { Executable, Shared, Relocatable };
 
-/// Links `objects`, given as bytes, and returns the bytes of the result. Executables and shared
-/// libraries are linked with `archives`; nothing refers to any archive except the last. Uses files
-/// in a temporary directory.
+/// Links `objects` with `archives` in a temporary directory and returns the bytes of the result.
 mlir::FailureOr<std::string> linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
                                          llvm::ArrayRef<std::string> archives, std::string &error);
 

@@ -15,11 +15,9 @@
 
 namespace bppsa {
 
-/// The objects of a program, linked in the memory of this process. Code and data are valid as long
-/// as this object lives.
+/// The objects of a program, linked in the memory of this process while this object lives.
 class LoadedProgram {
 public:
-  /// A symbol that objects may refer to, and its address.
   using Symbol = std::pair<const char *, const void *>;
 
   /// Links `objects` with each other, with `symbols` and with the C library. Returns null and sets
@@ -29,7 +27,6 @@ public:
                                                std::string &error);
   ~LoadedProgram();
 
-  /// Returns the address of a symbol that an object defines, or null.
   void *lookup(const char *symbol);
 
 private:

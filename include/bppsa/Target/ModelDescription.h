@@ -20,19 +20,16 @@ namespace bppsa {
 struct ExportedFunction {
   /// Name in the function table, such as `step.sequential`.
   std::string name;
-  /// Symbol in the module, such as `step_sequential`.
   std::string symbol;
-  /// The module function from which it is derived: itself, or a function that is split into
-  /// several.
+  /// The module function from which it is derived.
   std::string root = {};
-  /// The meaning of each argument, in order: `input:x`, `param:W`, `target`, `loss`, ...
+  /// `input:x`, `param:W`, `target`, `loss`, ...
   llvm::SmallVector<std::string> arguments;
   /// True if its temporaries are in an arena, whose size a function of the module computes.
   bool usesArena = false;
-  /// The module function that computes the bytes of residuals it writes; empty if it writes none.
+  /// The function that computes the bytes of residuals; empty if it writes none.
   std::string residualBytes = {};
-  /// The parameters with gradients in order of first use, if ranks exchange gradients while it
-  /// runs.
+  /// The parameters with gradients in order of first use, if ranks exchange gradients.
   llvm::SmallVector<std::string> firstUses = {};
 };
 
@@ -43,21 +40,18 @@ std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions 
 /// Returns the function of `module` with role `role` for `variant`, or null.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, EntryRole role, const Variant &variant);
 
-/// Returns, for each loop of `module` whose cotangents can be scanned across time shards, the
-/// number of values of all its states.
+/// Returns the number of state values of each loop whose cotangents can be scanned across time
+/// shards.
 llvm::SmallVector<int64_t> getShardScans(mlir::ModuleOp module);
 
-/// Adds the order of the `dist.await_parameter` ops of `kernels` to the `functions` from which the
-/// kernels were made.
+/// Adds the order of the `dist.await_parameter` ops of `kernels` to `functions`.
 void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction> functions);
 
-/// Returns the exported functions of `module`, with their arguments in the order after
-/// bufferization: operands, then results.
+/// Returns the exported functions; arguments are operands, then results, as after bufferization.
 llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,
                                                      const TrainingOptions &options);
 
-/// Returns the JSON description that a compiled program contains
-/// (docs/Explanation/Architecture.md).
+/// Returns the JSON description in a compiled program (docs/Explanation/Architecture.md).
 llvm::json::Value describeModel(mlir::ModuleOp module, const OnnxImage &image,
                                 llvm::StringRef sourceName, const TrainingOptions &options,
                                 llvm::ArrayRef<ExportedFunction> functions,

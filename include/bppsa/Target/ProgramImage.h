@@ -14,8 +14,7 @@
 
 namespace bppsa {
 
-/// Returns an executable made of the bytes of bppsa-stub, `stub`, and of `objects` for CPUs
-/// (bppsa/Runtime/ProgramImage.h).
+/// Returns an executable made of the bytes of bppsa-stub and of `objects`.
 mlir::FailureOr<std::string> linkImage(llvm::StringRef stub, llvm::ArrayRef<std::string> objects,
                                        std::string &error);
 

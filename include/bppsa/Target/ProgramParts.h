@@ -14,24 +14,21 @@
 namespace bppsa {
 
 /// A program split into host functions, compiled once, and kernels, compiled once per instruction
-/// set. The parts are independent, so they can be lowered in parallel.
+/// set.
 struct ProgramParts {
   /// The public functions, which allocate memory and call kernels by name.
   mlir::OwningOpRef<mlir::ModuleOp> host;
-  /// The kernels in groups of about the same size; they are public in their group.
+  /// The kernels in groups of about the same size.
   llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> groups;
   /// The names of all kernels, in the order of the program's kernel table.
   llvm::SmallVector<std::string> kernels;
 };
 
-/// Splits `module`, in the form after `bppsa-outline-kernels` (private functions with bodies are
-/// kernels), into host functions and groups of kernels. The number of groups grows with the number
-/// of operations.
+/// Splits `module` after `bppsa-outline-kernels` into host functions and groups of kernels.
 ProgramParts splitProgram(mlir::ModuleOp module);
 
 /// Moves the kernels of `module`, in the form after `bppsa-gpu-kernel-pipeline` (kernels are in a
-/// `gpu.module`), to at most `maxGroups` modules of about the same size. Each has a `gpu.module` of
-/// the same name with some kernels and everything to which they refer.
+/// `gpu.module`), to at most `maxGroups` modules of about the same size.
 llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> splitDevice(mlir::ModuleOp module,
                                                                  unsigned maxGroups);
 

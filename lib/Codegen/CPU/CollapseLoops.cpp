@@ -17,7 +17,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if the dimensions of `operand` along the loops `sequence` are contiguous in memory.
 static bool isOneInMemory(linalg::GenericOp op, OpOperand &operand, ArrayRef<int64_t> sequence) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   SmallVector<ReassociationIndices> groups;

@@ -30,18 +30,17 @@ static Value splat(ImplicitLocOpBuilder &builder, Type type, TypedAttr value) {
   return arith::ConstantOp::create(builder, value);
 }
 
-/// Emits e^-x for |x| <= 88: -x = n log 2 - r, e^-x = 2^n (1 - r + r^2 p(r)). Takes x instead of -x
-/// because LLVM would move a negation into the clamping selects and no longer recognise min and
-/// max.
+/// Emits e^-x for |x| <= 88: -x = n log 2 - r, e^-x = 2^n (1 - r + r^2 p(r)). LLVM would move a
+/// negation of the argument into the clamping selects and no longer recognise min and max.
 static Value emitExpOfNegated(ImplicitLocOpBuilder &builder, Value x) {
   Type type = x.getType();
   auto constant = [&](float value) { return splat(builder, type, builder.getF32FloatAttr(value)); };
-  // Adding 3 * 2^22 leaves no bits for a fraction. The sum with -x / log 2 is therefore rounded and
-  // has n in its lowest bits, without conversions, which are slow on GPUs.
+  // Adding 3 * 2^22 rounds -x / log 2 and leaves n in the lowest bits, without a conversion, which
+  // is slow on GPUs.
   Value large = constant(12582912.0f);
   Value rounded = math::FmaOp::create(builder, x, constant(-1.44269504088896341f), large);
   Value n = arith::SubFOp::create(builder, rounded, large);
-  // log 2 in two parts. The first has few bits, so its multiples are exact.
+  // log 2 in two parts: the first has few bits, so its multiples are exact.
   Value r = math::FmaOp::create(builder, n, constant(0.693359375f), x);
   r = math::FmaOp::create(builder, n, constant(-2.12194440e-4f), r);
   Value p = constant(-1.9875691500e-4f);
@@ -113,7 +112,6 @@ struct MarkReciprocals : public RewriterBase::Listener {
   }
 };
 
-/// Applies `patterns` to SigmoidOp and math operations of `module`, and to their expansions.
 /// Starting from these few operations is faster than visiting all.
 static LogicalResult expand(ModuleOp module, RewritePatternSet patterns,
                             RewriterBase::Listener *listener) {
@@ -132,7 +130,6 @@ struct ExpandMath : public bppsa::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
   void runOnOperation() override {
-    // The divisors of these two functions are finite and not close to zero.
     RewritePatternSet quotients(&getContext()), patterns(&getContext());
     populatePolynomialApproximateTanhPattern(quotients);
     quotients.add<ExpandSigmoid>(&getContext());

@@ -24,8 +24,6 @@ static bool hasSeveralDynamicSizes(memref::ExpandShapeOp op) {
   });
 }
 
-/// Replaces `op` with a view of its source. Within a group, each stride is the next stride times
-/// the next size.
 static void expandReshape(memref::ExpandShapeOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();

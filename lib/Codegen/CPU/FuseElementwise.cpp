@@ -19,22 +19,18 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if each iteration of `op` computes one element of its result, in order.
 static bool makesElementEachIteration(linalg::GenericOp op) {
   return op && op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
          op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))).isIdentity();
 }
 
-/// Returns true if `value` is a possibly negated product that code generation contracts with an
-/// addition.
 static bool isProduct(Value value) {
   while (auto negated = value.getDefiningOp<arith::NegFOp>())
     value = negated.getOperand();
   return value.getDefiningOp<arith::MulFOp>() != nullptr;
 }
 
-/// Returns true if fusion would contract a product of `producer` with an addition that reads
-/// `operand`, and so replace two roundings with one.
+/// Returns true if contraction after fusion would replace two roundings with one.
 static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());
   return isProduct(producer.getBody()->getTerminator()->getOperand(0)) &&
@@ -42,7 +38,7 @@ static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
                       llvm::IsaPred<arith::AddFOp, arith::SubFOp, arith::NegFOp>);
 }
 
-/// Maximum readers of a producer that is recomputed for each of them.
+/// Maximum readers that each recompute a producer.
 static constexpr int64_t kMaxReaders = 2;
 
 /// Returns true if recomputing `producer` is cheaper than evaluating a math function.
@@ -52,9 +48,8 @@ static bool isCheap(linalg::GenericOp producer) {
   });
 }
 
-/// Returns true if the producer of `operand` should be fused into its reader. Fusion must not
-/// change rounding. Unless `recompute` is set and the producer is cheap, it must neither duplicate
-/// computation nor change the order in which elements are read.
+/// Returns true if the fusion neither changes rounding nor duplicates computation nor changes the
+/// order of reads; with `recompute`, cheap producers may be duplicated.
 static bool isWorthFusing(OpOperand *operand, bool recompute) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());

@@ -23,15 +23,12 @@ static arith::MulFOp getProduct(Value value, Block *block) {
                                                                          : arith::MulFOp();
 }
 
-/// Emits `x * y + z`; targets without an FMA instruction round twice.
 static Value fuse(OpBuilder &builder, Location loc, Value x, Value y, Value z) {
   if (isa<VectorType>(z.getType()))
     return vector::FMAOp::create(builder, loc, x, y, z);
   return LLVM::FMulAddOp::create(builder, loc, z.getType(), x, y, z);
 }
 
-/// Returns the contracted form of the sum or difference `op` if an operand is such a product;
-/// otherwise null.
 static Value getFused(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();

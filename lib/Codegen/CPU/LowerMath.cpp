@@ -21,7 +21,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if a math operation remains that `convert-to-llvm` cannot lower to an intrinsic.
 static bool hasFunctions(ModuleOp module) {
   return module
       ->walk([](Operation *op) {

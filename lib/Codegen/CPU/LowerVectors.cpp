@@ -33,7 +33,6 @@ static SmallVector<Operation *> getVectorOps(Operation *root) {
   return ops;
 }
 
-/// Lowers to one-dimensional vector operations that LLVM supports, shuffles, loads and stores.
 static LogicalResult simplify(Operation *root) {
   RewritePatternSet patterns(root->getContext());
   vector::populateVectorBroadcastLoweringPatterns(patterns);

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Different time loops share some launches, such as the sums of per-block results. Upstream's
-// duplicate-function-elimination does not handle GPU kernels and drops the locations of merged
-// functions.
+// Upstream's duplicate-function-elimination does not handle GPU kernels and drops the locations of
+// merged functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +24,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the properties of a kernel besides its body: types, block sizes, attributes of
-/// arguments.
 static DictionaryAttr getSignature(gpu::GPUFuncOp kernel) {
   NamedAttrList attributes(kernel->getAttrDictionary());
   attributes.erase(SymbolTable::getSymbolAttrName());
@@ -63,7 +60,6 @@ using Groups = llvm::MapVector<gpu::GPUFuncOp, SmallVector<gpu::GPUFuncOp>,
                                DenseMap<gpu::GPUFuncOp, unsigned, EqualKernels>>;
 } // namespace
 
-/// Groups equal kernels of `device` under the first of them.
 static Groups findEqual(gpu::GPUModuleOp device) {
   Groups groups;
   for (auto function : device.getOps<gpu::GPUFuncOp>())
@@ -78,8 +74,7 @@ static SmallVector<Operation *> collectOperations(gpu::GPUFuncOp kernel) {
   return operations;
 }
 
-/// Gives each operation of the first of `kernels` its locations in all of them, so that messages
-/// name all possible ONNX nodes.
+/// Gives each operation its locations in all kernels, so messages name all possible ONNX nodes.
 static void fuseLocations(ArrayRef<gpu::GPUFuncOp> kernels) {
   auto operations = llvm::map_to_vector(kernels, collectOperations);
   for (unsigned i = 0, e = operations.front().size(); i < e; ++i) {

@@ -16,8 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Elements of a row that are transposed at once, and maximum elements of a row: a tile has code
-/// for each element.
+/// Elements transposed at once, and maximum elements of a row: a tile has code for each.
 static constexpr int64_t kStrip = kTransposedColumns, kMaxElements = 16;
 
 static unsigned getRowLoop(linalg::GenericOp op) { return op.getNumLoops() - 2; }
@@ -41,7 +40,6 @@ bool bppsa::hasRowTiles(linalg::GenericOp op, int64_t lanes) {
 }
 
 namespace {
-/// Emits one tile. Rows beyond the last repeat the last row.
 class RowTile {
 public:
   /// `outer` has the indices of the loops around rows, `rows` the index of each row; `isWhole`
@@ -69,9 +67,7 @@ private:
   ArrayRef<Value> outer, rows;
   Value isWhole;
   int64_t lanes, size;
-  /// Values shared by all elements of a row; for reductions, also the join of previous elements.
   IRMapping shared;
-  /// Values of block arguments by element, for elements read so far; and yielded values.
   llvm::MapVector<BlockArgument, SmallVector<Value>> read;
   SmallVector<SmallVector<Value>> yielded;
 };
@@ -87,7 +83,6 @@ SmallVector<Value> RowTile::getIndices(OpOperand &operand, Value row, int64_t el
                              });
 }
 
-/// Loads one value per row as a vector, or a scalar that all rows share.
 Value RowTile::loadNumbers(OpOperand &operand) {
   auto type = VectorType::get(lanes, getElementTypeOrSelf(operand.get().getType()));
   auto loadOne = [&](OpBuilder &at, Value row) -> Value {
@@ -191,8 +186,8 @@ void RowTile::compute(int64_t element) {
   }
 }
 
-/// If rows are no multiple of a strip, the last strip overlaps the previous one. It is read before
-/// that one is written, because results may alias operands.
+/// The last strip may overlap the previous one, and is read before that one is written, because
+/// results may alias operands.
 void RowTile::emit() {
   for (OpOperand &operand : op->getOpOperands())
     if (BlockArgument argument = op.getMatchingBlockArgument(&operand);
@@ -216,10 +211,6 @@ void RowTile::emit() {
     for (OpOperand &result : op.getDpsInitsMutable())
       storeNumbers(result, shared.lookup(op.getMatchingBlockArgument(&result)));
 }
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 void bppsa::emitRowTiles(linalg::GenericOp op, int64_t lanes) {
   OpBuilder builder(op);

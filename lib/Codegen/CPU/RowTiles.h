@@ -11,15 +11,12 @@
 
 namespace bppsa {
 
-/// Returns true if `op` can be computed in tiles of `lanes` rows, with one row per vector lane. The
-/// rows, which the innermost loop iterates over, must be f32 and contiguous, and scalars of
-/// neighbouring rows must be adjacent. `op` has at least two loops and an elementwise body;
-/// reductions of rows have a join.
+/// Returns true if `op` can be computed in tiles of `lanes` contiguous f32 rows, with one row per
+/// vector lane.
 bool hasRowTiles(mlir::linalg::GenericOp op, int64_t lanes);
 
-/// Emits the loops of such an operation before it. Rows are read and written four elements at a
-/// time and transposed in registers. The elements of a row are joined in order, independent of the
-/// number of rows.
+/// Emits the loops of such an operation, transposing rows in registers. Elements are joined in
+/// order, independent of the number of rows.
 void emitRowTiles(mlir::linalg::GenericOp op, int64_t lanes);
 
 } // namespace bppsa

@@ -37,7 +37,6 @@ private:
   Value getIndex(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value).getResult();
   }
-  /// Returns the largest multiple of `step` not above `count`.
   Value getWhole(Value count, int64_t step);
   void emitLoops(Value firstRow, Value endRow, int64_t rowStep, Value firstColumn, Value endColumn,
                  int64_t columnStep, Body body);
@@ -108,7 +107,6 @@ static bool hasContiguousRows(Value value) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-/// Returns true if the type of the matrix `value` allows a tile of `tileRows` rows.
 static bool holdsTile(Value value, int64_t tileRows) {
   auto holds = [](int64_t extent, int64_t part) {
     return ShapedType::isDynamic(extent) || extent >= part;

@@ -17,8 +17,7 @@ namespace bppsa {
 /// Returns the f32 elements per vector on a target with `registers` vector registers.
 inline int64_t getLanes(int64_t registers) { return registers < 32 ? 8 : 16; }
 
-/// The join of a reduction with one result: the last operation of the body, which combines the
-/// running result with the term, and its combining kind.
+/// The last operation of a reduction's body, which combines the running result with the term.
 struct Join {
   mlir::Operation *op;
   mlir::Value term;
@@ -34,13 +33,11 @@ bool followsLoop(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned 
 /// `operand` must end with a loop.
 bool isContiguousAlong(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Returns true if each operation of the body also works elementwise on vectors.
 bool hasElementwiseBody(mlir::linalg::GenericOp op);
 
 mlir::Value spread(mlir::OpBuilder &builder, mlir::Value value, int64_t lanes);
 
-/// Clones `inner`, an operation of a body. The clone operates on vectors of `lanes` elements if
-/// `mapping` has a vector for one of its operands.
+/// Clones `inner`, on vectors of `lanes` elements if `mapping` has a vector for an operand.
 void cloneOnVectors(mlir::OpBuilder &builder, mlir::Operation &inner, int64_t lanes,
                     mlir::IRMapping &mapping);
 

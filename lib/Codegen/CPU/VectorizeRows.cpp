@@ -22,12 +22,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Trip counts of innermost loops that become one vector. LLVM vectorizes longer loops itself.
+/// Trip counts of innermost loops that become one vector; LLVM vectorizes longer loops itself.
 static constexpr int64_t kMinSteps = 2, kMaxSteps = 32;
-
-//===----------------------------------------------------------------------===//
-// Supported operations
-//===----------------------------------------------------------------------===//
 
 static unsigned getInnermost(linalg::GenericOp op) { return op.getNumLoops() - 1; }
 
@@ -39,8 +35,6 @@ static bool followsRows(linalg::GenericOp op, OpOperand &operand) {
   return followsLoop(op, operand, getInnermost(op));
 }
 
-/// Returns true if `operand` is an array of scalars whose rows are contiguous, or constant along
-/// the innermost loop.
 static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -66,10 +60,6 @@ static bool hasShortRows(linalg::GenericOp op, int64_t lanes) {
                       [&](OpOperand &result) { return followsRows(op, result) != reduces; });
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 namespace {
 class RowLoops {
 public:
@@ -89,9 +79,7 @@ private:
   OpBuilder builder;
   Location loc;
   int64_t steps;
-  /// The indices of the loops; zero for the innermost one.
   SmallVector<Value> ivs;
-  /// Vectors of the values of the body, and scalars for values constant along the row.
   IRMapping mapping;
 };
 } // namespace

@@ -18,11 +18,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Supported operations
-//===----------------------------------------------------------------------===//
-
-/// Returns true if the elements of `operand` are contiguous in loop order.
 static bool isWhole(linalg::GenericOp op, OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   return type && type.getRank() > 0 && type.getLayout().isIdentity() &&
@@ -49,10 +44,6 @@ static bool isTaken(linalg::GenericOp op, int64_t lanes) {
          llvm::all_of(inputs, [&](OpOperand *input) { return whole(input) || isNumber(*input); });
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// Emits a sum over all elements of arrays: full vectors, then the remaining elements.
 class SumLoops {
@@ -64,9 +55,7 @@ public:
 
 private:
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  /// Collapses arrays to one dimension, and loads scalars.
   void prepareInputs();
-  /// Returns the sum of `start` and of the terms of a loop with `width` elements per iteration.
   Value addTerms(Value begin, Value end, int64_t width, Value start);
   Value makeTerm(Value index, int64_t width);
 

@@ -12,8 +12,7 @@
 namespace bppsa {
 
 /// Distributes the elements of a vector over `parts` neighbouring threads: in groups of four, the
-/// remainder in groups of two and one, to minimise the number of loads and stores. All threads have
-/// the same number of slots.
+/// remainder in groups of two and one, to minimise the number of loads and stores.
 class BlockCyclicLayout {
 public:
   BlockCyclicLayout(int64_t count, int64_t parts) : count(count), parts(parts) {}
@@ -24,8 +23,7 @@ public:
   mlir::Value getPlace(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value part,
                        int64_t slot) const;
 
-  /// An element clamped to the last valid index, and whether the unclamped index is valid. `exists`
-  /// is null if it is valid for all threads.
+  /// `exists` is null if the index is valid for all threads.
   struct Element {
     mlir::Value index, exists;
   };
@@ -44,4 +42,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CODEGEN_GPU_BLOCKCYCLICLAYOUT_H
+#endif

@@ -20,7 +20,6 @@ SmallVector<Value> FragmentLayout::readB(OpBuilder &builder, Read read) const {
                     [&](int64_t, Value depth) { return read(builder, depth, group); });
 }
 
-/// Reads two elements, or two pairs of neighbours, along the depth in each of `rows`.
 SmallVector<Value>
 FragmentLayout::readFactor(OpBuilder &builder, ArrayRef<int64_t> rows,
                            function_ref<Value(int64_t row, Value depth)> read) const {

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A warp multiplies a tile of 16 rows by a tile of 8 columns with `mma.sync.m16n8k8`, or
-// `mma.sync.m16n8k16` for bf16. The PTX ISA defines the elements of each thread ("Matrix Fragments
-// for mma.m16n8k8", "... m16n8k16").
+// A warp multiplies tiles with `mma.sync.m16n8k8`, or `mma.sync.m16n8k16` for bf16. The PTX ISA
+// ("Matrix Fragments for mma.m16n8k8", "... m16n8k16") defines the elements of each thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +20,9 @@ namespace bppsa {
 /// Positions of a thread's elements of A, B and C in the tiles of a product `C + A B`.
 class FragmentLayout {
 public:
-  /// Rows of A and C, and columns of B and C.
   static constexpr int64_t kRows = cost::kTileRows, kColumns = cost::kTileColumns;
-  /// Elements of C per thread; groups per warp, each of which shares a row of A and C and a column
-  /// of B; and threads per group.
+  /// Elements of C per thread; groups per warp, each of which shares a row of A and C; threads per
+  /// group.
   static constexpr int64_t kEntries = 4, kGroups = 8, kGroupThreads = 4;
   using Read =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)>;
@@ -37,7 +35,6 @@ public:
   /// Returns the elements of A or B, in the order of the instruction's registers.
   llvm::SmallVector<mlir::Value> readA(mlir::OpBuilder &builder, Read read) const;
   llvm::SmallVector<mlir::Value> readB(mlir::OpBuilder &builder, Read read) const;
-  /// Returns the position of entry `i` of the thread in C.
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t i) const;
   mlir::Value getColumn(mlir::OpBuilder &builder, int64_t i) const;
 

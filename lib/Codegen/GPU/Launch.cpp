@@ -18,10 +18,6 @@ using namespace bppsa;
 /// Threads per block if threads are independent.
 static constexpr int64_t kIndependentThreads = 128;
 
-//===----------------------------------------------------------------------===//
-// Index arithmetic
-//===----------------------------------------------------------------------===//
-
 Value bppsa::isBelow(OpBuilder &builder, Location loc, Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
 }
@@ -51,10 +47,6 @@ Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> pa
   return partials.front();
 }
 
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
-
 void bppsa::emitIf(OpBuilder &builder, Location loc, Value condition,
                    function_ref<void(OpBuilder &)> then) {
   scf::IfOp::create(builder, loc, condition, [&](OpBuilder &nested, Location) {
@@ -75,7 +67,6 @@ SmallVector<Value>
 bppsa::emitFold(OpBuilder &builder, Location loc, Value lower, Value upper, ValueRange values,
                 function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(builder, loc, lower, upper, getIndex(builder, loc, 1), values);
-  // The body may look up its enclosing function, so the loop is created first.
   OpBuilder nested = OpBuilder::atBlockBegin(loop.getBody());
   SmallVector<Value> next = body(nested, loop.getInductionVar(), loop.getRegionIterArgs());
   if (!values.empty())
@@ -91,11 +82,6 @@ void bppsa::emitLoop(OpBuilder &builder, Location loc, Value lower, Value upper,
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
-
-/// Returns the module of all kernels, and a name in it for the next launch of the current function.
 static std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr> nameKernel(OpBuilder &builder) {
   auto function = builder.getBlock()->getParent()->getParentOfType<func::FuncOp>();
   int64_t number = 0;

@@ -25,26 +25,22 @@ inline GPUMappingAttr getMapping(mlir::Operation *op) {
 }
 
 struct LaunchedThread {
-  /// The index of its block, its index in the block, and the threads per block.
   mlir::Value block, thread;
   int64_t numThreads;
   mlir::ValueRange shared;
 };
 
-/// Launches `numBlocks` blocks of `numThreads` threads, each of which runs `body`. A block has one
-/// shared array for each of the types `shared`, which have no memory space.
+/// Launches `numBlocks` blocks of `numThreads` threads, with one shared array per type in `shared`.
 void emitLaunch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numBlocks,
                 int64_t numThreads, llvm::ArrayRef<mlir::MemRefType> shared,
                 llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
 
-/// Launches at least `count` threads. Threads with an index below `count` run `body(index)`.
+/// Runs `body(index)` for each index below `count`.
 void emitForEachThread(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
                        llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Synchronises the threads of the block and makes their writes visible.
 void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
-/// Synchronises the lanes of the warp and makes their writes visible to each other.
 void emitWarpBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// Returns `value` of the lane whose index differs in the bit `offset`. All lanes of the warp must
@@ -55,14 +51,13 @@ mlir::Value emitButterfly(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 void emitIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
             llvm::function_ref<void(mlir::OpBuilder &)> then);
 
-/// Runs `body(position - first)` if the difference is below `count`.
 void emitIfWithin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position, int64_t first,
                   int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
 void emitLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
-/// Folds `values` over iv in [lower, upper); `body(iv, values)` returns the next values.
+/// Folds `values` over iv in [lower, upper).
 llvm::SmallVector<mlir::Value>
 emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
          mlir::ValueRange values,
@@ -72,7 +67,6 @@ emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::
 
 /// Independent partial sums, to hide the latency of additions.
 inline constexpr int64_t kNumPartials = 4;
-/// Adds partial sums in a tree.
 mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::SmallVector<mlir::Value> partials);
 

@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// If every iteration uses all steps of a single row, folding removes the window.
 static std::optional<ArrayPart> getWholeArray(Value array) {
   auto type = cast<MemRefType>(array.getType());
   if (isa_and_present<memref::SubViewOp>(array.getDefiningOp()) || type.isDynamicDim(0))
@@ -69,7 +68,6 @@ StepWindow::Positions StepWindow::getPositions(OpBuilder &builder, const Cotange
   return {first, last};
 }
 
-/// Returns true if `op` only computes indices or views of an iteration.
 static bool isOfIndices(Operation &op) {
   return isa<memref::AllocaOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0) ||
          op.hasTrait<OpTrait::IsTerminator>();

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // `bppsa-expand-scan` emits a sweep over chunks or leaves as a parallel loop around one operation
-// on windows of whole arrays. A kernel runs all iterations and indexes into these arrays.
+// on windows of whole arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,23 +18,22 @@
 
 namespace bppsa {
 
-/// A part of an array `[slots, rows, ...]`: some slots of all rows or of one row.
+/// Some slots of all rows, or of one row, of an array `[slots, rows, ...]`.
 struct ArrayPart {
   mlir::Value array;
   mlir::OpFoldResult firstSlot, numSlots, firstRow;
 };
 
-/// Returns the array part that `view` selects. Emits an error at its user `op` and fails if `view`
-/// is no such part.
+/// Returns the array part that `view` selects. Emits an error at its user `op` if `view` is no such
+/// part.
 llvm::FailureOr<ArrayPart> getArrayPart(mlir::Operation *op, mlir::Value view);
 
 class IterationValues {
 public:
-  /// Values of the iteration at offset `digits` from the first. Copies the index arithmetic.
+  /// Values of the iteration at offset `digits` from the first.
   IterationValues(mlir::OpBuilder &builder, mlir::scf::ForallOp loop, mlir::ValueRange digits);
 
   mlir::Value get(mlir::OpBuilder &builder, mlir::OpFoldResult value) const;
-  /// Copies a view, or a view of a view.
   mlir::Value copyView(mlir::OpBuilder &builder, mlir::Value view);
 
 private:
@@ -47,8 +46,6 @@ class StepWindow {
 public:
   explicit StepWindow(mlir::Operation *op) : op(op) {}
 
-  /// Adds the arrays of `views` to `arrays`. Emits an error and fails if the views select other
-  /// steps or rows than previous ones.
   llvm::LogicalResult add(mlir::ValueRange views, llvm::SmallVectorImpl<mlir::Value> &arrays);
   mlir::OpFoldResult getFirstRow() const { return part->firstRow; }
 
@@ -66,11 +63,11 @@ private:
 };
 
 /// Returns the only operation in an iteration of `loop` besides index arithmetic and views. Emits
-/// an error and returns null if there is none or a different one.
+/// an error if there is none.
 template <typename OpTy> OpTy getOnlyOp(mlir::scf::ForallOp loop);
 
-/// Emits kernels for `loop`, with one OpTy per iteration, by means of a SweepTy. Emits an error and
-/// fails if iterations have other operations or do not work on windows.
+/// Emits kernels for `loop`, with one OpTy per iteration, by means of a SweepTy. Emits an error if
+/// iterations have other operations.
 template <typename OpTy, typename SweepTy>
 llvm::LogicalResult convertOnlyOps(mlir::scf::ForallOp loop) {
   OpTy op = getOnlyOp<OpTy>(loop);
@@ -82,7 +79,6 @@ llvm::LogicalResult convertOnlyOps(mlir::scf::ForallOp loop) {
   return sweep.convert();
 }
 
-/// Returns the trip count of each dimension of `loop`, whose steps are 1.
 llvm::SmallVector<mlir::Value> countIterations(mlir::OpBuilder &builder, mlir::scf::ForallOp loop);
 
 } // namespace bppsa

@@ -11,12 +11,11 @@
 
 namespace bppsa {
 
-/// A vector in memory: row n is `memref[prefix..., start + first + n]`.
+/// Row n of the vector is `memref[prefix..., start + first + n]`.
 struct Place {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 3> prefix;
   int64_t first = 0;
-  /// Null means 0.
   mlir::Value start = nullptr;
 
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
@@ -24,7 +23,6 @@ struct Place {
              mlir::Value row) const;
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::Value row) const;
-  /// Returns the rows without the first `count`.
   Place dropFront(int64_t count) const { return {memref, prefix, first + count, start}; }
 };
 

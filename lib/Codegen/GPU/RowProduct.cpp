@@ -11,10 +11,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The assembler hoists few loads above multiplications, so their latencies would add up. A thread
-/// therefore prefetches vector elements before the first multiplication. These are the maximum
-/// registers in total, the registers per argument (element, address, stride), and the maximum
-/// prefetched elements.
+/// The assembler hoists few loads above multiplications, so a thread prefetches vector elements
+/// before the first one. The constants are registers in total, per argument (element, address,
+/// stride), and elements.
 static constexpr int64_t kMaxRegisters = 216, kRegistersOfArgument = 6, kMaxReadAhead = 96;
 
 int64_t bppsa::countReadAhead(int64_t registers, int64_t numArguments) {

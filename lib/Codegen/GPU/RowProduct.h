@@ -17,11 +17,9 @@ namespace bppsa {
 mlir::Value loadMatrixEntry(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
                             mlir::Value array, mlir::Value row, mlir::Value column);
 
-/// The work of one of `parts` neighbouring threads, over which the columns of a row are
-/// distributed, for one row of a product.
+/// The work of one of `parts` neighbouring threads that share the columns of a row.
 class RowProduct {
 public:
-  /// `array` is the matrix of `product` in memory.
   RowProduct(MatVecOp product, mlir::Value array, int64_t parts);
 
   int64_t getNumColumns() const { return layout.getNumSlots(); }
@@ -30,13 +28,11 @@ public:
   /// entry.
   llvm::SmallVector<mlir::Value> loadEntries(mlir::OpBuilder &builder, mlir::Value row,
                                              mlir::Value part) const;
-  /// Loads element i of the thread's part of `vector`; 0 beyond the last, regardless of the
-  /// contents of `vector`.
+  /// Loads element i of the thread's part of `vector`; 0 beyond the last.
   mlir::Value loadFactor(mlir::OpBuilder &builder, const Place &vector, mlir::Value part,
                          int64_t i) const;
 
-  /// Adds the thread's products to the partial sums in turn; `getFactor(i)` returns the factor of
-  /// `entries[i]`.
+  /// Adds the thread's products to the partial sums in turn.
   void accumulate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> entries,
                   llvm::function_ref<mlir::Value(int64_t)> getFactor,
                   llvm::MutableArrayRef<mlir::Value> partials) const;
@@ -52,8 +48,7 @@ private:
   BlockCyclicLayout layout;
 };
 
-/// Returns the number of vector elements that a thread prefetches before the first multiplication,
-/// if it keeps `registers` other values in registers and a step has `numArguments` arguments.
+/// Returns the number of vector elements to prefetch.
 int64_t countReadAhead(int64_t registers, int64_t numArguments);
 
 } // namespace bppsa

@@ -24,13 +24,13 @@
 
 namespace bppsa {
 
-/// The pattern that compares each loop-carried value with all others. MLIR identifies it only by
-/// its name; unittests/Compiler/Pipelines fails if the name changes.
+/// MLIR identifies the pattern only by its name; unittests/Compiler/Pipelines fails if the name
+/// changes.
 inline constexpr const char *kComparesCarriedValues =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 
-/// Creates a canonicalizer without its two most expensive parts for kernels and large graphs: the
-/// pattern above, and region simplification, which has no effect on single-block regions.
+/// Omits the two most expensive parts: the pattern above, and region simplification, which has no
+/// effect on single-block regions.
 inline std::unique_ptr<mlir::Pass> createKernelCanonicalizer() {
   mlir::GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
@@ -53,8 +53,6 @@ inline void addBufferization(mlir::OpPassManager &pm) {
   addCleanup(pm);
 }
 
-/// Outlines one function per distinct loop. Each kernel is compiled once, even if several functions
-/// of the program call it.
 inline void addOutlining(mlir::OpPassManager &pm, const OutlineKernelsOptions &options) {
   pm.addPass(createOutlineKernels(options));
   pm.addPass(mlir::func::createDuplicateFunctionEliminationPass());

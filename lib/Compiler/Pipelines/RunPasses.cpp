@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's own reproducers run a pipeline on a separate thread. If a worker of the context's thread
-// pool runs the pipeline, this deadlocks: that thread waits for the workers, and the worker waits
-// for it.
+// MLIR's own reproducers run a pipeline on a separate thread, which deadlocks with a worker of the
+// context's thread pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +34,10 @@ bool bppsa::verifiesEachPass() {
 }
 
 namespace {
-/// A running pipeline, with a copy of the original module.
 struct RunningPipeline {
   RunningPipeline(PassManager &pm, ModuleOp module, bool verifyEach);
   ~RunningPipeline();
-  /// Reports the path of the reproducer, or the reason why there is none.
   void writeReproducer() const;
-  /// Writes a reproducer that begins with `error`, if not empty, and returns its path.
   llvm::ErrorOr<std::string> write(StringRef error) const;
 
   PassManager &pm;
@@ -100,7 +96,6 @@ void RunningPipeline::writeReproducer() const {
     llvm::errs() << "no reproducer: " << path.getError().message() << "\n";
 }
 
-/// Does not use other threads: they may wait for this one.
 llvm::ErrorOr<std::string> RunningPipeline::write(StringRef error) const {
   int descriptor = -1;
   SmallString<128> path;

@@ -69,8 +69,6 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   pm.addNestedPass<func::FuncOp>(createRaiseProducts());
 }
 
-/// Adds the pass that differentiates `of` to create the function of the first variant with role
-/// `role`.
 static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options, StringRef of,
                                EntryRole role, StringRef wrt) {
   DifferentiateOptions differentiate;
@@ -85,8 +83,6 @@ static void addDifferentiation(OpPassManager &pm, const TrainingOptions &options
   pm.addPass(createDifferentiate(differentiate));
 }
 
-/// Adds the pass that creates the function to be differentiated instead of `function`. Returns its
-/// name.
 static std::string addInterlocking(OpPassManager &pm, const TrainingOptions &options,
                                    StringRef function) {
   if (!options.interlock)
@@ -102,7 +98,6 @@ static std::string addInterlocking(OpPassManager &pm, const TrainingOptions &opt
   return interlock.name;
 }
 
-/// Adds the passes that build the training steps of ranks that hold a range of time steps.
 static void addShards(OpPassManager &pm, const TrainingOptions &options) {
   if (options.shardTime) {
     pm.addPass(createShardTime());
@@ -160,7 +155,6 @@ static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Var
   pm.addPass(createScanLinks(links));
 }
 
-/// Adds the passes that order the backward passes, after their operations are final.
 static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) {
   if (options.backwardOrder.empty())
     return;
@@ -171,7 +165,6 @@ static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) 
   pm.addNestedPass<func::FuncOp>(createScheduleBackward(schedule));
 }
 
-/// Adds the passes that cut training steps into pipeline stages.
 static void addStages(OpPassManager &pm, const TrainingOptions &options) {
   int64_t numStages = options.getNumStages();
   if (numStages == 0)

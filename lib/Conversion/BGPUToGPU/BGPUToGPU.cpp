@@ -24,7 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if the body of `op` reads a tile. A thread holds only one element of it.
+/// A thread holds only one element of a tile, so bodies must not read tiles.
 static bool readsTilesInBodies(Operation &op) {
   if (!isa<tensor::GenerateOp, bgpu::ForEachOp>(op))
     return false;
@@ -34,7 +34,6 @@ static bool readsTilesInBodies(Operation &op) {
   return result.wasInterrupted();
 }
 
-/// Checks that all operations of a kernel can be distributed over threads.
 static LogicalResult verifyDistributable(Block &block) {
   for (Operation &op : block) {
     if (readsTilesInBodies(op))
@@ -67,7 +66,6 @@ static LogicalResult verifyDistributable(Block &block) {
   return success();
 }
 
-/// Clones constant tiles from outside of `kernel` into it.
 static LogicalResult sinkTiles(bgpu::KernelOp kernel) {
   auto builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   SetVector<Value> above;
@@ -85,8 +83,7 @@ static LogicalResult sinkTiles(bgpu::KernelOp kernel) {
   return success();
 }
 
-/// Replaces block barriers of `many_blocks` kernels by warp barriers here. convert-device-to-nvvm
-/// would give kernels with block barriers all registers.
+/// Later, convert-device-to-nvvm would give kernels with block barriers all registers.
 static void narrowBarriers(bgpu::KernelOp kernel) {
   kernel.walk([](gpu::BarrierOp barrier) {
     OpBuilder builder(barrier);

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Block barriers order the accesses of all threads with those of the first thread. Its fence before
-// the addition and its acquire load order them with other blocks, so later plain loads see earlier
-// writes of other blocks.
+// Block barriers order all threads of a block with its first thread, whose fence and acquire load
+// order them with other blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +18,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The synchronization scope of all threads of the GPU.
 static constexpr StringLiteral kDevice = "device";
 
 static Value getAddress(OpBuilder &builder, Location loc, Value counters, Value index) {

@@ -13,11 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Rounding
-//===----------------------------------------------------------------------===//
-
-/// Rounds two elements into one register, the first in the lower half.
+/// `first` is in the lower half.
 Value TileMultiplication::roundToBF16(OpBuilder &builder, Value first, Value second) const {
   auto type = VectorType::get({2}, builder.getBF16Type());
   Value pair = NVVM::ConvertF32x2ToBF16x2Op::create(
@@ -25,7 +21,7 @@ Value TileMultiplication::roundToBF16(OpBuilder &builder, Value first, Value sec
   return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair);
 }
 
-/// The rest of a non-finite element is not finite either, so products remain non-finite.
+/// The rest of a non-finite element is not finite either.
 void TileMultiplication::addRounded(OpBuilder &builder, RoundedFragment &fragment,
                                     ValueRange elements) const {
   if (isBF16()) {
@@ -43,10 +39,6 @@ void TileMultiplication::addRounded(OpBuilder &builder, RoundedFragment &fragmen
   Value rounded = arith::BitcastOp::create(builder, loc, element.getType(), high);
   fragment.low.push_back(round(arith::SubFOp::create(builder, loc, element, rounded)));
 }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> TileMultiplication::multiply(OpBuilder &builder, const RoundedFragment &a,
                                                 const RoundedFragment &b, ValueRange sums) const {
@@ -80,7 +72,6 @@ SmallVector<Value> TileMultiplication::multiplyOnce(OpBuilder &builder, ValueRan
   return entries;
 }
 
-/// Returns the value that is defined later; one of them dominates the other.
 static Value getLater(Value a, Value b) {
   if (a.getParentBlock() != b.getParentBlock())
     return a.getParentRegion()->isAncestor(b.getParentRegion()) ? b : a;
@@ -88,8 +79,8 @@ static Value getLater(Value a, Value b) {
   return second && (!first || first->isBeforeInBlock(second)) ? b : a;
 }
 
-/// Rounds elements once, right after their definition. Products of the same fragment then share the
-/// result, and loop-invariant elements are rounded before the loop.
+/// Rounds elements after their definition, so that products share the result and invariant elements
+/// are rounded before the loop.
 RoundedFragment ThreadEmitter::round(OpBuilder &builder, const TileMultiplication &tiles,
                                      ValueRange numbers) {
   RoundedFragment fragment;

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tensor cores multiply numbers with 11-bit significands (tf32). A float32 is the sum of two such
-// numbers up to 2^-22, so three products are nearly as exact as one in float32 (3xTF32). Tensor
-// cores truncate sums where float32 rounds. They therefore only sum within a tile, and tiles are
-// added by ordinary additions. With less precision there is a single product.
+// Tensor cores multiply tf32 numbers (11-bit significands). A float32 is the sum of two up to
+// 2^-22, so three products are nearly exact (3xTF32). Tensor cores truncate sums, so ordinary
+// additions add tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +18,7 @@
 
 namespace bppsa {
 
-/// The rounded part of a factor that a thread holds: the leading bits of each element, and the next
-/// bits. Two bf16 elements share a register.
+/// Leading and next bits of each element. Two bf16 elements share a register.
 struct RoundedFragment {
   llvm::SmallVector<mlir::Value, 4> high, low;
 };
@@ -33,7 +31,6 @@ public:
 
   TensorPrecision getPrecision() const { return precision; }
   size_t getElementsOfRegister() const { return isBF16() ? 2 : 1; }
-  /// Rounds the elements of one register and adds them to `fragment`.
   void addRounded(mlir::OpBuilder &builder, RoundedFragment &fragment,
                   mlir::ValueRange elements) const;
   /// Returns the entries of `sums + a b`.

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each thread holds one element of a tile. Consecutive operations on tiles with fewer elements than
-// threads share a branch.
+// Each thread holds one element of a tile. Consecutive operations on tiles smaller than the block
+// share a branch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +40,7 @@ bool bppsa::isShared(memref::AllocOp op) {
   return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(op.getType());
 }
 
-/// If `array` is a slot of an array in shared memory, replaces it by that array and prepends the
-/// slot to `indices`. Indexing the whole array needs no separate address.
+/// Indexing the whole array instead of a slot needs no separate address.
 static void resolveSlot(Value &array, SmallVectorImpl<Value> &indices) {
   auto view = array.getDefiningOp<memref::SubViewOp>();
   auto whole = view ? view.getSource().getDefiningOp<memref::AllocOp>() : memref::AllocOp();
@@ -65,8 +64,7 @@ SmallVector<Value> ThreadEmitter::getIndices(OpBuilder &builder, Location loc,
   if (int64_t replicas = bgpu::getReplicas(tile); replicas > 1)
     element = arith::DivUIOp::create(builder, loc, thread, getIndex(builder, loc, replicas));
   SmallVector<Value> indices = splitIndex(builder, loc, element, sizes);
-  // Only the row is clamped: threads keep their position in a row, because they take part in its
-  // reductions.
+  // Only the row is clamped: threads take part in the reductions of a row.
   if (isRepeating && bgpu::countThreads(tile) < numThreads)
     indices[0] = minIndex(builder, loc, indices[0], getIndex(builder, loc, tile.getDimSize(0) - 1));
   if (first != 0)
@@ -93,8 +91,7 @@ static bool onlyReads(Operation *op) {
          });
 }
 
-/// Returns true if `op` accesses an array that has a row for every thread, counted from the first
-/// row of the tile.
+/// The array must have a row for every thread from the first row of the tile.
 bool ThreadEmitter::hasSpareRows(Operation *op) const {
   auto hasRows = [&](Value buffer, int64_t first) {
     auto array = cast<MemRefType>(buffer.getType());
@@ -107,7 +104,6 @@ bool ThreadEmitter::hasSpareRows(Operation *op) const {
   return put && hasRows(put.getBuffer(), put.getFirst());
 }
 
-/// Returns true if all threads without an element are in the warp of the last element.
 bool ThreadEmitter::isInLastWarp(RankedTensorType tile) const {
   return numThreads == roundUpToWarps(bgpu::countThreads(tile));
 }
@@ -117,17 +113,16 @@ static bool isRepeated(Operation *op) {
   return each && each.getRepeatLast();
 }
 
-/// Returns true if threads without an element repeat an element of the last row at `op`.
+/// Surplus threads repeat an element of the last row.
 bool ThreadEmitter::repeatsIn(Operation *op) const {
   return isRepeated(op) || (repeatsLast && op->getParentOfType<scf::ForOp>());
 }
 
-/// Returns true if only one of the threads that hold the same element executes `op`.
+/// Only one of the threads that hold an element executes `op`.
 static bool isOfFirstReplica(Operation *op) {
   return isa<bgpu::PutOp, bgpu::AccumulateOp>(op) && bgpu::getReplicas(getTile(op)) > 1;
 }
 
-/// Returns true if the same threads execute `op` and `other`.
 static bool sharesBranch(Operation *op, Operation *other) {
   return bgpu::countThreads(getTile(op)) == bgpu::countThreads(getTile(other)) &&
          isOfFirstReplica(op) == isOfFirstReplica(other);
@@ -153,7 +148,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
       continue;
     RankedTensorType tile = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
     bool belongs = tile && needsBranch(&op) && (run.empty() || sharesBranch(&op, run[0]));
-    // Uniform operations without side effects move before the branch.
+    // Uniform pure operations move before the branch.
     bool isScalar = !tile && op.getNumRegions() == 0 && op.getNumResults() > 0;
     if (!belongs && !(isScalar && isMemoryEffectFree(&op)))
       emitRun(builder, run);
@@ -189,7 +184,7 @@ void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
   isRepeating = false;
 }
 
-/// Returns a condition that selects the threads that execute `op`; null if all do.
+/// Returns null if all threads execute `op`.
 Value ThreadEmitter::findOwners(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   RankedTensorType tile = getTile(op);
@@ -209,8 +204,7 @@ void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
   if (run.empty())
     return;
   Value exists = findOwners(builder, run[0]);
-  // Surplus threads store repeated elements through the index they were loaded with, which saves a
-  // register.
+  // Storing through the index of the load saves a register.
   isRepeating = repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile);
   emitPart(builder, run, exists);
   isRepeating = false;
@@ -313,7 +307,6 @@ void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange argum
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
     Operation *own = builder.clone(op, values);
-    // Fold vector.extract immediately. Folding all of them later is slow.
     SmallVector<Value> known;
     if (isa<vector::ExtractOp>(own) && succeeded(builder.tryFold(own, known))) {
       values.map(op.getResults(), known);

@@ -15,18 +15,15 @@
 
 namespace bppsa {
 
-/// Returns the type of the tile that `op` operates on; null if it is uniform over threads.
+/// Returns null if `op` is uniform over threads.
 mlir::RankedTensorType getTile(mlir::Operation *op);
 
-/// Returns the type of the part of a value that a thread holds.
 mlir::Type getThreadType(mlir::Type type);
 
 bool isShared(mlir::memref::AllocOp op);
 
-/// Rewrites loads in `kernel` from slots to the whole arrays.
 void resolveSlots(bgpu::KernelOp kernel);
 
-/// Emits the code of one thread of a kernel.
 class ThreadEmitter {
 public:
   ThreadEmitter(bgpu::KernelOp kernel, mlir::Value block, mlir::Value thread)
@@ -38,13 +35,13 @@ public:
   void emitBlock(mlir::OpBuilder &builder, mlir::Block &block);
 
 private:
-  /// Consecutive operations on tiles with the same number of elements.
+  /// Operations on tiles with the same number of elements.
   using Run = llvm::SmallVector<mlir::Operation *>;
 
   void emitRun(mlir::OpBuilder &builder, Run &run);
   void emitPart(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> run,
                 mlir::Value exists);
-  /// Emits `op` for all threads. Surplus threads may repeat the last row.
+  /// Surplus threads may repeat the last row.
   void emitForAll(mlir::OpBuilder &builder, mlir::Operation *op);
   bool repeatsIn(mlir::Operation *op) const;
   bool needsBranch(mlir::Operation *op) const;
@@ -62,19 +59,16 @@ private:
   void emitAccumulate(mlir::OpBuilder &builder, bgpu::AccumulateOp op);
   void emitLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
   void emitBranches(mlir::OpBuilder &builder, mlir::scf::IfOp branch);
-  /// Convert between values of a kernel and the scalars of a thread that loops and branches carry.
+  /// Convert between kernel values and the scalars that loops and branches carry.
   llvm::SmallVector<mlir::Value> getNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::ValueRange ofBlock) const;
   void mapNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange ofBlock,
                   mlir::ValueRange numbers);
-  /// Emits the operations of a body with `arguments`; its yielded values are then in `values`.
   void inlineBody(mlir::OpBuilder &builder, mlir::Block &body, mlir::ValueRange arguments);
-  /// Returns the indices of the thread's element in a tile, after `first` rows.
   llvm::SmallVector<mlir::Value> getIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::RankedTensorType tile, int64_t first = 0);
 
-  /// Returns the array of `buffer` and the indices of the thread's element in it, for a tile that
-  /// covers the rows from `first` on.
+  /// Returns the array and element indices for a tile that begins at row `first`.
   std::pair<mlir::Value, llvm::SmallVector<mlir::Value>>
   locate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
          mlir::RankedTensorType tile, int64_t first);
@@ -82,10 +76,9 @@ private:
   int64_t numThreads;
   bool repeatsLast;
   mlir::Value thread;
-  /// True while surplus threads repeat elements of the last row of a tile.
+  /// True while surplus threads repeat the last row.
   bool isRepeating = false;
   mlir::IRMapping values;
-  /// Rounded factors of products, by precision and the first and last scalar of a register.
   llvm::DenseMap<std::tuple<unsigned, mlir::Value, mlir::Value>, RoundedFragment> rounded;
 };
 

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loops and branches of a thread carry scalars: the element of a tile, or each element of a vector
-// of it. All of them are then in registers.
+// Loops and branches of a thread carry scalars, so that tiles and vectors stay in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +71,6 @@ void ThreadEmitter::emitBranches(OpBuilder &builder, scf::IfOp branch) {
   for (auto [from, to] : llvm::zip_equal(branch->getRegions(), own->getRegions())) {
     if (from.empty())
       continue;
-    // Branches without results already have a terminator.
     if (to.front().mightHaveTerminator())
       to.front().getTerminator()->erase();
     OpBuilder nested = OpBuilder::atBlockEnd(&to.front());

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Emits a butterfly reduction, after which all threads of the row hold the result.
+/// A butterfly gives all threads of the row the result.
 void ThreadEmitter::emitReduceAcross(OpBuilder &builder, bgpu::ReduceAcrossOp op) {
   Location loc = op.getLoc();
   Value value = values.lookup(op.getTile());
@@ -22,7 +22,7 @@ void ThreadEmitter::emitReduceAcross(OpBuilder &builder, bgpu::ReduceAcrossOp op
   values.map(op.getResult(), value);
 }
 
-/// Exchanges halves of the list between halves of the threads until each thread holds one element.
+/// Exchanges halves of the list until each thread holds one element.
 void ThreadEmitter::emitReduceScatter(OpBuilder &builder, bgpu::ReduceScatterOp op) {
   Location loc = op.getLoc();
   SmallVector<Value> numbers = getNumbers(builder, loc, op.getTile());

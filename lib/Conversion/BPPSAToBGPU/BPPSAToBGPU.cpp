@@ -38,7 +38,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// One kernel sums each slab, and another adds up the slabs.
 static void convertStepSum(StepSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -84,8 +83,6 @@ static bool isMappedTo(Operation *op, GPUKernel kernel) {
   return getMapping(op) && getMapping(op).is(kernel);
 }
 
-/// Returns true if this pass converts or rejects `op`. Other operations are left to other
-/// conversions.
 static bool becomesKernel(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
@@ -95,7 +92,6 @@ static bool becomesKernel(Operation &op) {
          (op.hasTrait<KernelTrait>() || isa<ReverseIfOp>(op));
 }
 
-/// Returns the first operation in `op` that needs a mapping to a kernel but has none, or null.
 static Operation *findUnmapped(Operation *op) {
   Operation *found = nullptr;
   op->walk([&](Operation *inner) {
@@ -113,7 +109,7 @@ static LogicalResult verifyMapped(Operation *op) {
   return success();
 }
 
-/// Checks that a chain outside of a parallel loop covers all steps.
+/// Outside a parallel loop, a chain must cover all steps.
 static LogicalResult verifySequential(ChainOp op) {
   if (!op.getPlan().isSequential())
     return op->emitOpError("has the plan ")
@@ -131,7 +127,6 @@ static LogicalResult convertOuterSums(ArrayRef<OuterSumOp> sums) {
   return success();
 }
 
-/// Emits the kernels of one operation, or of outer sums that share a kernel, before it.
 static LogicalResult convert(ArrayRef<Operation *> ops) {
   Operation &op = *ops[0];
   for (Operation *other : ops)
@@ -168,8 +163,7 @@ static LogicalResult convert(ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// Gives kernels that several model nodes share the fused location of all callers, which have the
-/// locations of the original loops.
+/// Shared kernels get the fused location of all callers.
 static void fuseLocations(ModuleOp module) {
   llvm::MapVector<StringAttr, SetVector<Location>> callers;
   module.walk(

@@ -12,11 +12,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Shared memory for transitions that are read ahead, in bytes. A block may use this much because
-/// there are few blocks, one per row.
+/// In bytes. There is only one block per row, so blocks may use this much.
 static constexpr int64_t kMaxBytesOfTransitions = 40 * 1024;
 
-/// Returns the subview if `view` is one row of a slot that satisfies `isSlot`; null otherwise.
+/// Returns null unless `view` is one row of a slot that satisfies `isSlot`.
 static memref::SubViewOp getSlot(Value view, function_ref<bool(Value)> isSlot) {
   auto subview = view.getDefiningOp<memref::SubViewOp>();
   if (!subview || subview.getSourceType().getRank() != subview.getType().getRank() + 1)
@@ -88,8 +87,8 @@ Value CarryLoop::emitStep(OpBuilder &builder, Value index, Value cotangent) cons
   return next.getResult(0);
 }
 
-/// Each thread loads its row of the transition and the cotangent into registers before it
-/// multiplies them. The next transition is then requested after these loads.
+/// Loads a row of the transition and the cotangent before requesting the next transition and
+/// multiplying.
 Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangent) const {
   Place map = {bgpu::FetchOp::create(builder, loc, vectors, {index, row}, stages), {}};
   Place from = {bgpu::ShareOp::create(builder, loc, cotangent), {}};
@@ -114,7 +113,6 @@ Value CarryLoop::emitFetchedStep(OpBuilder &builder, Value index, Value cotangen
 
 void CarryLoop::convert() {
   OpBuilder builder(op);
-  // Transitions are only read.
   auto distinct =
       memref::DistinctObjectsOp::create(builder, loc, ValueRange{transitions, cotangents});
   transitions = distinct.getResult(0);

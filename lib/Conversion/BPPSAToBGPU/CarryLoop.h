@@ -15,12 +15,11 @@
 
 namespace bppsa {
 
-/// A loop over i in a kernel that applies transition i to cotangent i of one row. The loop carries
-/// the cotangent as a tile that the block shares. Transitions are fetched ahead if two fit into
-/// shared memory.
+/// A loop that applies transition i to cotangent i of one row. The block shares the cotangent and
+/// fetches transitions ahead if two fit into shared memory.
 class CarryLoop {
 public:
-  /// Returns nullopt if `op`, in `kernel`, is a different loop.
+  /// Returns nullopt if `op` is another loop.
   static std::optional<CarryLoop> match(bgpu::KernelOp kernel, mlir::scf::ForOp op);
 
   void convert();
@@ -28,7 +27,7 @@ public:
 private:
   CarryLoop(bgpu::KernelOp kernel, mlir::scf::ForOp op, ApplyTransitionOp apply);
   Place getCotangent(mlir::OpBuilder &builder, mlir::Value index) const;
-  /// Emits the product of transition `index` and `cotangent`, which is the next cotangent.
+  /// Returns the next cotangent.
   mlir::Value emitStep(mlir::OpBuilder &builder, mlir::Value index, mlir::Value cotangent) const;
   mlir::Value emitFetchedStep(mlir::OpBuilder &builder, mlir::Value index,
                               mlir::Value cotangent) const;
@@ -38,11 +37,9 @@ private:
   mlir::Location loc;
   AffineMapLayout layout;
   mlir::Type element;
-  /// All transitions, the same array as vectors `[i, row, entry]`, all cotangents, and the row of
-  /// the block.
+  /// Transitions, also as vectors `[i, row, entry]`; cotangents; the row of the block.
   mlir::Value transitions, vectors, cotangents, row;
-  /// The number of stages for reading transitions ahead; 0 if they are read directly from device
-  /// memory.
+  /// 0 if transitions are read directly from device memory.
   int64_t stages;
 };
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block computes a tile of the outer products of one slab. Groups of rows of both operands are
-// staged in shared memory.
+// A block computes a tile of the outer products of one slab and stages rows of both operands in
+// shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The side of the result tile of a block, and the number of staged rows. Each thread has one
-/// element of all three tiles.
+/// Side of a tile, and staged rows. Each thread has one element of all three tiles.
 static constexpr int64_t kTile = 16;
 static_assert(kTile * kTile == cost::kElementThreads);
 
@@ -46,11 +45,9 @@ public:
 private:
   TilePosition locate(OpBuilder &builder, Value block);
   Value sumTile(OpBuilder &builder, const TilePosition &at);
-  /// Returns elements `first + j` of rows `firstRow + i` of `sequence`; zero outside of the slab
-  /// and `size`.
+  /// Returns elements `first + j` of rows `firstRow + i`; zero outside the slab and `size`.
   Value read(OpBuilder &builder, Value sequence, const Slab &slab, Value firstRow, Value first,
              int64_t size);
-  /// Adds the products of the rows of `left` and `right`, in shared memory, to `sums`.
   Value multiply(OpBuilder &builder, Value left, Value right, Value sums);
   void store(OpBuilder &builder, const TilePosition &at, Value sums);
 

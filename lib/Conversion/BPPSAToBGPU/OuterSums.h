@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Replaces a bufferized outer sum by two kernels. The first computes the outer products of each
-/// slab (Slabs.h) with one thread per element; the second adds up the slabs.
+/// Replaces an outer sum by a kernel for the products of slabs (Slabs.h), one thread per element,
+/// and one for the total.
 void convertOuterSum(OuterSumOp op);
 
 } // namespace bppsa

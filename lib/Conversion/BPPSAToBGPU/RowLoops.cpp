@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows (the sequences of single samples) are independent in products of transitions and copies of
-// vectors. A kernel runs the loop with one block per row and iteration of a parallel loop, and one
-// thread per element of a vector.
+// Rows (samples) are independent, so each row and parallel iteration has a block, each vector
+// element a thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +29,6 @@ static int64_t getSize(Value array) { return cast<MemRefType>(array.getType()).g
 static bool iteratesOverRows(Operation *op) {
   return isa<ApplyTransitionOp, ComposeTransitionsOp, memref::CopyOp>(op);
 }
-
-//===----------------------------------------------------------------------===//
-// Supported operations
-//===----------------------------------------------------------------------===//
 
 static bool isKnown(Operation *op) {
   auto isWhole = [](MemRefType type) { return type.getRank() == 2 && !type.isDynamicDim(1); };
@@ -68,7 +63,6 @@ static LogicalResult verifyRows(Operation *loop) {
   return success();
 }
 
-/// Returns the number of rows of the operations in `loop`, computed outside of it.
 static Value countRows(OpBuilder &builder, Operation *loop) {
   Value vector;
   loop->walk([&](Operation *op) {
@@ -93,12 +87,8 @@ static int64_t countThreads(Operation *loop) {
   return std::min(roundUpToWarps(most), kMaxThreads);
 }
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Converts the operations of a cloned loop from all rows to the row of a block.
+/// Converts operations from all rows to the row of a block.
 class RowKernel {
 public:
   RowKernel(bgpu::KernelOp kernel, Value row) : kernel(kernel), row(row) {}
@@ -116,7 +106,6 @@ private:
 
   bgpu::KernelOp kernel;
   Value row;
-  /// Shared memory for a row of each local allocation.
   DenseMap<Value, Value> ofBlock;
 };
 } // namespace
@@ -216,7 +205,6 @@ LogicalResult bppsa::convertRowLoop(scf::ForallOp loop) {
   Value numRows = countRows(builder, loop);
   Value row;
   auto emitBlock = [&](OpBuilder &nested, Value block) {
-    // A single row needs no division.
     SmallVector<Value> digits = {getIndex(nested, loc, 0), block};
     if (!isConstantIntValue(numRows, 1))
       digits = splitIndex(nested, loc, block, {Value(), count});

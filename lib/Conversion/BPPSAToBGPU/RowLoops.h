@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-// Replace a loop of transition products and vector copies, as written by `bppsa-expand-scan`, by a
-// kernel before the loop. The kernel has one block per row (the sequence of one sample) and, for a
-// parallel loop, per iteration. Fail with a diagnostic if the loop has other operations.
+// Replace a loop of transition products and vector copies by a kernel with one block per row and
+// parallel iteration. Fail with a diagnostic on other operations.
 
 llvm::LogicalResult convertRowLoop(mlir::scf::ForallOp loop);
 llvm::LogicalResult convertRowLoop(mlir::scf::ForOp loop);

@@ -11,9 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The slab length: kSlabRows for each kElementsOfSlab elements of the result, up to kLongestSlab
-/// times. Large results have enough tiles to fill the GPU. Longer slabs save memory, because each
-/// slab stores a partial result.
+/// Slabs have kSlabRows rows for each kElementsOfSlab result elements, up to kLongestSlab times.
+/// Large results fill the GPU anyway, and longer slabs store fewer partial results.
 static constexpr int64_t kSlabRows = 1024, kElementsOfSlab = 1 << 17, kLongestSlab = 8;
 
 int64_t Slabs::getLength(int64_t elements) {

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The T * B rows of a sequence are divided into slabs, each summed by its own blocks. The order of
-// additions depends only on T and B.
+// The T * B rows of a sequence are summed in slabs. The order of additions depends only on T and B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@
 
 namespace bppsa {
 
-/// Rows [first, last) of a sequence `[T, B, N]`; row t * B + b is step t of sample b.
+/// Rows [first, last) of `[T, B, N]`; row t * B + b is step t of sample b.
 struct Slab {
   mlir::Value first, last;
 };
@@ -25,16 +24,14 @@ class Slabs {
 public:
   Slabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence, int64_t length);
 
-  /// Returns the number of rows of a slab for results of `elements` elements.
   static int64_t getLength(int64_t elements);
 
   mlir::Value getNumSlabs() const { return numSlabs; }
   mlir::Type getElementType() const { return element; }
   Slab getSlab(mlir::OpBuilder &builder, mlir::Value number) const;
-  /// Collapses a contiguous `sequence` to rows `[T * B, N]`, so `load` needs no divisions to find
-  /// step and sample. Returns other sequences unchanged.
+  /// Collapses a contiguous sequence to `[T * B, N]`, so that `load` needs no divisions.
   mlir::Value flatten(mlir::OpBuilder &builder, mlir::Value sequence) const;
-  /// Loads an element of a sequence or of a result of `flatten`.
+  /// `sequence` may be a result of `flatten`.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Value sequence, mlir::Value row,
                    mlir::Value column) const;
   mlir::Value getZero(mlir::OpBuilder &builder) const;

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The columns of a block, and the threads per column, each of which sums a slice of the rows.
+/// Columns of a block, and threads per column, each with a slice of the rows.
 static constexpr int64_t kElements = kWarpThreads, kSlices = 16;
 
 Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int64_t size,
@@ -24,7 +24,7 @@ Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int
                                  builder.getI64IntegerAttr(64));
 }
 
-/// Sums rows slice, slice + kSlices, ... of `rows`.
+/// Sums rows slice, slice + kSlices, ...
 static Value sumSlice(OpBuilder &builder, Location loc, const ColumnSums &sums, const Slab &rows,
                       Value slice, Value column) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sums.element));
@@ -52,7 +52,7 @@ void bppsa::emitColumnSums(OpBuilder &builder, Location loc, const ColumnSums &s
     auto tile = RankedTensorType::get({kSlices, kElements}, sums.element);
     auto slices = tensor::GenerateOp::create(
         nested, loc, tile, ValueRange(), [&](OpBuilder &inThread, Location, ValueRange at) {
-          // Surplus threads sum the last column again without storing it.
+          // Surplus threads repeat the last column.
           Value column = addIndex(inThread, loc, first, at[1]);
           Value read = minIndex(inThread, loc, column, getIndex(inThread, loc, size - 1));
           Value sum = sumSlice(inThread, loc, sums, rows, at[0], read);

@@ -11,10 +11,9 @@
 
 namespace bppsa {
 
-/// Sums the columns of each group of rows. The rows of a group are `getRows(group)`; `load(row, j)`
-/// reads column j.
+/// Column sums of groups of rows, `getRows(group)`. `load(row, j)` reads column j.
 struct ColumnSums {
-  /// Null if there is only one group.
+  /// Null if there is one group.
   mlir::Value numGroups;
   int64_t numColumns;
   mlir::Type element;
@@ -25,21 +24,19 @@ struct ColumnSums {
       write;
 };
 
-/// Emits a `bgpu.kernel` whose blocks sum 32 columns of a group each. The order of additions
-/// depends only on the number of rows of a group.
+/// Each block sums 32 columns of a group, in an order that depends only on the rows of the group.
 void emitColumnSums(mlir::OpBuilder &builder, mlir::Location loc, const ColumnSums &sums);
 
-/// Allocates `[numParts, size]` for partial results. The caller frees it.
+/// Returns `[numParts, size]`, which the caller frees.
 mlir::Value allocateParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numParts,
                           int64_t size, mlir::Type element);
 
-/// Emits a `bgpu.kernel` that adds up `parts`, `[numParts, size]`, and passes each total to
-/// `write(position, total)`. The order of additions depends only on the number of parts.
+/// Adds up `parts`, `[numParts, size]`, in an order that depends only on their number.
+/// `write(position, total)` receives the totals.
 void emitTotals(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts, mlir::Value numParts,
     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value position, mlir::Value total)> write);
-/// Writes the totals to `sums`, vectors or matrices. A part contains all sums one after the other
-/// in column-major order.
+/// Writes totals to vectors or matrices `sums`. A part has all sums in column-major order.
 void emitTotals(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts,
                 mlir::Value numParts, mlir::ValueRange sums);
 

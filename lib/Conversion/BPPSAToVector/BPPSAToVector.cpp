@@ -25,7 +25,7 @@ using namespace bppsa;
 
 void bppsa::emitParallel(OpBuilder &builder, Location loc, Value count,
                          function_ref<void(OpBuilder &, Value)> body) {
-  // A single block of a larger array is already in the parallel loop over all blocks.
+  // One block of an array is already in the loop over all blocks.
   if (matchPattern(count, m_One()))
     return body(builder, getIndex(builder, loc, 0));
   scf::ParallelOp::create(
@@ -122,7 +122,7 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
   return lowered;
 }
 
-/// Inlines the bodies of `bppsa.reverse_if`. The lowered loops handle the direction themselves.
+/// Lowered loops handle the direction.
 static void inlineDirections(ModuleOp module) {
   SmallVector<ReverseIfOp> directions;
   module.walk([&](ReverseIfOp either) { directions.push_back(either); });
@@ -160,7 +160,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
       op->erase();
     }
     inlineDirections(getOperation());
-    // Some of the calls copy arrays.
+    // Some calls copy arrays.
     if (failed(lowerExchangeCalls(getOperation())))
       return signalPassFailure();
     lowerCopies(getOperation());

@@ -12,17 +12,15 @@
 
 namespace bppsa {
 
-/// Time steps of a slab: its rows of both operands stay in the L2 cache, and sums in memory are
-/// updated once per slab.
+/// Time steps whose operand rows stay in the L2 cache. Sums in memory are updated once per slab.
 inline constexpr int64_t kSlabSteps = 32;
 
-/// Steps [first, last) of batch block `block`.
+/// Steps [first, last) of a batch block.
 struct LaneSlab {
   mlir::Value block, first, last;
 };
 
-/// Each function lowers a bufferized and packed operation before the operation, which the caller
-/// erases. Fails with a diagnostic.
+/// Lower a bufferized, packed operation; the caller erases it. Fail with a diagnostic.
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
 /// Also computes `sums` of emitted values, which the caller erases.
 mlir::LogicalResult lowerChain(ChainOp op, llvm::ArrayRef<mlir::Operation *> sums,
@@ -36,7 +34,7 @@ void lowerStepSum(StepSumOp op, const LaneOptions &options);
 void lowerAddToSums(AddToSumsOp op, const LaneOptions &options);
 void lowerFinishSums(FinishSumsOp op);
 void lowerPackLanes(PackLanesOp op);
-/// Lowers copies between subviews in `root` whose last dimension is static.
+/// Lowers copies between subviews with a static last dimension.
 void lowerCopies(mlir::Operation *root);
 void lowerUnpackLanes(UnpackLanesOp op);
 void lowerPackChunks(PackChunksOp op);

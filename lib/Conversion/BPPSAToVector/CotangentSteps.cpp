@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The distance, in steps, at which inputs of a chain are prefetched.
+/// Prefetch distance in steps.
 static constexpr int64_t kReadStepsAhead = 4;
 
 VectorType bppsa::getRowType(const CotangentLoop &loop) {
@@ -30,8 +30,7 @@ static int64_t getRowsOfStep(Value sequence) {
   return cast<MemRefType>(sequence.getType()).getDimSize(2);
 }
 
-/// Calls `emit(array, rows, count)` for each state, with its rows of `samples` samples in `arrays`
-/// from `block` on, and its rows in `state`.
+/// Calls `emit(array, rows, count)` with each state's rows in `arrays` and in `state`.
 static void
 forEachState(OpBuilder &builder, const CotangentLoop &loop, ValueRange arrays, Value block,
              const Rows &state, int64_t samples,
@@ -116,8 +115,7 @@ void CotangentSteps::emit(OpBuilder &builder, const LaneSlab &steps, ArrayRef<Va
   });
 }
 
-/// Returns the input rows to prefetch. Returns none for a link applied to many columns, which share
-/// the rows of a step.
+/// Columns that share the rows of a step prefetch none.
 LaterRows CotangentSteps::getLaterRows(OpBuilder &builder, Value block, Value step) {
   LaterRows later;
   if (!link.emit || getRowType(loop).getDimSize(0) == 1)
@@ -162,11 +160,6 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
       });
 }
 
-//===----------------------------------------------------------------------===//
-// Ends of chains
-//===----------------------------------------------------------------------===//
-
-/// Combines the bits of `count` rows into `bits`, a `memref` of one integer, with OR.
 static void emitJoinBits(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
                          Value bits) {
   Type type = getElementTypeOrSelf(bits);
@@ -179,7 +172,7 @@ static void emitJoinBits(OpBuilder &builder, Location loc, const Rows &rows, int
   });
 }
 
-/// Returns true if all combined values are zero of either sign.
+/// Zeros may have either sign.
 static Value emitAreZero(OpBuilder &builder, Location loc, Value bits) {
   Value joined = memref::LoadOp::create(builder, loc, bits);
   Value one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(joined.getType(), 1));

@@ -13,41 +13,37 @@
 
 namespace bppsa {
 
-/// Returns the vector type of one row of a state; one element if lanes hold units.
+/// Returns the type of one row of a state; one element if lanes hold units.
 mlir::VectorType getRowType(const CotangentLoop &loop);
 
-/// Applies the link to the cotangent of one vector of samples, step by step.
+/// Applies the link to one vector of samples, step by step.
 class CotangentSteps {
 public:
   /// Fails with a diagnostic if the link cannot be emitted.
   static llvm::FailureOr<CotangentSteps> create(const CotangentLoop &loop,
                                                 const LaneOptions &options, LinkOptions link);
 
-  /// See LaneEmitter.
   int64_t getMaxSamples(int64_t most) const { return emitter.getMaxSamples(most); }
   void setSamples(int64_t samples) { emitter.setSamples(samples); }
   int64_t getSamples() const { return emitter.getSamples(); }
 
-  /// Allocates the scratch memory of one thread at the insertion point.
+  /// Allocates the scratch memory of one thread.
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Applies the link at all steps of batch block `block`. Updates the concatenated cotangents of
-  /// the states in `state` in place.
+  /// Runs all steps of `block` and updates the concatenated cotangents in `state`.
   void emit(mlir::OpBuilder &builder, mlir::Value block, const Rows &state);
 
-  /// Emits `body` for each step in the order of the chain.
+  /// Visits the steps in the order of the chain.
   void emitFor(mlir::OpBuilder &builder,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state);
 
-  /// Applies the link at all steps. If all emitted values vanish with the cotangents, works in
-  /// blocks as with `endsWithZero`.
+  /// Works in blocks as with `endsWithZero` if emitted values vanish with the cotangents.
   void emitAll(mlir::OpBuilder &builder, mlir::Value block, const Rows &state);
 
-  /// Applies the link at all steps in blocks and calls `use` after each block. Emitted value i of
-  /// step t is written to `buffers[i]` at index t - `first`, or to its sequence if the buffer is
-  /// null. With `endsWithZero`, a block with zero cotangents and no injected cotangents only writes
+  /// Calls `use` after each block. Emitted value i of step t is written to `buffers[i]` at t -
+  /// `first`, or to its sequence if null. With `endsWithZero`, blocks of zero cotangents only write
   /// zeros to sequences.
   void emitBlocks(mlir::OpBuilder &builder, mlir::Value block, llvm::ArrayRef<mlir::Value> buffers,
                   bool endsWithZero, const Rows &state,
@@ -61,7 +57,7 @@ private:
 
   void emit(mlir::OpBuilder &builder, const LaneSlab &steps, llvm::ArrayRef<mlir::Value> buffers,
             const Rows &state);
-  /// Emits an i1 that is true if `state` and the cotangents injected at `steps` are zero.
+  /// Emits an i1: `state` and the injected cotangents at `steps` are zero.
   mlir::Value emitIsZero(mlir::OpBuilder &builder, const LaneSlab &steps, const Rows &state);
   void emitZeros(mlir::OpBuilder &builder, const LaneSlab &steps,
                  llvm::ArrayRef<mlir::Value> buffers);
@@ -70,20 +66,17 @@ private:
                 EmittedRows getEmittedRows);
 
   CotangentLoop loop;
-  /// Owns the link with the options `link`.
   std::unique_ptr<mlir::Region> region;
   LaneEmitter emitter;
   LinkOptions link;
   TimeOrder order;
-  /// For each state whose cotangent must not be overwritten while it is read, a buffer for the new
-  /// cotangent. Empty for other states.
+  /// Buffers for new cotangents of states whose old ones are still read; else empty.
   llvm::SmallVector<Rows> waiting;
   mlir::Value bits;
 };
 
 mlir::Value getNumSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
-/// Copy the concatenated seeds of `samples` samples to `state`, and cotangents of initial states
-/// from `state` to the destinations.
+/// Copy seeds of `samples` samples to `state`, and initial-state cotangents to their destinations.
 void emitLoadSeeds(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
                    const Rows &state, int64_t samples);
 void emitStoreCotangents(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,

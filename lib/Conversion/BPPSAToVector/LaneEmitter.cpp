@@ -14,10 +14,6 @@ using namespace bppsa;
 /// Unit tiles that are unrolled together if there are no products.
 static constexpr int64_t kMaxTilesTogether = 4;
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 FailureOr<LaneEmitter> LaneEmitter::create(Block &body, ValueRange captures,
                                            const LaneOptions &options) {
   FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
@@ -84,7 +80,7 @@ int64_t LaneEmitter::getMaxSamples(int64_t most) const {
 }
 
 int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
-  // Without products, tiles are independent and one tile fills the pipelines.
+  // Independent tiles fill the pipelines.
   if (unit.sums.empty())
     return lanesHoldUnits()
                ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMaxTilesTogether)
@@ -175,8 +171,7 @@ void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &
     emitRow(builder, loc, unit, tile, known);
 }
 
-/// Accumulates the sums of `unit` for `tiles` into arrays, one for each tile and sum. Finished sums
-/// are stored, because they would take the registers of the next sums.
+/// Uses one array per tile and sum, because finished sums would take the registers of the next.
 SmallVector<Rows> LaneEmitter::accumulateInMemory(OpBuilder &builder, Location loc,
                                                   const RowUnit &unit, ArrayRef<Tile> tiles) {
   size_t numSums = unit.sums.size(), together = getSumsTogether(unit);
@@ -246,7 +241,7 @@ void LaneEmitter::emitRowsOneByOne(OpBuilder &builder, Location loc, const RowUn
 
 void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, const Tile &tile,
                           RowValues &values) {
-  // Load all values first, because a result may overlap an argument.
+  // A result may overlap an argument.
   SmallVector<std::pair<Value, Value>> stores;
   for (Value value : unit.stored)
     if (!value.getDefiningOp<vector::InsertStridedSliceOp>())

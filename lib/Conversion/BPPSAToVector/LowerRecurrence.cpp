@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The distance, in steps, at which outputs of a loop with states are prefetched.
+/// Prefetch distance of outputs, in steps.
 static constexpr int64_t kWrittenStepsAhead = 2;
 
 namespace {
@@ -37,8 +37,8 @@ public:
   }
 
 private:
-  /// If lanes hold units, independent steps are computed together like samples in loops with
-  /// states: as many as the mapping allows, then the remainder of a task one by one.
+  /// If lanes hold units, independent steps are computed together like samples, then the remainder
+  /// one by one.
   void lowerIndependentSteps(OpBuilder &builder) {
     int64_t most = emitter.getMaxSamples(getMaxTaskSamples(op));
     Value size = getIndex(builder, loc, kStepsPerTask);
@@ -54,8 +54,6 @@ private:
                  });
   }
 
-  /// Emits groups of `together` steps from `first` on, and returns the step after the last full
-  /// group.
   Value emitIndependentSteps(OpBuilder &builder, Value block, Value first, Value last,
                              int64_t together) {
     emitter.setSamples(together);
@@ -88,8 +86,7 @@ private:
     });
   }
 
-  /// Emits `step`, from trajectory slot `before` to slot `after`. States are read directly from the
-  /// trajectories.
+  /// Runs from trajectory slot `before` to `after` and reads states from trajectories.
   void emitStep(OpBuilder &builder, Value block, Value step, Value before, Value after) {
     size_t numStates = op.getInitial().size();
     SmallVector<Rows> arguments, results;
@@ -109,7 +106,6 @@ private:
     emitter.emitStep(builder, loc, arguments, results, getLaterRows(builder, block, step));
   }
 
-  /// Returns the output rows to prefetch for a cell with states.
   LaterRows getLaterRows(OpBuilder &builder, Value block, Value step) {
     LaterRows later;
     if (op.getInitial().empty() || *op.getLanes() == 1)

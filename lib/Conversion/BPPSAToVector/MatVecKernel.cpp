@@ -11,19 +11,18 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The maximum number of columns for which the loop over columns is unrolled.
+/// Number of columns up to which the column loop is unrolled.
 static constexpr int64_t kMaxUnrolledColumns = 4;
 
-/// If lanes hold units, a block may have few accumulators, each of which waits for its last
-/// addition. Columns are then distributed over up to kMaxPartials partial sums, until
-/// kAccumulatorsInFlight additions are in flight.
+/// If lanes hold units and there are few accumulators, columns are distributed over partial sums
+/// until enough additions are in flight.
 static constexpr int64_t kMaxPartials = 4;
 static constexpr int64_t kAccumulatorsInFlight = 8;
 
-/// The size of a step above which the hardware prefetches its rows far enough ahead.
+/// Above this size, the hardware prefetches far enough ahead.
 static constexpr int64_t kBytesOfLongStep = 4096;
 
-/// The number of columns above which storing each sum to memory is cheap compared to the products.
+/// Number of columns above which storing sums to memory is cheap.
 static constexpr int64_t kManyColumns = 64;
 
 static int64_t getWidth(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
@@ -71,7 +70,7 @@ int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
 void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
                                    ArrayRef<Accumulation> products, ArrayRef<Tile> tiles, Value col,
                                    Accumulators &accumulators) {
-  // For each sample, the entry and the last factor broadcast from it.
+  // Entry of each sample, and the last factor broadcast from it.
   SmallVector<Value> entries(options.samples), last(options.samples), factors;
   for (auto [i, tile] : llvm::enumerate(tiles)) {
     Value &entry = entries[i % options.samples], &factor = last[i % options.samples];
@@ -98,8 +97,7 @@ void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
   }
 }
 
-/// Returns the columns of the loops over products of `unit`. Products of the same vector share a
-/// loop.
+/// Products of one vector share a loop.
 static int64_t countLoopColumns(const RowUnit &unit) {
   SetVector<Value> vectors;
   for (const ProductSum &sum : unit.sums)
@@ -135,7 +133,7 @@ void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
   fetched.clear();
   fetchingColumns = 0;
   fetchedWithRows.assign(laterArguments.size(), Rows());
-  // Steps whose samples share large matrices are bound by computation, not by loads of their rows.
+  // Samples that share large matrices are compute-bound.
   if (options.samples > 1)
     return;
   for (auto [argument, rows] : llvm::zip(body->getArguments(), laterArguments))
@@ -169,7 +167,6 @@ SmallVector<LaneEmitter::FetchedRows> LaneEmitter::takeFetched(int64_t numCols) 
   return taken;
 }
 
-/// Prefetches row `col`, or the last row, of each of `fetched`.
 void LaneEmitter::emitFetches(OpBuilder &builder, Location loc, ArrayRef<FetchedRows> fetched,
                               Value col, int64_t numCols) {
   for (const FetchedRows &item : fetched) {
@@ -180,7 +177,7 @@ void LaneEmitter::emitFetches(OpBuilder &builder, Location loc, ArrayRef<Fetched
   }
 }
 
-/// Adds the products of one vector to `partials`, distributing columns round-robin.
+/// Distributes columns round-robin.
 void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
                                      ArrayRef<Accumulation> products, ArrayRef<Tile> tiles,
                                      MutableArrayRef<Accumulators> partials, bool fetches) {
@@ -231,7 +228,7 @@ void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
     accumulate(builder, getIndex(builder, loc, whole), numCols - whole);
 }
 
-/// Returns the vectors of the products of `unit`, in the order in which each sum adds its products.
+/// Vectors are in the order in which sums add their products.
 static SetVector<Value> getVectors(const RowUnit &unit) {
   SetVector<Value> vectors;
   for (const ProductSum &sum : unit.sums)
@@ -240,7 +237,6 @@ static SetVector<Value> getVectors(const RowUnit &unit) {
   return vectors;
 }
 
-/// Appends the initial value of sum `i` of `unit` to each of `partials`.
 void LaneEmitter::startSums(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
                             ArrayRef<Tile> tiles, MutableArrayRef<RowValues> values,
                             MutableArrayRef<Accumulators> partials) {
@@ -256,8 +252,7 @@ void LaneEmitter::startSums(OpBuilder &builder, Location loc, const RowUnit &uni
     }
 }
 
-/// Accumulates sums [first, end) of `unit` for `tiles`; `values` are the known rows. Products of
-/// the same vector share a loop, so each entry is loaded once per block.
+/// Products of one vector share a loop, which loads each entry once per block.
 LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Location loc,
                                                       const RowUnit &unit, size_t first, size_t end,
                                                       ArrayRef<Tile> tiles,
@@ -275,7 +270,7 @@ LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Locati
     if (!products.empty())
       accumulateProducts(builder, loc, products, tiles, partials, fetches);
   }
-  // Add pairwise so that the additions are independent.
+  // Pairwise additions are independent.
   for (size_t count = partials.size(); count > 1; count /= 2)
     for (size_t p = 0; p < count / 2; ++p)
       for (auto [into, from] : llvm::zip_equal(partials[p], partials[p + count / 2]))
@@ -284,7 +279,7 @@ LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Locati
   return partials.front();
 }
 
-/// Sets the value of sum `i` of `unit`. Sums are finished in the order of their dependences.
+/// Sums are finished in the order of their dependences.
 void LaneEmitter::finishSum(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
                             const Tile &tile, Value accumulated, RowValues &values) {
   const ProductSum &sum = unit.sums[i];

@@ -11,13 +11,12 @@
 
 namespace bppsa {
 
-/// Returns the maximum number of samples that a thread may compute together according to the
-/// mapping of `loop`; 1 without a mapping.
+/// Returns the number of samples that a thread may compute together, from the mapping, or 1.
 int64_t getMaxTaskSamples(mlir::Operation *loop);
 
-/// Emits a parallel loop of `body(first, count)` over all samples of `loop`; lanes hold units. A
-/// task computes `most` samples together (a power of two), or fewer if threads would be idle.
-/// Remainders use successive halves of that number. The body is emitted for each number.
+/// Emits a parallel `body(first, count)` over all samples; lanes hold units. A task has `most`
+/// samples (a power of two), or fewer if threads would idle; remainders use successive halves. The
+/// body is emitted for each number.
 void emitSampleTasks(mlir::OpBuilder &builder, mlir::Operation *loop, mlir::Value numSamples,
                      int64_t most,
                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> body);

@@ -34,9 +34,8 @@ void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value las
       Value fromFirst = arith::SubIOp::create(nested, loc, step, first);
       body(nested, addIndex(nested, loc, arith::SubIOp::create(nested, loc, last, fromFirst), -1));
     });
-  // The step is position + first, or -1 - position + last, computed with xor so that LLVM does not
-  // see a linear index. Otherwise LLVM increments the address of each array separately, which makes
-  // chains of few units up to a fifth slower.
+  // The step is position + first, or -1 - position + last. With xor, LLVM sees no linear index;
+  // otherwise it increments an address per array, up to a fifth slower for few units.
   Value zero = getIndex(builder, loc, 0);
   Value mask = select(builder, loc, zero, getIndex(builder, loc, -1));
   Value base = select(builder, loc, first, last);

@@ -50,7 +50,6 @@ static Value getBytes(OpBuilder &builder, Location loc, Value array) {
   return bytes;
 }
 
-/// Returns `array`, or a contiguous copy of it.
 static Value makeDense(OpBuilder &builder, Location loc, Value array) {
   auto type = cast<MemRefType>(array.getType());
   if (type.getLayout().isIdentity())
@@ -65,7 +64,7 @@ static Value makeDense(OpBuilder &builder, Location loc, Value array) {
   return dense;
 }
 
-/// Returns `array` for `op` to read, or a contiguous copy that is freed after `op`.
+/// The copy is freed after `op`.
 static Value makeDenseUntil(Operation *op, Value array) {
   OpBuilder builder(op);
   Value dense = makeDense(builder, op->getLoc(), array);
@@ -114,14 +113,14 @@ template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef 
   return success();
 }
 
-/// The run time works in place on the destination.
+/// The run time works in place.
 static LogicalResult lower(dist::ShardEnterOp op) {
   OpBuilder builder(op);
   memref::CopyOp::create(builder, op.getLoc(), op.getOperand(), op.getDestination());
   return lowerShardCall(op, "bppsa_rt_shard_enter", op.getDestination());
 }
 
-/// Sends the operand or, transposed, receives into the destination.
+/// Sends the operand or, transposed, receives.
 static LogicalResult lower(dist::ShardLeaveOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -132,7 +131,7 @@ static LogicalResult lower(dist::ShardLeaveOp op) {
   return lowerShardCall(op, "bppsa_rt_shard_leave", makeDenseUntil(op, op.getOperand()));
 }
 
-/// The run time reads the transition and the rank's own cotangents, and writes the destination.
+/// Reads the transition and the rank's cotangents.
 static LogicalResult lower(dist::ShardScanOp op) {
   Value into = op.getDestination();
   if (!cast<MemRefType>(into.getType()).getLayout().isIdentity())

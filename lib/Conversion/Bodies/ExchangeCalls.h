@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Replaces exchanges with other ranks, such as `dist.rank_mean`, by calls of run-time functions
-/// (`ObjectInterface.h`) with the addresses of arrays. Fails if an operation is not bufferized.
+/// Replaces exchanges between ranks by calls of run-time functions (`ObjectInterface.h`). Fails if
+/// an operation is not bufferized.
 mlir::LogicalResult lowerExchangeCalls(mlir::ModuleOp module);
 
 } // namespace bppsa

@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Replaces every `bppsa.mark_phase` by a call of `bppsa_rt_phase`.
+/// Lowers every `bppsa.mark_phase` to a call of `bppsa_rt_phase`.
 void lowerPhaseMarks(mlir::ModuleOp module);
 
 } // namespace bppsa

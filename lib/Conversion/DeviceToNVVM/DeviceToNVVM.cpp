@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's convert-gpu-to-nvvm lowers all math to calls of libdevice, a library of the CUDA
-// toolkit. This pass uses LLVM intrinsics for operations with GPU instructions; all others are
-// expanded earlier.
+// Upstream lowers math to libdevice of the CUDA toolkit; this pass uses LLVM intrinsics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +51,7 @@ static void lowerMinBlocks(gpu::GPUModuleOp module) {
   }
 }
 
-/// Replaces block barriers by warp barriers, which are cheaper, in blocks of one warp.
+/// Blocks of one warp need only warp barriers, which are cheaper.
 static void narrowBarriers(gpu::GPUModuleOp module) {
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
     std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
@@ -68,9 +66,8 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
   }
 }
 
-/// Aligns arrays in shared memory to 16 bytes, as copies and loads of four elements require.
-/// Without an explicit alignment LLVM's passes assume the preferred alignment of 16 bytes, but the
-/// PTX declares only the alignment of the elements.
+/// Copies and loads of four elements need 16 bytes. LLVM assumes this preferred alignment, but PTX
+/// would declare only that of elements.
 static void alignShared(gpu::GPUModuleOp module) {
   Attribute alignment = Builder(module).getI64IntegerAttr(16);
   for (auto function : module.getOps<gpu::GPUFuncOp>())
@@ -79,8 +76,8 @@ static void alignShared(gpu::GPUModuleOp module) {
                                            alignment);
 }
 
-/// Moves loop annotations of branches to the attribute that the translation to LLVM reads. Upstream
-/// conversions keep the discardable attribute of the loop.
+/// Moves loop annotations to the attribute that translation reads; upstream conversions keep the
+/// attribute of the loop.
 static void annotateBranches(gpu::GPUModuleOp module) {
   static constexpr llvm::StringLiteral kName = "llvm.loop_annotation";
   module.walk([](LLVM::BrOp branch) {
@@ -92,8 +89,8 @@ static void annotateBranches(gpu::GPUModuleOp module) {
 }
 
 namespace {
-/// A correctly rounded division branches on very small or large divisors. With the flag `arcp`,
-/// multiplies by the approximate hardware reciprocal and corrects the quotient by one Newton step.
+/// A correctly rounded division branches on extreme divisors. With `arcp`, one Newton step corrects
+/// the approximate reciprocal.
 struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -124,7 +121,7 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
     options.overrideIndexBitwidth(64);
     LLVMTypeConverter converter(context, options);
     configureGpuToNVVMTypeConverter(converter);
-    // Copy groups are counted; the tokens only order operations.
+    // Copy groups are counted; tokens only order operations.
     converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
       return IntegerType::get(type.getContext(), 32);
     });

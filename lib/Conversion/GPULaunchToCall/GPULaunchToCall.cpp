@@ -25,8 +25,7 @@ static bool isFlat(gpu::LaunchFuncOp op) {
                       [](Value size) { return matchPattern(size, m_One()); });
 }
 
-/// Returns true if threads of `kernel` wait for writes of other blocks, which they do with acquire
-/// loads in a loop.
+/// Threads wait for other blocks with acquire loads in a loop.
 static bool waitsForBlocks(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](LLVM::LoadOp load) {
     return load.getOrdering() == LLVM::AtomicOrdering::acquire ? WalkResult::interrupt()

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Outlines the body of a parallel loop into a function of an iteration range. The loop becomes a
-// call of the run time's parallel-for with this function and a struct of captured values.
+// Outlines parallel bodies into functions of an iteration range and calls the run time's
+// parallel-for with a struct of captures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +31,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The entry point of the run time (ObjectInterface.h).
+/// See ObjectInterface.h.
 static constexpr StringLiteral kParallelFor = "bppsa_rt_parallel_for";
-
-//===----------------------------------------------------------------------===//
-// Nested loops
-//===----------------------------------------------------------------------===//
 
 static void makeSequential(scf::ParallelOp loop) {
   OpBuilder builder(loop);
@@ -50,18 +46,12 @@ static void makeSequential(scf::ParallelOp loop) {
   loop->erase();
 }
 
-//===----------------------------------------------------------------------===//
-// Captured values
-//===----------------------------------------------------------------------===//
-
-/// Returns true if the body clones `op` instead of capturing its result. Constants in the body
-/// allow further optimization.
+/// Constants are cloned into the body for optimization.
 static bool isCopied(Operation *op) {
   return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(op));
 }
 
 namespace {
-/// The struct that passes captured values to a body.
 class Captures {
 public:
   Captures(ValueRange values, const LLVMTypeConverter &converter)
@@ -72,10 +62,8 @@ public:
     type = LLVM::LLVMStructType::getLiteral(&converter.getContext(), types);
   }
 
-  /// Writes the values to a struct on the stack of the function around `loop` and returns its
-  /// address.
+  /// The struct is on the stack of the function around `loop`.
   Value write(OpBuilder &builder, scf::ParallelOp loop) const;
-  /// Reads the values from the struct at `address` and adds them to `mapping`.
   void read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const;
 
 private:
@@ -97,7 +85,7 @@ Value Captures::write(OpBuilder &builder, scf::ParallelOp loop) const {
     return LLVM::ZeroOp::create(builder, loc, pointer);
   Value address;
   {
-    // Allocate once per call, even if this loop is nested in another loop.
+    // Allocates once per call, even in a nested loop.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().front());
     Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
@@ -121,12 +109,7 @@ void Captures::read(OpBuilder &builder, Location loc, Value address, IRMapping &
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-/// Moves static buffers allocated in `body` to the start of `function`, so that all iterations of a
-/// thread share them.
+/// All iterations of a thread share the static buffers.
 static void hoistBuffers(Region &body, func::FuncOp function) {
   SmallVector<memref::AllocaOp> buffers;
   body.walk([&](memref::AllocaOp buffer) {
@@ -150,8 +133,7 @@ static SmallVector<Value> getTripCounts(OpBuilder &builder, scf::ParallelOp loop
   return counts;
 }
 
-/// Fills `function(first, last, captures)`, which runs iterations [first, last) of `loop` in order.
-/// `counts` are the trip counts of its dimensions.
+/// Runs iterations [first, last) of `loop` in order; `counts` are trip counts.
 static void fillFunction(func::FuncOp function, scf::ParallelOp loop, ArrayRef<Value> counts,
                          const Captures &captures, ArrayRef<Operation *> copied) {
   Location loc = loop.getLoc();

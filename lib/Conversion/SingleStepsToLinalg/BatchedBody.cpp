@@ -13,11 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Supported operations
-//===----------------------------------------------------------------------===//
-
-/// Returns true for row-wise operations of a cell, and for broadcasts and slices of vectors.
+/// Accepts row-wise cell operations, broadcasts and vector slices.
 static bool isBatchable(Operation &op) {
   auto cell = dyn_cast<CellOpInterface>(op);
   if (cell && cell.isRowWise())
@@ -32,10 +28,6 @@ bool bppsa::isBatchable(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) { return ::isBatchable(op); });
 }
 
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
 Value bppsa::castTo(OpBuilder &builder, Location loc, Value value, Type type) {
   return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
 }
@@ -47,7 +39,7 @@ static Value createZeros(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult
   return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
 }
 
-/// Returns the rank of a value of the body; 0 for scalars.
+/// Returns 0 for scalars.
 static int64_t getBodyRank(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return shaped ? shaped.getRank() : 0;
@@ -74,8 +66,7 @@ Value BatchedBody::createGeneric(ShapedType type, bool batched, ValueRange opera
   SmallVector<AffineMap> maps;
   for (Value operand : operands) {
     inputs.push_back(values.lookup(operand));
-    // Map trailing dimensions to the result, or to 0 if the operand has one element that is
-    // broadcast.
+    // Trailing dimensions map to the result, or to 0 if broadcast.
     SmallVector<AffineExpr> exprs;
     auto shaped = dyn_cast<ShapedType>(operand.getType());
     if (isBatched(operand))
@@ -106,10 +97,6 @@ Value BatchedBody::makeBatched(Value value) {
                        [](OpBuilder &, ValueRange elements) { return elements.front(); });
 }
 
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
-
 Value BatchedBody::convertConstant(Operation *op) {
   auto constant = cast<arith::ConstantOp>(op);
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -137,8 +124,8 @@ Value BatchedBody::convertElementwise(Operation *op) {
       });
 }
 
-/// The dimensions are batch (if any), rows and columns. The addend is added after the product, as
-/// in products that the importer creates.
+/// Dimensions are batch (if any), rows and columns. The addend comes after the product, as in
+/// products of the importer.
 Value BatchedBody::convertMatVec(Operation *op) {
   auto matvec = cast<MatVecOp>(op);
   MLIRContext *context = builder.getContext();
@@ -169,7 +156,7 @@ Value BatchedBody::convertMatVec(Operation *op) {
       });
   if (!matvec.getAddend())
     return generic.getResult(0);
-  // `createGeneric` looks up operands as values of the body.
+  // `createGeneric` looks up values of the body.
   values[matvec] = generic.getResult(0);
   return createGeneric(type, batched || isBatched(matvec.getAddend()), {matvec.getAddend(), matvec},
                        [&](OpBuilder &nested, ValueRange x) -> Value {
@@ -177,8 +164,7 @@ Value BatchedBody::convertMatVec(Operation *op) {
                        });
 }
 
-/// Returns the offsets, sizes or strides of a slice: `first` for the batch, if any, and `last` for
-/// the last dimension.
+/// The result has `first` for the batch, if any, and `last` for the last dimension.
 static SmallVector<OpFoldResult> getSlicePart(OpBuilder &builder, bool batched, OpFoldResult first,
                                               int64_t last) {
   SmallVector<OpFoldResult> part;

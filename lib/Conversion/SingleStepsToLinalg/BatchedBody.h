@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rewrites the body of a time loop, which processes one sample, to tensors for a batch of B
-// samples. A vector<N> that depends on the sample becomes a tensor [B, N]; values shared by all
-// samples keep their shape.
+// Rewrites the body of a time loop to batches: vector<N> becomes [B, N] if it depends on the
+// sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,23 +17,21 @@
 
 namespace bppsa {
 
-/// Returns true if all operations of `body` can be rewritten.
 bool isBatchable(mlir::Block &body);
 
-/// Casts `value` to `type`, which may add static sizes.
+/// `type` may add static sizes.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                    mlir::Type type);
 
-/// Rewrites one body, which must satisfy `isBatchable`, at the insertion point of a builder.
 class BatchedBody {
 public:
   BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch)
       : builder(builder), loc(loc), batch(batch) {}
 
-  /// Sets the tensor of a body argument: the same shape, or with a leading batch dimension.
+  /// `tensor` has the same shape, or a leading batch dimension.
   void map(mlir::Value argument, mlir::Value tensor) { values[argument] = tensor; }
 
-  /// Rewrites the operations of `body`. Returns its yielded values, each `[B, N]`.
+  /// Returns the yielded values, `[B, N]`.
   llvm::SmallVector<mlir::Value> convert(mlir::Block &body);
 
 private:
@@ -45,8 +42,8 @@ private:
   mlir::Value convertExtractSlice(mlir::Operation *op);
   mlir::Value convertInsertSlice(mlir::Operation *op);
   mlir::Value convertElementwise(mlir::Operation *op);
-  /// Creates a tensor of the shape of `type`, with a leading batch dimension if `batched`.
-  /// `compute` computes an element from the elements of `operands`, which are values of the body.
+  /// `batched` adds a leading batch dimension. `compute` gets elements of `operands`, which are
+  /// body values.
   mlir::Value
   createGeneric(mlir::ShapedType type, bool batched, mlir::ValueRange operands,
                 llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> compute);

@@ -27,10 +27,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Single recurrences
-//===----------------------------------------------------------------------===//
-
 static bool isSingleStep(RecurrenceOp loop) {
   return !loop.isGraphForm() && !loop.getLanes() && !loop.getSequences().empty() &&
          loop.getOutputs().empty() && !loop.getCaptures().empty() &&
@@ -38,15 +34,13 @@ static bool isSingleStep(RecurrenceOp loop) {
 }
 
 namespace {
-/// Rewrites recurrences in program order.
 class StepWriter {
 public:
   explicit StepWriter(IRRewriter &rewriter) : rewriter(rewriter) {}
   void write(RecurrenceOp loop);
 
 private:
-  /// Returns the number of samples. If the state comes from an earlier step, reuses its value so
-  /// that all steps of a chain share it.
+  /// Reuses the value of an earlier step, so that all steps share it.
   OpFoldResult getBatch(RecurrenceOp loop);
   Value addStep(Location loc, Value state, OpFoldResult batch);
   void replaceTrajectory(Value trajectory, Value before, Value after, OpFoldResult batch);
@@ -126,11 +120,7 @@ void StepWriter::write(RecurrenceOp loop) {
   rewriter.eraseOp(loop);
 }
 
-//===----------------------------------------------------------------------===//
-// Unit dimensions
-//===----------------------------------------------------------------------===//
-
-/// Drops the first unit dimension of each result of rank 3 or more.
+/// Drops dimensions of results of rank 3 or more.
 static bool dropUnitDims(IRRewriter &rewriter, func::FuncOp function) {
   bool dropped = false;
   for (auto generic : llvm::to_vector(function.getOps<linalg::GenericOp>())) {
@@ -144,10 +134,6 @@ static bool dropUnitDims(IRRewriter &rewriter, func::FuncOp function) {
   return dropped;
 }
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct ConvertSingleStepsToLinalg
     : bppsa::impl::ConvertSingleStepsToLinalgBase<ConvertSingleStepsToLinalg> {
@@ -159,7 +145,7 @@ struct ConvertSingleStepsToLinalg
         collect(function).size() < minSteps)
       return;
     IRRewriter rewriter(&getContext());
-    // Equal captures become the same value.
+    // Equal captures become one value.
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, function);
     llvm::MapVector<Value, SmallVector<RecurrenceOp>> groups;

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If the bottleneck of each phase is known, a predicted time is linear in the constants. The fit
-// therefore alternates between determining the bottlenecks with the current constants and a linear
-// least-squares fit, until the bottlenecks no longer change. It starts from several guesses and
-// keeps the best result.
+// If the bottleneck of each phase is known, times are linear in the constants. The fit alternates
+// between bottlenecks and linear least squares, from several guesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +17,11 @@
 
 using namespace bppsa::cost;
 
-/// Launch time, cycle and issue times by Work, and the two constants of time outside chains.
 static constexpr size_t kNumConstants = 2 * kNumWorks + 3;
 using Vector = std::array<double, kNumConstants>;
 using Matrix = std::array<Vector, kNumConstants>;
 
-/// Regularisation towards the start values; noticeable only for constants that the measurements do
-/// not determine.
+/// Regularisation towards the start values, for constants that the measurements do not determine.
 static constexpr double kHold = 1e-5;
 
 static Vector toVector(const DeviceConstants &constants) {
@@ -50,11 +46,6 @@ static DeviceConstants withVector(DeviceConstants constants, const Vector &vecto
   return constants;
 }
 
-//===----------------------------------------------------------------------===//
-// Least squares
-//===----------------------------------------------------------------------===//
-
-/// Solves the equations of the constants in `free`; the others are 0.
 static Vector solve(Matrix matrix, Vector right, const std::array<bool, kNumConstants> &free) {
   std::vector<size_t> rows;
   for (size_t i = 0; i < kNumConstants; ++i)
@@ -78,8 +69,7 @@ static Vector solve(Matrix matrix, Vector right, const std::array<bool, kNumCons
   return solution;
 }
 
-/// Moves x towards `target` until the first free constant reaches 0, and removes that constant from
-/// `free`. Moves to `target` if none does.
+/// Moves x towards `target` until the first free constant reaches 0.
 static void moveTowards(const Vector &target, Vector &x, std::array<bool, kNumConstants> &free) {
   double share = 1;
   size_t first = kNumConstants;
@@ -125,30 +115,21 @@ static Vector solveNonnegative(const Matrix &matrix, const Vector &right) {
   return x;
 }
 
-//===----------------------------------------------------------------------===//
-// Fits
-//===----------------------------------------------------------------------===//
-
 namespace {
 class Fit {
 public:
   Fit(const std::vector<ChainCost> &chains, const std::vector<Measurement> &measurements,
       const DeviceConstants &start);
 
-  /// Improves `guess` until the bottlenecks of the phases no longer change.
   DeviceConstants improve(DeviceConstants guess) const;
   double getError(const DeviceConstants &constants) const;
 
 private:
-  /// Returns the coefficients of a measured pass, in units of `scale`, and its time without a
-  /// constant.
   std::pair<Vector, double> getRow(const Measurement &measurement,
                                    const DeviceConstants &constants) const;
 
   const std::vector<ChainCost> &chains;
   const std::vector<Measurement> &measurements;
-  /// Scales that normalise the constants to about 1, and the values towards which they are
-  /// regularised.
   Vector scale, held;
 };
 } // namespace

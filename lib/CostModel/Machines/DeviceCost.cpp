@@ -15,19 +15,13 @@ using namespace bppsa::cost;
 /// Schedulers of a multiprocessor; each issues one instruction per cycle.
 static constexpr double kSchedulers = 4;
 
-/// Multiprocessors for which chunk lengths are chosen: the number of an H200. Target GPUs have 108
-/// to 148, and times differ little near the best length.
+/// Multiprocessors of an H200. Target GPUs have 108 to 148, and times differ little near the best
+/// length.
 static constexpr double kLikelyMultiprocessors = 132;
 
-//===----------------------------------------------------------------------===//
-// Chunks
-//===----------------------------------------------------------------------===//
-
-/// With few blocks, the critical path is C steps of aggregation and of applying links, and T / C
-/// carries. With many blocks, the column steps of all blocks dominate, independently of C, until C
-/// is so large that blocks become few. The rule omits the work of applying links, which is much
-/// less than that of columns: emitted values differ between the programs of a chain, but their
-/// chunk lengths must agree.
+/// With few blocks, the critical path is C steps and T / C carries; with many, column steps
+/// dominate, independently of C, until blocks become few. The work of applying links is omitted
+/// because it differs between the programs of a chain, whose chunk lengths must agree.
 ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   const StepCost &column = chain.of(Work::Column);
   double runs = chain.hasOffset ? 2 : 1;
@@ -37,10 +31,6 @@ ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   double blocks = static_cast<double>(chain.columns) / column.columns;
   return {chain.of(Work::Carry).cycles / cycles, blocks * busy / (cycles * kLikelyMultiprocessors)};
 }
-
-//===----------------------------------------------------------------------===//
-// Plans
-//===----------------------------------------------------------------------===//
 
 std::optional<Plan> bppsa::cost::parsePlan(const std::string &text) {
   size_t colon = text.find(':');
@@ -82,7 +72,6 @@ private:
     if (blocks > 0)
       phases.push_back({work, launches, length, blocks, bytes});
   }
-  /// Adds the aggregation of `runs` runs of `length` links for each sample.
   void addMaps(double runs, double length);
 
   double stepBytes() const { return static_cast<double>(chain.savedBytes + chain.emittedBytes); }
@@ -153,10 +142,6 @@ std::vector<Phase> bppsa::cost::getPhases(const ChainCost &chain, Plan plan, int
   }
   return std::move(list.phases);
 }
-
-//===----------------------------------------------------------------------===//
-// Times
-//===----------------------------------------------------------------------===//
 
 DeviceConstants bppsa::cost::shippedH200() {
   DeviceConstants constants;

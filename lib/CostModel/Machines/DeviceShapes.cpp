@@ -16,13 +16,13 @@ static constexpr int64_t kMaxEntries = 128;
 /// Maximum matrix entries and accumulators per thread together; beyond it, ptxas spills.
 static constexpr int64_t kMaxWithSums = 160;
 
-/// Other values of a step that a thread of a column tile keeps at once, and its elements per tile.
+/// Other values of a step that a thread keeps at once, and its elements per tile.
 static constexpr int64_t kOtherValues = 2, kTileElements = 4;
 
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Maximum matrix entries per thread of a column. ptxas does not spill a GRU of 20 units with this
-/// many in 8 threads, but spills an LSTM of 10 units with 200 in 2 threads.
+/// many in 8 threads, but spills an LSTM of 10 units with 200 in 2.
 static constexpr int64_t kMaxColumnRegisters = 180;
 
 static constexpr int64_t kMaxParts = 8;
@@ -33,8 +33,6 @@ static constexpr int64_t kMaxCooperativeSums = 48;
 /// Maximum threads of a column: with more, threads have few rows and exchange many.
 static constexpr int64_t kMaxColumnParts = 8;
 
-/// Returns the elements per thread if rows of `sizes` elements are distributed over `parts`
-/// threads.
 static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
   int64_t elements = 0;
   for (int64_t size : sizes)

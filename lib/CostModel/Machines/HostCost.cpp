@@ -16,8 +16,8 @@ using namespace bppsa::cost;
 
 /// Samples in the lanes of a vector; one thread processes such a group.
 static constexpr int64_t kSamplesOfGroup = 16;
-/// Per core: maximum vector operations issued per cycle, maximum latency of a vector operation in
-/// cycles, and minimum memory bandwidth in bytes per cycle.
+/// Per core: maximum vector operations per cycle, maximum latency in cycles, and minimum bytes per
+/// cycle.
 static constexpr double kMaxIssued = 2, kMaxLatency = 5, kMinBytes = 4;
 
 int64_t bppsa::cost::getNumGroups(int64_t samples) {
@@ -42,13 +42,12 @@ public:
   double ofChunksInLanes(double length) const;
 
 private:
-  /// Applying a link to a cotangent, without any overlap of latency with other work.
   double link() const {
     return static_cast<double>(chain.linkOperations) * issue +
            static_cast<double>(chain.depth) * kMaxLatency +
            static_cast<double>(chain.bytes * kSamplesOfGroup) / kMinBytes;
   }
-  /// Same, for vectors of units. The last register of a vector operation may be partly empty.
+  /// The last register of a vector operation may be partly empty.
   double unitLink() const {
     double operations = static_cast<double>(chain.linkOperations) / lanes +
                         static_cast<double>(chain.unitOperations);
@@ -56,11 +55,8 @@ private:
            static_cast<double>(chain.bytes) / kMinBytes;
   }
   double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
-  /// Applying a link to all columns of a transition; columns are independent.
   double map() const { return numColumns() * static_cast<double>(chain.columnOperations) * issue; }
-  /// Applying a transition to a cotangent: one operation per entry.
   double apply() const { return static_cast<double>(chain.rows) * numColumns() * issue; }
-  /// Composing two transitions.
   double compose() const { return static_cast<double>(chain.columns) * apply(); }
 
   const HostChain &chain;

@@ -16,12 +16,6 @@ static Value createIndices(OpBuilder &builder, Location loc, ArrayRef<int32_t> i
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, indices));
 }
 
-//===----------------------------------------------------------------------===//
-// Region of the rule
-//===----------------------------------------------------------------------===//
-
-/// Returns the cotangent of `value`, an operand that `op` may read several times, from the
-/// cotangent of the result.
 static FailureOr<Value> pullBack(OpBuilder &builder, Operation *op, Value value, Value cotangent) {
   SmallVector<bool> needed = llvm::map_to_vector(getDifferentiatedOperands(op),
                                                  [&](Value operand) { return operand == value; });
@@ -35,8 +29,6 @@ static FailureOr<Value> pullBack(OpBuilder &builder, Operation *op, Value value,
   return sum ? sum : createZerosLike(builder, op->getLoc(), value);
 }
 
-/// Returns the cotangent of the operand of the last of `layers` from the cotangent of the result of
-/// the first.
 static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Value cotangent) {
   FailureOr<Value> found = cotangent;
   for (const Layer &layer : layers)
@@ -45,7 +37,6 @@ static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Val
   return found;
 }
 
-/// Builds the region of the rule: applies the rules of the operations of `link` to `cotangent`.
 static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value cotangent,
                                Value pruned) {
   FailureOr<Value> entered = pullBack(builder, link.entering, cotangent);
@@ -66,11 +57,6 @@ static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Region of the Jacobian
-//===----------------------------------------------------------------------===//
-
-/// Returns the derivative of an elementwise operation: its rule applied to a cotangent of ones.
 static FailureOr<Value> createSlopes(OpBuilder &builder, const Layer &layer) {
   Location loc = layer.op->getLoc();
   Value ones =
@@ -149,7 +135,6 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
   llvm_unreachable("unknown kind of values");
 }
 
-/// Creates the gradient of pruned weights, whose zeros stay zero.
 static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Value cotangent) {
   // Jacobian entries grouped by the weight they hold.
   struct Entry {
@@ -187,12 +172,6 @@ static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Va
   return tensor::ExpandShapeOp::create(builder, loc, type, sum, all);
 }
 
-//===----------------------------------------------------------------------===//
-// Link
-//===----------------------------------------------------------------------===//
-
-/// Adds the only block to `region`, sets the insertion point of `builder` to it and returns the
-/// cotangent argument.
 static Value createRegion(OpBuilder &builder, Region &region, Value cotangent) {
   builder.createBlock(&region, region.end(), cotangent.getType(), cotangent.getLoc());
   return region.getArgument(0);

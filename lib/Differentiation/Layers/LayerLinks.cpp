@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Chains
-//===----------------------------------------------------------------------===//
-
 static remark::RemarkOpts getRemarkOptions(Operation *op) {
   return remark::RemarkOpts::name("LayerLinks")
       .category("links")
@@ -75,10 +71,6 @@ void LayerLinks::find(func::FuncOp function) {
     addChain(found, axes);
   function.walk([](Operation *op) { attrs::OperandJacobians::remove(op); });
 }
-
-//===----------------------------------------------------------------------===//
-// Reverse sweep
-//===----------------------------------------------------------------------===//
 
 LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent, Value done) {
   SmallVector<Value> operands = getDifferentiatedOperands(layer.op);

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The reverse sweep is appended to the body of a copy of the loop, after a marker. Ops before the
-// marker become the body of the new loop, which also outputs residuals. Ops after it, and forward
-// ops that are cheaper to recompute than to save, become the link of the chain.
+// The reverse sweep is appended to a copy of the loop body, after a marker. Ops before it become
+// the new loop, which outputs residuals; ops after it, and ops cheaper to recompute, the link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,6 @@ private:
   void planLink(ArrayRef<bool> needed);
   void collectLink();
   bool keepReads();
-  /// Finds the forward ops of the link that read `value`. Returns false if other ops also read it.
   bool findReaders(Value value, SetVector<Operation *> &readers);
   void saveResiduals();
   Value getArray(Value value);
@@ -67,11 +65,8 @@ private:
   Location loc;
   size_t numSequences, numStates;
 
-  /// A copy of the loop with the reverse sweep in its body, and the op that separates the two
-  /// parts.
   RecurrenceOp scratch;
   Operation *marker = nullptr;
-  /// The results that have a cotangent, and the body arguments that hold the cotangents.
   SmallVector<unsigned> results;
   SmallVector<Value> argumentCotangents;
   SetVector<Value> constant;
@@ -86,7 +81,6 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Reverse sweep
 //===----------------------------------------------------------------------===//
 
 LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCotangent) {
@@ -124,7 +118,6 @@ LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCota
 }
 
 //===----------------------------------------------------------------------===//
-// Link
 //===----------------------------------------------------------------------===//
 
 void GraphBackward::planLink(ArrayRef<bool> needed) {
@@ -182,7 +175,6 @@ void GraphBackward::collectLink() {
   saved.remove_if([&](Value value) { return isCotangentArgument(value); });
 }
 
-/// Returns the size of `values` in bytes, or nullopt if a value is not a tensor of static shape.
 static std::optional<int64_t> countBytes(ValueRange values) {
   int64_t bytes = 0;
   for (Value value : values) {
@@ -241,8 +233,7 @@ RankedTensorType GraphBackward::getSequenceType(Value value) {
   return type.clone(shape);
 }
 
-/// Replaces the loop by one that also outputs residuals. Its body is the part of the copy before
-/// the marker, in which rules may have replaced ops.
+/// Replaces the loop by one that also outputs residuals.
 void GraphBackward::saveResiduals() {
   SmallVector<Value> outputs;
   for (Value value : saved)

@@ -11,8 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns whether each element of the result of `op` is computed by arithmetic without divisions
-/// or reductions.
 static bool isPlainArithmetic(linalg::GenericOp op) {
   auto isPlain = [](Operation &nested) {
     auto cell = dyn_cast<CellOpInterface>(nested);

@@ -11,9 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns whether the backward pass loads the saved result of `op` instead of recomputing it.
-/// Results of matrix-vector products and transcendental functions of vectors are saved. A product
-/// with a one-column matrix is recomputed because it costs no more than loading its result.
+/// Saves results of products and transcendental functions. A product with a one-column matrix costs
+/// no more than loading its result.
 static bool isWorthSaving(Operation *op) {
   auto product = dyn_cast_or_null<MatVecOp>(op);
   if (product && !product.getAddend() &&
@@ -40,7 +39,6 @@ public:
                       MutableArrayRef<Value> operandCotangents);
 
 private:
-  /// The cell's arguments have the same order as the operands of the recurrence.
   unsigned getNumSequences() { return op.getSequences().size(); }
   unsigned getNumStates() { return op.getInitial().size(); }
   bool isStateless() { return op.getInitial().empty(); }
@@ -62,14 +60,12 @@ private:
   OpBuilder &builder;
   CellVJP vjp;
 
-  /// Values yielded by the chain: cotangents of the states, then emitted values.
   SmallVector<Value> stateCotangents;
   SetVector<Value> emitted;
   SetVector<Value> parallel;
   std::optional<LoopPart> chainPart, parallelPart;
 
-  /// Cell values that the recurrence must output, in the order of the new outputs, and the arrays
-  /// over time of values of the VJP.
+  /// Cell values that the recurrence must output, in the order of the outputs.
   SetVector<Value> saved;
   DenseMap<Value, Value> arrays;
   SmallVector<Value> initialCotangents;
@@ -81,7 +77,6 @@ bool RecurrenceBackwardBuilder::isCapture(Value value) {
   return argument && argument.getArgNumber() >= getNumSequences() + getNumStates();
 }
 
-/// Returns whether an array over time already holds the value, or is to be saved.
 bool RecurrenceBackwardBuilder::isAvailable(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
@@ -144,8 +139,6 @@ void RecurrenceBackwardBuilder::planParts() {
   chainPart = makePart(chainValues);
 }
 
-/// Adds `value`, a copy of a cell value, to the outputs of the recurrence unless an existing array
-/// holds it.
 void RecurrenceBackwardBuilder::collectSaved(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
@@ -191,7 +184,6 @@ void RecurrenceBackwardBuilder::saveActivations() {
   op = augmented;
 }
 
-/// Returns the array over time, `[T, B, N]`, of a value of the VJP.
 Value RecurrenceBackwardBuilder::getArray(Value value) {
   Value &array = arrays[value];
   if (array)

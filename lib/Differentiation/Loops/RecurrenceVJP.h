@@ -12,24 +12,21 @@
 
 namespace bppsa {
 
-/// The rule of `bppsa.recurrence` (see VJPOpInterface). It creates a chain whose link is the
-/// transposed Jacobian of the cell, and sums the gradients of the captures over time steps and
-/// samples. Replaces `op` by a recurrence that also saves activations.
+/// The rule of `bppsa.recurrence` (see VJPOpInterface). Creates a chain whose link is the
+/// transposed Jacobian of the cell, and replaces `op` by a recurrence that also saves activations.
 llvm::LogicalResult differentiateRecurrence(RecurrenceOp op, mlir::OpBuilder &builder,
                                             mlir::ValueRange resultCotangents,
                                             llvm::ArrayRef<bool> needed,
                                             llvm::MutableArrayRef<mlir::Value> operandCotangents);
 
-/// The rule of a recurrence in graph form. It creates a chain in graph form whose link is the
-/// reverse sweep through the body. The chain emits the cotangents of sequences and sums the
-/// cotangents of captures.
+/// The rule of a recurrence in graph form. Creates a chain in graph form whose link is the reverse
+/// sweep through the body.
 llvm::LogicalResult differentiateGraphRecurrence(RecurrenceOp op, mlir::OpBuilder &builder,
                                                  mlir::ValueRange resultCotangents,
                                                  llvm::ArrayRef<bool> needed,
                                                  llvm::MutableArrayRef<mlir::Value> cotangents);
 
-/// Returns the values in the body of `op` that depend on the `needed` operands. A state is active
-/// if its value after the step is.
+/// Returns the values in the body of `op` that depend on the `needed` operands.
 Activity propagateCellActivity(RecurrenceOp op, llvm::ArrayRef<bool> needed);
 
 /// The parts of the cotangent `[T+1, B, N]` of a trajectory. A part is null if it is zero.
@@ -42,8 +39,8 @@ struct StateCotangent {
   mlir::Value initial;
 };
 
-/// Splits the cotangent of the trajectory of state `state`. If only single slots are nonzero, no
-/// array over time is built.
+/// Splits the cotangent of a trajectory. If only single slots are nonzero, no array over time is
+/// built.
 StateCotangent splitTrajectoryCotangent(RecurrenceOp op, unsigned state, mlir::Value cotangent,
                                         mlir::OpBuilder &builder);
 
@@ -52,8 +49,7 @@ StateCotangent splitTrajectoryCotangent(RecurrenceOp op, unsigned state, mlir::V
 mlir::Value createTrajectorySlice(RecurrenceOp op, unsigned state, bool afterStep,
                                   mlir::OpBuilder &builder);
 
-/// The VJP of a cell for one sample and one time step. Its block holds a copy of the cell followed
-/// by the ops of the reverse sweep.
+/// The VJP of a cell for one sample and step: a copy of the cell, then the reverse sweep.
 class CellVJP {
 public:
   /// A product with a captured matrix, and the cotangent of its result.
@@ -64,23 +60,20 @@ public:
     bool transposed;
   };
 
-  /// Differentiates the cell of `op` with respect to the `needed` operands; `hasCotangent` marks
-  /// the results that have a cotangent. Emits an error on failure.
+  /// Differentiates the cell of `op` with respect to the `needed` operands.
   llvm::LogicalResult build(RecurrenceOp op, llvm::ArrayRef<bool> needed,
                             llvm::ArrayRef<bool> hasCotangent);
 
   mlir::Block &getBlock() { return block; }
 
-  /// Returns the results of the cell that have a cotangent, states first. Their cotangents are
-  /// block arguments.
+  /// Returns the results of the cell that have a cotangent, states first.
   llvm::ArrayRef<unsigned> getResults() const { return results; }
   mlir::Value getResultCotangent(unsigned i) const { return resultCotangents[i]; }
 
-  /// Returns the cotangent of a cell argument that is not a matrix, or null if it is zero.
+  /// Returns null for a zero cotangent.
   mlir::Value getArgumentCotangent(unsigned argument) const { return argumentCotangents[argument]; }
   llvm::ArrayRef<MatrixUse> getMatrixUses() const { return matrixUses; }
 
-  /// Returns whether `value` depends on a cotangent.
   bool isCotangent(mlir::Value value) const { return cotangents.contains(value); }
 
   /// Returns the value of the cell that `value` is a copy of, or null.
@@ -100,7 +93,6 @@ private:
 /// The ops of a CellVJP that one time loop needs to compute some of its values.
 class LoopPart {
 public:
-  /// Collects the ops that `outputs` depend on, up to values that satisfy `isInput`.
   LoopPart(llvm::ArrayRef<mlir::Value> outputs, llvm::function_ref<bool(mlir::Value)> isInput,
            llvm::function_ref<bool(mlir::Value)> isCapture);
 
@@ -108,8 +100,7 @@ public:
   llvm::ArrayRef<mlir::Value> getCaptures() const { return captures.getArrayRef(); }
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
 
-  /// Clones the ops of this part from `source` to the end of `body` and adds a yield of `outputs`.
-  /// `mapping` maps the inputs and captures.
+  /// Clones the ops to the end of `body` and adds a yield of `outputs`.
   void emit(mlir::Block &source, mlir::Block &body, llvm::ArrayRef<mlir::Value> outputs,
             mlir::IRMapping &mapping) const;
 
@@ -120,4 +111,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIFFERENTIATION_LOOPS_RECURRENCEVJP_H
+#endif

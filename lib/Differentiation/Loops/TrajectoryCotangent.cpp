@@ -19,7 +19,6 @@ struct SlotTerm {
 };
 } // namespace
 
-/// Returns whether `slice` inserts whole, consecutive slots into zeros.
 static bool insertsSlots(tensor::InsertSliceOp slice, SymbolicSizes &sizes) {
   MLIRContext *context = slice.getContext();
   for (int64_t i = 0, rank = slice.getDestType().getRank(); i < rank; ++i) {
@@ -37,8 +36,7 @@ static bool insertsSlots(tensor::InsertSliceOp slice, SymbolicSizes &sizes) {
           (sourceRank == destRank - 1 && isConstantIntValue(slice.getMixedSizes()[0], 1)));
 }
 
-/// Splits `whole` into its terms. Uses a worklist because sums nest as deeply as the trajectory has
-/// users.
+/// Uses a worklist because sums nest as deeply as the trajectory has users.
 static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) {
   SmallVector<SlotTerm> terms, worklist = {whole};
   while (!worklist.empty()) {
@@ -62,7 +60,6 @@ static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) 
   return terms;
 }
 
-/// Converts `[1, B, N]` or `[B, N]` to `type`, a `[B, N]`.
 static Value createSlot(OpBuilder &builder, Value value, Type type) {
   Location loc = value.getLoc();
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
@@ -79,7 +76,6 @@ static void accumulate(OpBuilder &builder, Value &sum, Value value) {
   sum = sum ? createAdd(builder, value.getLoc(), sum, value) : value;
 }
 
-/// Extracts the slots `[offset, offset + size)` of a tensor over time.
 static Value extractSlots(OpBuilder &builder, Value source, OpFoldResult offset,
                           OpFoldResult size) {
   Location loc = source.getLoc();

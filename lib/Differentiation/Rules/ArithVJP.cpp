@@ -37,16 +37,11 @@ Value bppsa::zeroAtPole(OpBuilder &b, Location loc, Value x, double pole, Value 
   return SelectOp::create(b, loc, isRegular, cotangent, zero);
 }
 
-//===----------------------------------------------------------------------===//
-// Infinite factors
-//===----------------------------------------------------------------------===//
-
 static bool isConstantFloat(Value value, APFloat &constant) {
   return matchPattern(value, m_ConstantFloat(&constant));
 }
 
-/// Returns whether a cell computes `value` from a logarithm, a reciprocal square root or an
-/// infinite constant. `depth` bounds the search.
+/// Returns whether a logarithm, a reciprocal square root or an infinite constant is involved.
 static bool comesFromInfinity(Value value, unsigned depth = 8) {
   APFloat constant(0.0f);
   if (isConstantFloat(value, constant))
@@ -64,15 +59,13 @@ static bool comesFromInfinity(Value value, unsigned depth = 8) {
   });
 }
 
-/// Returns whether a reduction only adds `product` to its accumulator, as in a matrix product.
 static bool isSummand(MulFOp product) {
   return product->hasOneUse() && isa<AddFOp>(*product->user_begin()) &&
          llvm::any_of((*product->user_begin())->getOperands(), llvm::IsaPred<BlockArgument>);
 }
 
-/// Returns whether a product with `factor` needs a guard. Bodies of linalg ops compute with scalars
-/// and are memory-bound, so a guard is cheap there. Cells compute with vectors and get a guard only
-/// if the factor may be computed from an infinite value.
+/// Returns whether a product with `factor` needs a guard. Bodies of linalg ops are memory-bound, so
+/// a guard is cheap; cells get one only if the factor may be infinite.
 static bool mayBeInfinite(MulFOp product, Value factor) {
   APFloat constant(0.0f);
   if (isConstantFloat(factor, constant))
@@ -81,10 +74,6 @@ static bool mayBeInfinite(MulFOp product, Value factor) {
     return comesFromInfinity(factor);
   return !isSummand(product) && !isa_and_nonnull<math::TanhOp, SigmoidOp>(factor.getDefiningOp());
 }
-
-//===----------------------------------------------------------------------===//
-// Rules
-//===----------------------------------------------------------------------===//
 
 static Value addVJP(AddFOp op, unsigned operand, Value g, OpBuilder &b) { return g; }
 
@@ -98,7 +87,6 @@ static Value mulVJP(MulFOp op, unsigned operand, Value g, OpBuilder &b) {
   return mayBeInfinite(op, factor) ? zeroUnlessFinite(b, op.getLoc(), factor, product) : product;
 }
 
-/// `d(a / b) = da / b - (a / b) db / b`.
 static Value divVJP(DivFOp op, unsigned operand, Value g, OpBuilder &b) {
   Value quotient = DivFOp::create(b, op.getLoc(), g, op.getRhs());
   APFloat divisor(0.0f);
@@ -111,7 +99,6 @@ static Value divVJP(DivFOp op, unsigned operand, Value g, OpBuilder &b) {
   return isFinite ? negated : zeroUnlessFinite(b, op.getLoc(), op.getResult(), negated);
 }
 
-/// `a mod b = a - b trunc(a / b)`.
 static Value remVJP(RemFOp op, unsigned operand, Value g, OpBuilder &b) {
   if (operand == 0)
     return g;
@@ -125,9 +112,8 @@ static Value negVJP(NegFOp op, unsigned operand, Value g, OpBuilder &b) {
   return NegFOp::create(b, op.getLoc(), g);
 }
 
-/// The cotangent is passed to the selected operand. Two equal non-constant operands get half of it
-/// each. An operand equal to a constant (a clamp or a rectifier) gets zero, which can be decided
-/// from the result only.
+/// Two equal operands share the cotangent. An operand equal to a constant (a rectifier) gets zero,
+/// so the result suffices to decide.
 template <typename OpTy, CmpFPredicate wins>
 static Value extremumVJP(OpTy op, unsigned operand, Value g, OpBuilder &b) {
   Location loc = op.getLoc();

@@ -20,8 +20,7 @@ static Value sigmoidVJP(SigmoidOp op, unsigned, Value g, OpBuilder &b) {
 }
 
 namespace {
-/// The matrix is the same for every step and sample; the rule of the time loop accumulates its
-/// cotangent as a sum of outer products.
+/// The rule of the time loop accumulates the cotangent of the matrix.
 struct MatVecVJP : VJPOpInterface::ExternalModel<MatVecVJP, MatVecOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -41,8 +41,7 @@ struct ShardEnterVJP : VJPOpInterface::ExternalModel<ShardEnterVJP, ShardEnterOp
   }
 };
 
-/// The losses of later ranks depend on the state. Their weight in the objective is one, which is
-/// therefore the cotangent of the result.
+/// The losses of later ranks depend on the state with weight one.
 struct ShardLeaveVJP : VJPOpInterface::ExternalModel<ShardLeaveVJP, ShardLeaveOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If the value of an op is not finite, its derivative counts as zero, so the gradient of a finite
-// loss has no NaN from zero times infinity. The guards are linear in the cotangent because a
-// parallel scan also applies them to columns of Jacobians.
+// If the value of an op is not finite, its derivative counts as zero, so a finite loss has no NaN
+// gradient. The guards are linear in the cotangent because a parallel scan also applies them to
+// columns of Jacobians.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,6 @@
 
 namespace bppsa {
 
-/// Returns a constant of the scalar or vector type `type`.
 mlir::Value createFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                         double value);
 
@@ -29,8 +28,7 @@ mlir::Value zeroUnlessFinite(mlir::OpBuilder &builder, mlir::Location loc, mlir:
 mlir::Value zeroAtPole(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, double pole,
                        mlir::Value cotangent);
 
-/// The rule of an op with one result. `buildCotangent` builds the cotangent of one operand, or
-/// returns null if it is zero.
+/// `buildCotangent` builds the cotangent of one operand, or null for zero.
 template <typename OpTy,
           mlir::Value (*buildCotangent)(OpTy op, unsigned operand, mlir::Value cotangent,
                                         mlir::OpBuilder &builder)>

@@ -15,10 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Differentiable ops
-//===----------------------------------------------------------------------===//
-
 static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &reduction) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1)
     return refuseOp(op, "has a differentiation rule on tensors with one result only");
@@ -29,9 +25,8 @@ static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &
   return success();
 }
 
-/// Returns the iterator types of a scatter to an operand. A loop is parallel if its dimension is a
-/// result of the operand's map, so that its iterations access different elements. A window such as
-/// `2 * d1 + d3` has no parallel loop.
+/// A loop is parallel if its dimension is a result of `map`; a window such as `2 * d1 + d3` has no
+/// parallel loop.
 static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
   SmallVector<utils::IteratorType> iterators(map.getNumDims(), utils::IteratorType::reduction);
   for (AffineExpr result : map.getResults())
@@ -40,13 +35,7 @@ static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
   return iterators;
 }
 
-//===----------------------------------------------------------------------===//
-// Cotangents of inputs
-//===----------------------------------------------------------------------===//
-
-/// Builds the body that computes the cotangent of block argument `number` of `op` in one iteration.
-/// Its arguments are the elements of `seeds`, the block arguments of `op`, and the accumulator.
-/// Sets `cotangent` to null if it is zero.
+/// Builds the cotangent of block argument `number` of `op` in one iteration; null if it is zero.
 static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number,
                                         const Reduction &reduction, ValueRange seeds, Block &body,
                                         OpBuilder &builder, Value &cotangent) {
@@ -79,9 +68,7 @@ static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number,
   return success();
 }
 
-/// Builds the cotangent of operand `operand`: for each of its elements, the sum over the iterations
-/// that read it. The op has the operand's indexing map on its result. The map of a window reaches
-/// an element in several iterations, and each of them accumulates into it.
+/// Builds the cotangent of an operand: for each element, the sum over the iterations that read it.
 static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand,
                                          const Reduction &reduction, ValueRange seeds,
                                          OpBuilder &builder, Value &operandCotangent) {
@@ -122,11 +109,6 @@ static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Cotangents of captured tables
-//===----------------------------------------------------------------------===//
-
-/// Extracts the element of `operand` that the iteration at `ivs` reads.
 static Value extractEntry(linalg::LinalgOp op, OpOperand &operand, ValueRange ivs,
                           OpBuilder &builder) {
   if (!isa<TensorType>(operand.get().getType()))
@@ -137,8 +119,6 @@ static Value extractEntry(linalg::LinalgOp op, OpOperand &operand, ValueRange iv
   return tensor::ExtractOp::create(builder, op.getLoc(), operand.get(), indices);
 }
 
-/// Builds one iteration of the scatter: adds the cotangent of every element of `table` that the
-/// body of `op` reads to `sum`.
 static LogicalResult scatterIteration(linalg::LinalgOp op, Value table, Value contribution,
                                       Value resultCotangent, ValueRange ivs, OpBuilder &builder,
                                       Value &sum) {
@@ -183,9 +163,8 @@ static LogicalResult scatterIteration(linalg::LinalgOp op, Value table, Value co
   return success();
 }
 
-/// Builds the cotangent of a tensor that the body reads at computed indices. The loop nest is
-/// sequential because two iterations may read the same element, and so that the summation order is
-/// fixed.
+/// Builds the cotangent of a tensor that the body reads at computed indices. The loops are
+/// sequential because iterations may read the same element, and to fix the summation order.
 static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value contribution,
                                          Value resultCotangent, OpBuilder &builder,
                                          Value &tableCotangent) {
@@ -218,12 +197,7 @@ static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value
   return status;
 }
 
-//===----------------------------------------------------------------------===//
-// Rules
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A linalg op with one result that is elementwise or reduces some of its iteration dimensions.
 template <typename OpTy>
 struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> {
   LogicalResult buildVJP(Operation *operation, OpBuilder &builder, ValueRange resultCotangents,

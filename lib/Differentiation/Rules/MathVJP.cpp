@@ -34,7 +34,6 @@ struct Arithmetic {
 };
 } // namespace
 
-/// Multiplies `g` by infinity, but keeps zero; linear in `g`.
 static Value multiplyByInfinity(const Arithmetic &a, Value g) {
   Value largest = a.constant(std::numeric_limits<float>::max());
   return a.mul(a.mul(g, largest), largest);
@@ -49,8 +48,8 @@ static Value tanhVJP(TanhOp op, unsigned, Value g, OpBuilder &b) {
   return a.mul(g, a.sub(a.constant(1), a.mul(op.getResult(), op.getResult())));
 }
 
-/// The derivative is zero if the result overflows. The check is omitted for a scalar exponent that
-/// is a difference: such exponents are shifted by their maximum, as in losses, and do not overflow.
+/// The derivative is zero if the result overflows. A scalar exponent that is a difference is not
+/// checked: losses shift exponents by their maximum.
 static Value expVJP(ExpOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
   Value product = a.mul(g, op.getResult());
@@ -91,7 +90,6 @@ static Value rsqrtVJP(RsqrtOp op, unsigned, Value g, OpBuilder &b) {
   return zeroAtPole(b, op.getLoc(), op.getOperand(), 0, a.div(scaled, op.getOperand()));
 }
 
-/// The derivative at zero is zero.
 static Value absVJP(AbsFOp op, unsigned, Value g, OpBuilder &b) {
   Arithmetic a = arithmetic(op, b);
   Value zero = a.constant(0);
@@ -123,7 +121,6 @@ static Value atanVJP(AtanOp op, unsigned, Value g, OpBuilder &b) {
   return a.div(g, a.add(a.constant(1), a.mul(op.getOperand(), op.getOperand())));
 }
 
-/// The derivative of a step function is zero everywhere.
 template <typename OpTy> static Value stepVJP(OpTy, unsigned, Value, OpBuilder &) { return {}; }
 
 /// `y x^(y-1) g`. If x^(y-1) is infinite and x^y is finite, the slope is infinite.

@@ -31,8 +31,7 @@ static Value expandVJP(ExpandShapeOp op, unsigned, Value g, OpBuilder &b) {
                                          op.getReassociationIndices());
 }
 
-/// Returns the dimension of each group of `reassociation` whose size in `type` is not 1 (the first
-/// dimension if all are 1), or nullopt if a group has several.
+/// Returns the only dimension of each group whose size is not 1, or nullopt if a group has several.
 static std::optional<SmallVector<int64_t>>
 findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation) {
   SmallVector<int64_t> dims;
@@ -50,8 +49,7 @@ findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation
   return dims;
 }
 
-/// Expands a slice inserted into zeros by unit dimensions: the inserted value is expanded instead
-/// of the result, so sums of slices stay slices. Returns null if `slice` has another form.
+/// Expands the inserted value instead of the result, so sums of slices stay slices.
 static Value expandSlice(InsertSliceOp slice, CollapseShapeOp op, OpBuilder &b) {
   RankedTensorType type = op.getSrcType();
   SmallVector<ReassociationIndices> reassociation = op.getReassociationIndices();
@@ -113,7 +111,6 @@ static Value insertSliceVJP(InsertSliceOp op, unsigned operand, Value g, OpBuild
 }
 
 namespace {
-/// The cotangent of an operand is the slice of the result's cotangent at its position.
 struct ConcatVJP : VJPOpInterface::ExternalModel<ConcatVJP, ConcatOp> {
   LogicalResult buildVJP(Operation *operation, OpBuilder &b, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

@@ -12,7 +12,6 @@ using namespace mlir::vector;
 using namespace bppsa;
 
 namespace {
-/// The cotangent of a scalar broadcast to a one-dimensional vector is the sum of the elements.
 struct BroadcastVJP : VJPOpInterface::ExternalModel<BroadcastVJP, BroadcastOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {

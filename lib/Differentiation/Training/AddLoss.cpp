@@ -22,8 +22,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the index of the result `name`, or the first result if `name` is empty. Emits an error
-/// on failure.
 static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
   SmallVector<StringRef> names;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
@@ -61,9 +59,6 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   return success();
 }
 
-/// Appends to the arguments of `loss` an array with elements of type `element`, one per position of
-/// a loss of `output`. `role` describes the array; `shape` is the output's attribute `bppsa.shape`,
-/// or null.
 static Value addPositions(func::FuncOp loss, LossKind kind, NamedAttribute role, Type element,
                           RankedTensorType output, AffineMapAttr shape) {
   Builder builder(loss.getContext());
@@ -97,7 +92,6 @@ public:
         builder(terminator), hasWeights(hasWeights) {}
 
   void add(const OutputLoss &term);
-  /// Sets the results. Several losses are preceded by their sum weighted by `factors`.
   void finish(ArrayRef<double> factors);
 
 private:
@@ -160,7 +154,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       refuse(module) << "needs a function @forward with one block";
       return signalPassFailure();
     }
-    // With exchanges, a rank takes part in the step even if all its positions have weight zero.
+    // With exchanges, a rank takes part in the step even if its weights are zero.
     ranksMeet = shares || !forward.getOps<dist::RankMeanOp>().empty();
     SmallVector<OutputLoss> terms;
     if (failed(collectTerms(forward, terms)))
@@ -179,7 +173,6 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
 
   bool ranksMeet = false;
 
-  /// Collects the losses that the options request. Emits an error on failure.
   LogicalResult collectTerms(func::FuncOp forward, SmallVectorImpl<OutputLoss> &terms) {
     size_t count = std::max<size_t>(outputs.size(), 1);
     if ((losses.size() > 1 && losses.size() != count) ||

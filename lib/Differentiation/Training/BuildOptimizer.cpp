@@ -49,15 +49,14 @@ struct VectorMath {
   Value constant(double value) const {
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, static_cast<float>(value)));
   }
-  /// `rate * old + (1 - rate) * x`.
   Value average(Value rate, Value old, Value x) const {
     return add(mul(rate, old), mul(sub(constant(1), rate), x));
   }
 };
 } // namespace
 
-/// Each function updates one vector: it returns the new parameters and changes the states in `s`.
-/// The formulas are the ones of PyTorch's optimizers.
+/// Returns the new parameters of one vector and changes the states in `s`, as PyTorch's optimizers
+/// do.
 using Update = Value (*)(VectorMath math, UpdateState &s);
 
 static Value decayGradient(VectorMath math, const UpdateState &s) {
@@ -74,7 +73,6 @@ static Value updateMomentum(VectorMath math, UpdateState &s) {
   return math.sub(s.parameter, math.mul(s.learningRate, s.state0));
 }
 
-/// The Adam step from `parameter` along `gradient`.
 static Value stepAdam(VectorMath math, UpdateState &s, Value parameter, Value gradient) {
   s.state0 = math.average(s.beta1, s.state0, gradient);
   s.state1 = math.average(s.beta2, s.state1, math.mul(gradient, gradient));
@@ -125,15 +123,13 @@ static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, Str
 }
 
 namespace {
-/// A loop over the vectors of an array, and the index of the first element of a vector.
 struct VectorLoop {
   LoopLikeOpInterface loop;
   Value index;
 };
 } // namespace
 
-/// Creates a loop over the vectors of `arrays` (restricted to `blocks`, if not null) and sets the
-/// insertion point to its body. With one lane, the loop is parallel.
+/// With one lane, the loop is parallel.
 static VectorLoop createLoop(ImplicitLocOpBuilder &b, ValueRange arrays, Value blocks,
                              int64_t lanes, ValueRange initial = {}) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -205,7 +201,7 @@ static bool isPruned(ModuleOp module) {
   });
 }
 
-/// `blocksType` is the type of the list of unpruned blocks, or null if nothing is pruned.
+/// `blocksType` is the type of the list of unpruned blocks, or null.
 static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer,
                          int64_t lanes, Type blocksType) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
@@ -258,7 +254,6 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
   func::ReturnOp::create(b);
 }
 
-/// Computes the sum of squares in f64 with one partial sum per lane, added in lane order.
 static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value blocks, Value result,
                            int64_t lanes) {
   auto narrow = VectorType::get(lanes, b.getF32Type());
@@ -277,7 +272,6 @@ static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value blocks, V
   memref::StoreOp::create(b, total, result);
 }
 
-/// Computes the sum of squares as a reduction whose order the target chooses.
 static void createReduction(ImplicitLocOpBuilder &b, Value array, Value result) {
   Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
   linalg::FillOp::create(b, zero, result);
@@ -323,7 +317,6 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
     }
     auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);
     ImplicitLocOpBuilder b(NameLoc::get(name, module.getLoc()), &getContext());
-    // With one thread per element, pruned elements are not skipped.
     Type blocksType;
     if (lanes > 1 && isPruned(module))
       blocksType = MemRefType::get({ShapedType::kDynamic}, b.getI32Type());

@@ -35,7 +35,6 @@ static Value isTargetClass(OpBuilder &b, Location loc, int64_t axis, Value targe
   return CmpIOp::create(b, loc, CmpIPredicate::eq, current, target);
 }
 
-/// Returns, for each position, the element of `output` at the target class.
 static Value createPicked(OpBuilder &builder, Location loc, Value output, Value target) {
   int64_t axis = getRank(output) - 1;
   return createReduction(builder, loc, {output, target}, axis + 1, axis, getZero(builder, output),
@@ -47,11 +46,6 @@ static Value createPicked(OpBuilder &builder, Location loc, Value output, Value 
                          });
 }
 
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
-
-/// Multiplies the weight of each position by the weight of its class, `classes[target]`.
 static Value createClassWeights(OpBuilder &builder, Location loc, Value target, Value weight,
                                 Value classes) {
   int64_t axis = getRank(target);
@@ -67,7 +61,6 @@ static Value createClassWeights(OpBuilder &builder, Location loc, Value target, 
       classes);
 }
 
-/// Returns the class weights as a constant; ones if there are none.
 static Value createClassConstant(OpBuilder &builder, Location loc, const LossOptions &options,
                                  Value output) {
   int64_t count = cast<RankedTensorType>(output.getType()).getShape().back();
@@ -78,7 +71,6 @@ static Value createClassConstant(OpBuilder &builder, Location loc, const LossOpt
   return ConstantOp::create(builder, loc, values);
 }
 
-/// Returns, for each position, the sum over classes of their weight times `output - maximum`.
 static Value createWeightedSum(OpBuilder &builder, Location loc, Value output, Value maximum,
                                Value classes) {
   return createReduction(
@@ -91,10 +83,6 @@ static Value createWeightedSum(OpBuilder &builder, Location loc, Value output, V
       },
       classes);
 }
-
-//===----------------------------------------------------------------------===//
-// Losses
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// The parts of the cross entropy of a position: `log(sum) - (picked - maximum)`. The maximum does
@@ -123,9 +111,9 @@ static Value buildCrossEntropy(OpBuilder &b, Location loc, ValueRange parts) {
   return SubFOp::create(b, loc, log, shifted);
 }
 
-/// Cross entropy with the share `s` of each target spread over all C classes. With the position
-/// weight m and its product m' with the weight of the target class, it is the sum over positions of
-/// `m' (1 - s) loss(target) + m s / C * sum(w[c] loss(c))`, divided by the sum of m'.
+/// Cross entropy with the share s of each target spread over all C classes, the quotient of
+///   sum(m' (1 - s) loss(target) + m s / C * sum(w[c] loss(c)))
+/// and the sum of m', where m is the position weight and m' its product with the class weight.
 static Value createSmoothed(OpBuilder &builder, Location loc, const LossOptions &options,
                             Value output, Value target, Value weight, Value own) {
   CrossEntropyParts parts = createParts(builder, loc, output, target);

@@ -5,8 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Interlocking backpropagation (Gomez et al., JMLR 23, 2022) is the gradient of a sum over copies
-// of parts of the graph. Each copy propagates cotangents through some modules and stops them
-// elsewhere. The copies compute the same values, so CSE merges them once stop_gradient ops are
+// that stop cotangents in different places. CSE merges the copies once stop_gradient ops are
 // removed.
 //
 //===----------------------------------------------------------------------===//
@@ -51,33 +50,25 @@ struct Term {
   int64_t loss;
   SmallVector<int64_t> modules;
   double factor;
-  /// Whether it trains the parameters of its head.
   bool trainsHead;
 };
 
-/// The modules of a loss function, and the heads between modules and losses. Both are numbered from
-/// 0.
+/// The modules of a loss function, and the heads between modules and losses.
 class ModuleCuts {
 public:
-  /// `losses` are in module order.
   ModuleCuts(func::FuncOp function, ArrayRef<Value> losses);
 
-  /// Returns the first module without operations, or -1.
   int64_t findEmptyModule() const;
-  /// Annotates each parameter of `function` with its module and whether it belongs to a head.
   void markParameters(func::FuncOp function) const;
-  /// Returns the module of `op`, or nullopt if it belongs to a head or depends on parameters only.
   std::optional<int64_t> getModule(Operation *op) const {
     auto found = modules.find(op);
     return found == modules.end() ? std::nullopt : std::optional<int64_t>(found->second);
   }
-  /// Returns whether `op` depends on data and loss number `loss` depends on `op`.
   bool isNeeded(Operation *op, int64_t loss) const { return needed[loss].contains(op); }
   bool dependsOnData(Value value) const { return dependences.get(value) >= Dependence::Data; }
 
 private:
   Dependences dependences;
-  /// For each loss, the data-dependent operations it depends on.
   SmallVector<DenseSet<Operation *>> needed;
   llvm::DenseMap<Operation *, int64_t> modules;
 };
@@ -90,12 +81,10 @@ public:
       ops.push_back(&op);
   }
 
-  /// Returns a copy of `loss` that propagates cotangents to the modules of `term` only.
   Value create(const Term &term, Value loss);
   OpBuilder &getBuilder() { return builder; }
 
 private:
-  /// Returns the value that a copy reads in place of `value`.
   Value adapt(Value value, bool isTrained);
 
   Block &block;
@@ -141,7 +130,6 @@ int64_t ModuleCuts::findEmptyModule() const {
   return empty == found.end() ? -1 : empty - found.begin();
 }
 
-/// Calls `visit` on the arguments from which `value`, which depends on no data, is computed.
 static void forEachArgument(Value value, function_ref<void(BlockArgument)> visit) {
   SmallVector<Value> worklist = {value};
   llvm::SmallDenseSet<Value> seen;
@@ -208,7 +196,6 @@ Value TermBuilder::create(const Term &term, Value loss) {
   return copies.lookup(loss);
 }
 
-/// Returns the factor of loss `loss` in the training of module `module` of `count`.
 static double getFactor(Combine combine, int64_t window, int64_t count, int64_t module,
                         int64_t loss) {
   int64_t last = std::min(module + window, count) - 1;
@@ -225,8 +212,8 @@ static double getFactor(Combine combine, int64_t window, int64_t count, int64_t 
   llvm_unreachable("unknown combination");
 }
 
-/// Returns the terms of `count` losses. Modules that a loss trains with the same factor share a
-/// term. A loss trains its head with factor 1, in a term without modules if necessary.
+/// Modules that a loss trains with the same factor share a term. A loss trains its head with factor
+/// 1.
 static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t count) {
   SmallVector<Term> terms;
   for (int64_t loss = 0; loss < count; ++loss) {
@@ -249,8 +236,7 @@ static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t c
   return terms;
 }
 
-/// Returns the losses of the modules. With several losses, the first result is their sum and is
-/// skipped.
+/// With several losses, the first result is their sum and is skipped.
 static SmallVector<Value> collectLosses(func::FuncOp function) {
   SmallVector<Value> losses;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)

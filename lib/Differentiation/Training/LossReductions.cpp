@@ -70,8 +70,7 @@ static Value countPositions(OpBuilder &builder, Location loc, Value tensor) {
   return SIToFPOp::create(builder, loc, builder.getF64Type(), integer);
 }
 
-/// Divides the only element of `sum` by `divisor`, an f64 or a tensor with one f64, and returns a
-/// `tensor<f32>`. With `mayBeZero`, a zero divisor, whose sum is also zero, counts as one.
+/// With `mayBeZero`, a zero divisor, whose sum is also zero, counts as one.
 static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor,
                     bool mayBeZero = false) {
   Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(), builder.getF32Type());

@@ -11,21 +11,17 @@
 
 namespace bppsa {
 
-/// Builds the new accumulator from the values of the inputs and the old accumulator.
 using BodyBuilder =
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// Builds a reduction of `inputs` over the dimensions from `firstReduced` on, in an iteration space
-/// of `rank` dimensions. Inputs of lower rank are broadcast along the trailing dimensions. The
-/// inputs `ofLast`, which follow `inputs` in the body, have the last dimension only. The
-/// accumulator is initialized to `init`.
+/// Reduces `inputs` over the dimensions from `firstReduced` on. Inputs of lower rank are broadcast;
+/// the inputs `ofLast` have the last dimension only.
 mlir::Value createReduction(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                             int64_t rank, int64_t firstReduced, mlir::TypedAttr init,
                             BodyBuilder body, mlir::ValueRange ofLast = {});
 
-/// Builds the mean of `term` over all positions, a `tensor<f32>`. `weight`, if not null, weights
-/// the positions and has the shape of the first input. `term` receives the elements of `inputs`,
-/// which share a shape. See `createQuotient` for `mayLackWeight`.
+/// Builds the mean of `term` over all positions, a `tensor<f32>`. See `createQuotient` for `weight`
+/// and `mayLackWeight`.
 mlir::Value createMean(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                        mlir::Value weight, BodyBuilder term, bool mayLackWeight = false);
 
@@ -33,9 +29,8 @@ mlir::Value createMean(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value
 mlir::Value createSumOfProducts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                                 mlir::Value rhs);
 
-/// Builds the sum of `term` over all positions, accumulated in f64, divided by the sum of `weight`,
-/// a `tensor<f32>`. `term` receives the elements of `inputs`, which share the shape of `weight`.
-/// With `mayLackWeight`, the quotient is zero if the sum of `weight` is zero.
+/// Builds the sum of `term` over all positions, accumulated in f64, divided by the sum of `weight`;
+/// zero if `mayLackWeight` and the weights sum to zero.
 mlir::Value createQuotient(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                            mlir::Value weight, BodyBuilder term, bool mayLackWeight);
 

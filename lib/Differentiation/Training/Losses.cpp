@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace mlir::arith;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Losses of one position
-//===----------------------------------------------------------------------===//
-
 static Value buildSquare(OpBuilder &b, Location loc, Value x, Value t) {
   Value distance = SubFOp::create(b, loc, x, t);
   return MulFOp::create(b, loc, distance, distance);

@@ -15,10 +15,9 @@ namespace bppsa {
 
 using program::LossKind;
 
-/// A loss and its treatment of classes.
 struct LossOptions {
   LossKind kind = LossKind::CrossEntropy;
-  /// The share of each target that is spread over all classes; cross entropy only.
+  /// The share of each target that is spread over all classes.
   double labelSmoothing = 0;
   /// One weight per class; empty if all weights are one.
   llvm::SmallVector<float> classWeights;
@@ -26,12 +25,10 @@ struct LossOptions {
   bool mayLackWeight = false;
 };
 
-/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`. Classes, if the loss
-/// has them, are on the last axis. `weight`, if not null, is f32 with the shape of the target and
-/// weights the positions. `LossKind::VJP` is the sum of output times target, whose gradient is a
-/// vector-Jacobian product, and takes no weight. `LossKind::None` returns the only element of
-/// `output` and takes neither target nor weight. Class weights and label smoothing require
-/// `weight`.
+/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`, whose last axis holds
+/// the classes. `weight`, if not null, weights the positions. `LossKind::VJP` is the sum of output
+/// times target; `LossKind::None` returns the only element of `output`. Class weights and label
+/// smoothing require `weight`.
 mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, const LossOptions &options,
                        mlir::Value output, mlir::Value target, mlir::Value weight);
 
@@ -39,13 +36,11 @@ mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
                             const LossOptions &options, mlir::Value output, mlir::Value target,
                             mlir::Value weight);
 
-/// Builds the number of correct positions, a `tensor<f64>`. A position is correct if the first
-/// class with the largest output is the target class. If `weight` is not null, the weights of these
-/// positions are summed instead.
+/// Builds the number (or the sum of `weight`) of the positions at which the first class with the
+/// largest output is the target, a `tensor<f64>`.
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
                                mlir::Value target, mlir::Value weight);
 
-/// Builds the weighted sum of `losses`, a `tensor<f32>`.
 mlir::Value createLossSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange losses,
                           llvm::ArrayRef<double> factors);
 

@@ -15,15 +15,12 @@ namespace bppsa {
 /// tensor<f32>.
 bool hasLoss(mlir::func::FuncOp function);
 
-/// Appends `value` to the results of `function`, which has one block. `attribute` describes the
-/// result.
 void appendResult(mlir::func::FuncOp function, mlir::Value value, mlir::NamedAttribute attribute);
 
 /// Appends `objective`, which is differentiated in place of the first result.
 void appendObjective(mlir::func::FuncOp function, mlir::Value objective);
 
-/// Multiplies `loss` by the weight of the samples of this rank. Cotangents exchanged between ranks
-/// require that all samples have equal weight.
+/// Cotangents exchanged between ranks require that all samples have equal weight.
 mlir::Value createRankWeighted(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value loss);
 
 } // namespace bppsa

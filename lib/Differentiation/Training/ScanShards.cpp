@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cotangents of the initial states of a shard are an affine map of the cotangents of its final
-// states. All ranks compute these maps in parallel, scan them over the ranks, and then run the
-// chains that compute gradients in parallel instead of waiting for the next rank. This is the scan
-// of BPPSA (Wang et al., MLSys 2020) with one shard as a link.
+// The cotangents of a shard's initial states are an affine map of those of its final states. All
+// ranks compute these maps in parallel and scan them (BPPSA, Wang et al., MLSys 2020, with one
+// shard as a link).
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +34,6 @@ using namespace bppsa;
 // Sums of cotangents
 //===----------------------------------------------------------------------===//
 
-/// Returns the exchange by which `value` or one of its terms is received from the next rank, or
-/// null.
 static dist::ShardLeaveOp findLeave(Value value) {
   if (auto leave = value.getDefiningOp<dist::ShardLeaveOp>())
     return leave.getTransposed() ? leave : dist::ShardLeaveOp();
@@ -49,7 +46,6 @@ static dist::ShardLeaveOp findLeave(Value value) {
   return first ? first : findLeave(terms->second);
 }
 
-/// Returns the exchange on `channel` that sends `value`, or a sum with it, to the previous rank.
 static dist::ShardEnterOp findEnter(Value value, uint64_t channel) {
   for (Operation *user : value.getUsers()) {
     auto enter = dyn_cast<dist::ShardEnterOp>(user);
@@ -64,8 +60,6 @@ static dist::ShardEnterOp findEnter(Value value, uint64_t channel) {
   return {};
 }
 
-/// Returns `sum` with its term `term` replaced by `other`; null if `other` is null and no term
-/// remains.
 static Value replaceTerm(OpBuilder &builder, Value sum, Value term, Value other) {
   if (sum == term)
     return other;
@@ -86,7 +80,6 @@ static Value replaceTerm(OpBuilder &builder, Value sum, Value term, Value other)
                          : (first ? first : second);
 }
 
-/// Returns whether all terms of `sum` except `term` are defined before `op`.
 static bool areTermsBefore(Value sum, Value term, Operation *op) {
   if (sum == term)
     return true;
@@ -98,7 +91,6 @@ static bool areTermsBefore(Value sum, Value term, Operation *op) {
   return !made || made->isBeforeInBlock(op);
 }
 
-/// Returns whether `term` is used once, in `sum`, and `sum` is used once.
 static bool isTermOfNothingElse(Value sum, Value term) {
   for (; term != sum; term = (*term.user_begin())->getResult(0))
     if (!term.hasOneUse())
@@ -116,7 +108,6 @@ static void eraseDead(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Chains
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -144,10 +135,8 @@ private:
   }
   void cloneLinkInto(Region &region);
   Value createMap(OpFoldResult batch);
-  /// Returns the state cotangents that the shard sends to the previous rank if it receives zeros.
   Value createOwn(OpFoldResult batch);
-  /// Returns `value` on the rank with the first step of the loop, and zeros on other ranks, which
-  /// have no initial state.
+  /// Returns `value` on the first rank and zeros on others, which have no initial state.
   Value keepOnFirst(Value value);
 
   SharedChain shared;
@@ -262,8 +251,6 @@ void ChainScan::run() {
 // Order of exchanges
 //===----------------------------------------------------------------------===//
 
-/// Moves `scan` and its dependences before scans of lower channels, up to the next exchange of
-/// another type.
 static void moveUp(dist::ShardScanOp scan) {
   for (Operation *before = scan->getPrevNode(); before; before = before->getPrevNode()) {
     auto other = dyn_cast<dist::ShardScanOp>(before);
@@ -284,7 +271,7 @@ static void moveUp(dist::ShardScanOp scan) {
 }
 
 /// Sorts scans by descending channel, the order common to all ranks; ranks with late steps run
-/// reversed loops first in the forward pass. Emits an error if a scan depends on a later one.
+/// reversed loops first in the forward pass.
 static LogicalResult orderScans(Block &block) {
   for (dist::ShardScanOp scan : llvm::to_vector(block.getOps<dist::ShardScanOp>()))
     moveUp(scan);
@@ -304,8 +291,6 @@ static LogicalResult orderScans(Block &block) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Adds `chain` to `found` if its seeds are received from the next rank. Emits an error if they
-/// are, but a scan cannot compute them.
 static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &found) {
   SharedChain shared{chain, {}, {}};
   for (auto [seed, cotangent] : llvm::zip(chain.getSeeds(), chain.getCotangents())) {

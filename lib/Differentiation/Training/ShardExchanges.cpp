@@ -5,9 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A rank runs each loop over time on its steps, starting from the final states of the previous
-// rank. A layer of a shard needs only the previous layer of that shard, so ranks compute different
-// layers in parallel. Sums over all steps and values of the first step are sent to the rank with
-// the last steps.
+// rank, so ranks compute different layers in parallel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +28,10 @@ public:
   explicit ShardConnector(MLIRContext *context) : builder(context) {}
 
   void connect(RecurrenceOp loop);
-  /// Moves each reversed loop and its exchanges before the preceding forward loop if the two are
-  /// independent.
   void runReversedFirst();
-  /// Sends `value` from the first rank to the last rank.
   void forward(Value value);
-  /// Sends the sum of `value` over all ranks to the last rank.
   void sum(Value value);
-  /// Converts a step index of the shard to a step index of the whole sequence.
   void shift(linalg::IndexOp number);
-  /// Replaces the number of steps of the shard by the total number of steps.
   void widen(OpOperand &count);
 
   SmallVector<Value> rests;
@@ -70,7 +62,6 @@ private:
 };
 } // namespace
 
-/// Extracts the state of `loop` after its last step, a slot `[B, N]` of `trajectory`.
 static Value createFinalState(OpBuilder &builder, RecurrenceOp loop, Value trajectory) {
   Location loc = loop.getLoc();
   auto type = cast<RankedTensorType>(trajectory.getType());

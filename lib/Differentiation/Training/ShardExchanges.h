@@ -12,17 +12,14 @@
 
 namespace bppsa {
 
-/// Converts `function`, which computes losses of whole sequences, to work on a shard of their
-/// steps: states are received from the previous rank and sent to the next one. With
-/// `reversedFirst`, the reversed loops of a layer run before its forward loops, which suits ranks
-/// that own late steps. Returns scalars that the losses of later ranks add to the loss of the
-/// shard. Emits an error that names the operation if ranks cannot share an operation that mixes
-/// steps.
+/// Converts `function` to work on a shard of the time steps, exchanging states with neighbouring
+/// ranks. With `reversedFirst`, reversed loops run first, which suits ranks with late steps.
+/// Returns scalars that the losses of later ranks add. Emits an error if an operation mixes steps.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> connectShards(mlir::func::FuncOp function,
                                                               bool reversedFirst);
 
 /// Adds `op` and the operations it depends on, from `first` on, to `needed`. Returns false if these
-/// include `first` or an operation with side effects other than `op` and the operations in `own`.
+/// include `first` or other operations with side effects.
 bool collectNeeded(mlir::Operation *op, mlir::Operation *first,
                    llvm::ArrayRef<mlir::Operation *> own,
                    llvm::SetVector<mlir::Operation *> &needed);

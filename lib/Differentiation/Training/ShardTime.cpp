@@ -4,11 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The objective of a rank with a shard of the time steps is its loss plus the products of its final
-// states with their cotangents, which represent later steps. The gradients of this scalar are the
-// rank's share of the parameter gradients and the cotangents for the previous rank. States of a
-// stream are arguments and results that the runtime passes between calls; states inside other
-// models are exchanged by operations with VJPs.
+// The objective of a rank with a shard of the steps is its loss plus the products of its final
+// states with their cotangents, which represent later steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,8 +80,6 @@ private:
     return false;
   }
 
-  /// Returns the products of the final states of a stream and their cotangents, which become
-  /// arguments.
   FailureOr<SmallVector<Value>> addProducts(func::FuncOp function) {
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);
@@ -93,7 +88,6 @@ private:
     product.kind = LossKind::VJP;
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
       auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-      // Only f32 states have cotangents.
       if (attrs::Carried::ofResult(function, i) && type && type.getElementType().isF32())
         products.push_back(createLoss(builder, function.getLoc(), product,
                                       terminator->getOperand(i), addCotangent(function, i),
@@ -106,7 +100,6 @@ private:
     return products;
   }
 
-  /// Sets the objective: the loss plus `rests`, the contributions of later ranks.
   static void addObjective(func::FuncOp function, ArrayRef<Value> rests) {
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);

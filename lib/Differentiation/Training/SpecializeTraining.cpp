@@ -4,11 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy of the loss function gets the training behavior of dropout, running statistics and rank
-// means. In all other functions, dropout is the identity, running statistics are used, and ranks
-// exchange nothing. The dropout mask is a hash of (seed, stream, element index) and new running
-// statistics are results, so a training step is a pure function of its arguments and the backward
-// pass recomputes the mask.
+// Only training steps drop elements, update running statistics and exchange means. The dropout mask
+// is a hash of (seed, stream, element index), so the backward pass recomputes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +63,7 @@ static Value emitLinearIndex(OpBuilder &builder, Location loc, ValueRange sizes)
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), position);
 }
 
-/// Returns whether the element at `position` is kept: compares 40 random bits with the ratio.
+/// Keeps an element by comparing 40 random bits with the ratio.
 static Value emitKeep(OpBuilder &builder, Location loc, Value key, Value position, double ratio) {
   constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
   constexpr unsigned kBits = 40;
@@ -78,7 +75,6 @@ static Value emitKeep(OpBuilder &builder, Location loc, Value key, Value positio
                                getI64(builder, loc, threshold));
 }
 
-/// Replaces `op` by `input * mask(seed) / (1 - ratio)`.
 static void dropElements(DropoutOp op, Value seedTensor) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -114,7 +110,6 @@ static void dropElements(DropoutOp op, Value seedTensor) {
   op.erase();
 }
 
-/// `running * momentum + batch * (1 - momentum)`.
 static Value createNextStatistic(RunningStatisticOp op, Value running) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -139,8 +134,6 @@ static Value createNextStatistic(RunningStatisticOp op, Value running) {
   return generic.getResult(0);
 }
 
-/// Replaces the statistics in `training` by batch statistics and appends the new running statistics
-/// to its results.
 static void useBatchStatistics(func::FuncOp training) {
   // A layer that is called several times updates its statistics once per call, in sequence.
   llvm::MapVector<BlockArgument, Value> updated;
@@ -159,7 +152,6 @@ static void useBatchStatistics(func::FuncOp training) {
         attrs::Updated::make(attrs::Parameter::ofArgument(training, argument.getArgNumber())));
 }
 
-/// Appends the loss, multiplied by the weight of the samples of this rank, as the objective.
 static void weighObjective(func::FuncOp training) {
   Operation *terminator = training.front().getTerminator();
   OpBuilder builder(terminator);
@@ -167,7 +159,6 @@ static void weighObjective(func::FuncOp training) {
                   createRankWeighted(builder, terminator->getLoc(), terminator->getOperand(0)));
 }
 
-/// Keeps used rank means in `training` and replaces rank means in other functions by their operand.
 static LogicalResult specializeRankMeans(ModuleOp module, func::FuncOp training) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(training.front())))
     if (isOpTriviallyDead(&op) || (isa<dist::RankMeanOp>(op) && op.use_empty()))
@@ -217,7 +208,6 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
     });
   }
 
-  /// Adds the argument `bppsa.seed` if `training` contains dropout.
   void specializeDropout(func::FuncOp training) {
     SmallVector<DropoutOp> dropouts;
     training.walk([&](DropoutOp op) { dropouts.push_back(op); });

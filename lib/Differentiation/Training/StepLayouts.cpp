@@ -20,7 +20,6 @@ static constexpr StringLiteral kRemedy =
     "; apart from recurrent layers, sums over all steps and reads of the first or last step, time "
     "shards support only operations that treat each step separately";
 
-/// Returns the name of the model node that `op` was imported from, or an empty string.
 static StringRef getNode(Operation *op) {
   StringRef name;
   op->getLoc()->walk([&](Location loc) {
@@ -36,10 +35,6 @@ LogicalResult bppsa::refuseToShare(Operation *op, const Twine &what) {
   return node.empty() ? refuseOp(op) << what << kRemedy
                       : refuse(op) << "node '" << node << "' " << what << kRemedy;
 }
-
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
 
 static std::string describe(func::FuncOp function, unsigned number) {
   if (auto name = attrs::Input::ofArgument(function, number))
@@ -93,8 +88,7 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
   return success();
 }
 
-/// Rejects losses of every step mixed with losses of whole sequences. A loss without a target is a
-/// value of the last rank.
+/// A loss without a target is a value of the last rank.
 LogicalResult StepLayouts::verifyLosses() {
   unsigned losses = 0, ofSteps = 0;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
@@ -123,10 +117,6 @@ LogicalResult StepLayouts::run() {
       return failure();
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
 
 LogicalResult StepLayouts::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
@@ -163,8 +153,7 @@ void StepLayouts::visitSized(Value value) {
   }
 }
 
-/// Visits an op on index values or other scalars. Sizes may be computed from the number of steps of
-/// the shard, which differs from the total number.
+/// Sizes may depend on the number of steps of the shard.
 LogicalResult StepLayouts::visitScalar(Operation *op) {
   bool readsSize = llvm::any_of(op->getOperands(), [&](Value value) { return isStepSize(value); });
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
@@ -200,10 +189,6 @@ LogicalResult StepLayouts::visitOther(Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Loops over time
-//===----------------------------------------------------------------------===//
-
 LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
   StepLayout layout = op.getSequences().empty() ? StepLayout{} : get(op.getSequences().front());
   if (op.getSteps() && isStepSize(op.getSteps()))
@@ -237,11 +222,6 @@ LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Linalg
-//===----------------------------------------------------------------------===//
-
-/// Returns whether `op` sums terms that do not depend on the accumulator, starting from zero.
 static bool addsToZero(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   BlockArgument sum = body->getArguments().back();
@@ -250,8 +230,7 @@ static bool addsToZero(linalg::LinalgOp op) {
          sum.hasOneUse() && isZeros(op.getDpsInits().front());
 }
 
-/// Visits a sum over the steps of the shard. A sum that targets contribute to is the loss, which
-/// ranks add up at the end of the step.
+/// A sum that targets contribute to is the loss, which ranks add at the end of the step.
 LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
   for (Value result : op->getResults())
     layouts[result] = {Kind::Last};
@@ -263,7 +242,6 @@ LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
   return success();
 }
 
-/// Records uses of `count`, a size of the shard, in `op`.
 LogicalResult StepLayouts::noteStepCounts(Operation *op, Value count) {
   if (!sizes.areEqual(sizes.get(count, op->getContext()), steps))
     return refuseToShare(op, "computes with a value derived from the number of steps");

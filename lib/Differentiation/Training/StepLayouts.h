@@ -23,8 +23,7 @@ struct StepLayout {
     Whole,
     /// The shard along `axis`, the time axis.
     Steps,
-    /// The states before and after the steps of the shard along `axis`, one more than the number of
-    /// steps.
+    /// The states before and after the steps of the shard along `axis`.
     Slots,
     /// The value of the model on the rank with the last steps; on other ranks, the corresponding
     /// value of their shard.
@@ -40,21 +39,20 @@ struct StepLayout {
   }
 };
 
-/// Finds, by data flow, the layout of each value of a loss function when the time axes are sharded,
-/// and the values that ranks must exchange.
+/// Finds the layout of each value when time axes are sharded, and the values that ranks must
+/// exchange.
 class StepLayouts {
 public:
   explicit StepLayouts(mlir::func::FuncOp function) : function(function), dependences(function) {}
 
-  /// Emits an error that names the operation if an operation mixes time steps in an unsupported
-  /// form. Supported are loops over time, slices of the first or last step, and sums over steps.
+  /// Accepts loops over time, slices of the first or last step, and sums over steps; emits an error
+  /// otherwise.
   mlir::LogicalResult run();
 
-  /// Returns the loops over time steps, in order.
   mlir::ArrayRef<RecurrenceOp> getLoops() const { return loops; }
   /// Returns values computed from the first step only; the rank with the last steps needs them.
   mlir::ArrayRef<mlir::Value> getOfFirstStep() const { return ofFirstStep; }
-  /// Returns sums over the steps of a shard. The sum over all steps is their sum over ranks.
+  /// Sums over the steps of a shard, to be added over ranks.
   mlir::ArrayRef<mlir::Value> getSums() const { return sums; }
   /// Returns the ops that compute a time step index, which is relative to the shard.
   mlir::ArrayRef<mlir::linalg::IndexOp> getStepNumbers() const { return stepNumbers; }
@@ -89,10 +87,8 @@ private:
   mlir::func::FuncOp function;
   Dependences dependences;
   mutable SymbolicSizes sizes;
-  /// The total number of steps.
   mlir::AffineExpr steps;
   llvm::DenseMap<mlir::Value, StepLayout> layouts;
-  /// Index values computed from the number of steps of the shard.
   llvm::DenseSet<mlir::Value> stepSizes;
   llvm::SmallVector<RecurrenceOp> loops;
   llvm::SmallVector<mlir::Value> ofFirstStep, sums;
@@ -100,8 +96,6 @@ private:
   llvm::SmallVector<mlir::OpOperand *> stepCounts;
 };
 
-/// Emits an error that names the node of `op`, its use of time steps and the restriction for ranks;
-/// fails.
 mlir::LogicalResult refuseToShare(mlir::Operation *op, const llvm::Twine &what);
 
 } // namespace bppsa

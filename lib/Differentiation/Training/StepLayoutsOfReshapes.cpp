@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace bppsa;
 using Kind = StepLayout::Kind;
 
-/// Returns the number of dimensions before `axis` that are not in `dropped`.
 static int64_t countKept(const llvm::SmallBitVector &dropped, int64_t axis) {
   int64_t kept = 0;
   for (int64_t i = 0; i < axis; ++i)

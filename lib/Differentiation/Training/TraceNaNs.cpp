@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The traced copy of a function searches the results of its ops for NaNs, in execution order.
 // Values in loop bodies become outputs of the loop, so one search over all steps finds the first
 // NaN.
 //
@@ -29,7 +28,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The order in which an array is searched: as a whole, or by step along its first axis.
 enum class Order { Whole, Ascending, Descending };
 
 class Tracer {
@@ -49,18 +47,12 @@ private:
   Block &body;
   OpBuilder builder;
   bool isBackward = false;
-  /// Number of ops visited so far.
   int64_t group = 0;
   SmallVector<Value> searches;
   SmallVector<Attribute> entries;
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-/// Returns the name and the operator of the ONNX node of `loc`, or empty strings.
 static std::pair<StringRef, StringRef> getNode(Location loc) {
   if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())
@@ -75,12 +67,8 @@ static std::pair<StringRef, StringRef> getNode(Location loc) {
   return {name.getName(), op ? op.getName().getValue() : name.getName().getValue()};
 }
 
-//===----------------------------------------------------------------------===//
-// Searches
-//===----------------------------------------------------------------------===//
-
-/// Returns the position of the first NaN of `array`, a `tensor<i64>`: the step (negated in
-/// descending order), or 0 if the array is searched as a whole. Without a NaN it is INT64_MAX.
+/// Returns the step of the first NaN (negated in descending order; 0 in a whole array), or
+/// INT64_MAX.
 static Value createSearch(OpBuilder &builder, Location loc, Value array, Order order) {
   int64_t rank = cast<RankedTensorType>(array.getType()).getRank();
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
@@ -113,7 +101,6 @@ static bool isTraced(Value value) {
   return shaped && shaped.getElementType().isF32() && isa<RankedTensorType, VectorType>(shaped);
 }
 
-/// Returns whether `op` computes values instead of moving or repeating them.
 static bool isComputing(Operation *op) {
   return !isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp, StopGradientOp>(op) &&
          !isa<tensor::TensorDialect, vector::VectorDialect>(op->getDialect()) &&
@@ -132,10 +119,6 @@ void Tracer::trace(Value array, Location loc, Order order) {
   searches.push_back(createSearch(builder, loc, array, order));
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 static SmallVector<Value> collectValues(Block &block) {
   SmallVector<Value> values;
   for (Operation &op : block.without_terminator())
@@ -144,8 +127,6 @@ static SmallVector<Value> collectValues(Block &block) {
   return values;
 }
 
-/// Returns the type of the array of all `value`s over the steps and samples of `like`, `[T, B,
-/// ...]`.
 static Type getArrayType(Value value, ArrayRef<int64_t> like) {
   auto shaped = cast<ShapedType>(value.getType());
   SmallVector<int64_t> shape(like.take_front(2));
@@ -153,7 +134,6 @@ static Type getArrayType(Value value, ArrayRef<int64_t> like) {
   return RankedTensorType::get(shape, shaped.getElementType());
 }
 
-/// Returns the sizes `[T, B]` of the arrays of a loop with these sequences and initial states.
 static SmallVector<int64_t> getLoopSizes(ValueRange sequences, ValueRange states) {
   if (!sequences.empty())
     return llvm::to_vector(cast<RankedTensorType>(sequences[0].getType()).getShape().take_front(2));
@@ -230,7 +210,6 @@ void Tracer::visit(Operation *op) {
       trace(result, op->getLoc(), Order::Whole);
 }
 
-/// Replaces the results of the function by the positions that the searches found.
 void Tracer::finish() {
   Operation *terminator = body.getTerminator();
   builder.setInsertionPoint(terminator);

@@ -13,10 +13,8 @@
 
 namespace bppsa {
 
-/// The role of an axis of a graph input or output.
 enum class AxisRole { Unknown, Batch, Time };
 
-/// Facts about the use of the axes of a class, as bits.
 enum AxisFact : unsigned {
   /// A parameter or a constant has different values along the axis.
   Pinned = 1,
@@ -28,24 +26,19 @@ enum AxisFact : unsigned {
   Split = 8
 };
 
-/// Equivalence classes of tensor axes. Axes are integers; negative integers stand for unknown axes
-/// and are ignored.
+/// Equivalence classes of tensor axes. Negative axes are unknown and ignored.
 class AxisClasses {
 public:
-  /// Adds an axis in a new class.
   int add(unsigned facts = 0);
-  /// Returns the representative of the class of `axis`.
   int find(int axis) const;
   void unite(int a, int b);
 
   void setRole(int axis, AxisRole role);
-  /// Returns the first role that was set for an axis of the class.
   AxisRole getRole(int axis) const;
   bool hasRoles() const { return !roles.empty(); }
-  /// Records that a Scan or Loop iterates along `axis`. Only the first call has an effect.
   void addLoopAxis(int axis);
-  /// Returns whether the class of `axis` carries time steps: the steps of recurrent layers or, in
-  /// graphs without recurrent layers, of a Scan or Loop.
+  /// Returns whether the class carries time steps: those of recurrent layers or, without any, of a
+  /// Scan or Loop.
   bool carriesSteps(int axis) const;
 
   void mark(int axis, AxisFact fact);
@@ -53,8 +46,7 @@ public:
 
   /// Records that one tensor has all of `axes`.
   void addTensor(mlir::ArrayRef<int> axes);
-  /// Returns whether some tensor has an axis of each class. If `a` and `b` are in one class, the
-  /// tensor must have two axes of that class.
+  /// Returns whether some tensor has an axis of each class (two axes if the classes are the same).
   bool meet(int a, int b) const;
 
 private:
@@ -63,7 +55,6 @@ private:
   llvm::SmallVector<unsigned> facts;
   llvm::SmallVector<std::pair<int, AxisRole>> roles;
   int loopAxis = -1;
-  /// Pairs of axes of one tensor.
   llvm::DenseSet<std::pair<int, int>> pairs;
 };
 

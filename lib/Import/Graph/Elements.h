@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Small integer tensors whose elements are expressions of sizes never reach the IR. Ops on them are
-// evaluated here, element by element.
+// Evaluates ops on small integer tensors of sizes element by element; these tensors never reach the
+// IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,29 +16,26 @@
 
 namespace bppsa {
 
-/// Returns the static sizes of a tensor whose elements are known.
 llvm::SmallVector<int64_t> getStaticShape(const Tensor &tensor);
 
-/// Returns the product of `shape`, or nullopt if the tensor is too large for its elements to be
-/// tracked.
+/// Returns the product of `shape`, or nullopt if the tensor is too large to track its elements.
 std::optional<int64_t> countTrackedElements(llvm::ArrayRef<int64_t> shape);
 
-/// Calls `visit` for every index of a tensor of shape `shape`, in row-major order.
 void forEachIndex(llvm::ArrayRef<int64_t> shape,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
-/// Returns the row-major position of `index`. Dimensions of size 1 are broadcast; leading
-/// dimensions that `shape` lacks are skipped.
+/// Returns the row-major position of `index`, broadcasting dimensions of size 1 and skipping
+/// leading ones.
 int64_t getPosition(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> shape);
 
-/// Returns the tensor of shape `shape` whose element at an index is the element of `source` at
-/// `map(index)`, or nullopt if it is too large.
+/// Returns the tensor of shape `shape` with `source[map(index)]` at each index, or nullopt if it is
+/// too large.
 std::optional<Tensor>
 mapElements(GraphBuilder &graph, const Tensor &source, llvm::ArrayRef<int64_t> shape,
             llvm::function_ref<llvm::SmallVector<int64_t>(llvm::ArrayRef<int64_t>)> map);
 
-/// Applies `evaluate` to the elements of the broadcast operands. Returns nullopt if the shapes do
-/// not fit or `evaluate` has no result for some element.
+/// Applies `evaluate` to the elements of the broadcast operands. Returns nullopt if an element has
+/// no result.
 std::optional<Tensor>
 broadcastElements(GraphBuilder &graph, mlir::Type elementType, llvm::ArrayRef<Tensor> operands,
                   llvm::function_ref<MaybeExpr(llvm::ArrayRef<mlir::AffineExpr>)> evaluate);

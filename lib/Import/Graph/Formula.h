@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A formula that is valid in one branch only is evaluated at a harmless point in the other branch.
-// Otherwise a zero cotangent times an infinite slope would be NaN.
+// A formula that is valid in one branch is evaluated at a harmless point in the other, because a
+// zero cotangent times an infinite slope is NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,7 @@ struct Formula {
   mlir::Value sub(mlir::Value x, mlir::Value y) const;
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value div(mlir::Value x, mlir::Value y) const;
-  /// Divides numbers that are never infinite by a divisor that is never zero, so the derivative
-  /// needs no guards.
+  /// Divides finite values by a nonzero divisor, so the derivative needs no guards.
   mlir::Value divFinite(mlir::Value x, mlir::Value y) const;
   mlir::Value max(mlir::Value x, double y) const;
   mlir::Value min(mlir::Value x, double y) const;
@@ -37,19 +36,12 @@ struct Formula {
   mlir::Value isPositive(mlir::Value x) const;
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) const;
 
-  /// x if x > 0, else alpha (e^x - 1).
   mlir::Value elu(mlir::Value x, double alpha) const;
-  /// x if x > 0, else alpha (e^(x / alpha) - 1).
   mlir::Value celu(mlir::Value x, double alpha) const;
-  /// alpha x + beta, clamped to [0, 1].
   mlir::Value hardSigmoid(mlir::Value x, double alpha, double beta) const;
-  /// x if x > 0, else alpha x.
   mlir::Value leakyRelu(mlir::Value x, double alpha) const;
-  /// x if x > alpha, else zero.
   mlir::Value thresholdedRelu(mlir::Value x, double alpha) const;
-  /// log(1 + e^x).
   mlir::Value softplus(mlir::Value x) const;
-  /// x / (1 + |x|).
   mlir::Value softsign(mlir::Value x) const;
   mlir::Value tanh(mlir::Value x) const;
   mlir::Value sigmoid(mlir::Value x) const;

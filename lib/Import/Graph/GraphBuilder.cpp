@@ -19,10 +19,6 @@ SmallVector<AffineExpr> Tensor::getSizes() const {
   return llvm::map_to_vector(dims, [](const Dim &dim) { return dim.size; });
 }
 
-//===----------------------------------------------------------------------===//
-// Order of sizes
-//===----------------------------------------------------------------------===//
-
 LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
   if (isAtLeast(a, b))
     return success();
@@ -36,10 +32,6 @@ LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
   least = std::max(least, minimum->value);
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Axes of dimensions
-//===----------------------------------------------------------------------===//
 
 int GraphBuilder::getOrigin(const Dim &dim) const {
   return dim.factors.size() == 1 ? dim.factors.front().origin : -1;
@@ -116,10 +108,6 @@ Dim GraphBuilder::mergeOrigins(const Dim &a, const Dim &b) {
   return merged;
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
-
 void GraphBuilder::bindSymbol(unsigned position, Value tensor, int64_t index) {
   symbolSources.try_emplace(position, tensor, index);
 }
@@ -186,7 +174,6 @@ RankedTensorType GraphBuilder::getType(ArrayRef<Dim> dims, Type elementType) con
 std::string GraphBuilder::describe(AffineExpr expr) const {
   std::string printed, text;
   llvm::raw_string_ostream(printed) << expr;
-  // Symbols are printed as s0, s1, ...
   for (StringRef rest = printed; !rest.empty();) {
     StringRef number = rest.drop_front().take_while(llvm::isDigit);
     unsigned position;
@@ -207,10 +194,6 @@ std::string GraphBuilder::describe(ArrayRef<AffineExpr> exprs) const {
     text += (i == 0 ? "" : ", ") + describe(expr);
   return text + "]";
 }
-
-//===----------------------------------------------------------------------===//
-// Basic tensors
-//===----------------------------------------------------------------------===//
 
 Tensor GraphBuilder::make(Value value, ArrayRef<Dim> dims) {
   SmallVector<int> found;

@@ -21,15 +21,13 @@
 
 namespace bppsa {
 
-/// One factor of a dimension: its size, and its axis if known.
 struct Factor {
   mlir::AffineExpr size;
   /// Axis in `GraphBuilder::axes`, or -1.
   int origin = -1;
 };
 
-/// A tensor dimension. Reshape merges dimensions; the factors record the merged dimensions so that
-/// a later Reshape that splits them recovers the axes.
+/// A dimension; the factors record merged dimensions so that a later Reshape can split them.
 struct Dim {
   mlir::AffineExpr size;
   llvm::SmallVector<Factor, 1> factors;
@@ -39,7 +37,6 @@ struct Dim {
 
 struct TensorList;
 
-/// A value of the ONNX graph.
 struct Tensor {
   mlir::Type elementType;
   llvm::SmallVector<Dim> dims;
@@ -48,16 +45,15 @@ struct Tensor {
   /// The elements, in row-major order, of a small integer or bool tensor of static shape if they
   /// depend on sizes only.
   std::optional<llvm::SmallVector<mlir::AffineExpr>> elements;
-  /// The list if the value has an ONNX sequence type. All other members are then empty.
+  /// The list if the value has an ONNX sequence type.
   std::shared_ptr<const TensorList> list = nullptr;
 
   int64_t getRank() const { return dims.size(); }
   llvm::SmallVector<mlir::AffineExpr> getSizes() const;
 };
 
-/// Builds IR for tensors with symbolic shapes. An operation fails if sizes that must be equal are
-/// not known to be equal. If binding a symbol makes them equal, `pendingBinding` is set and the
-/// import restarts with this binding, so existing expressions never need to be rewritten.
+/// Builds IR for tensors with symbolic shapes. If binding a symbol would make sizes equal that must
+/// be, `pendingBinding` is set and the import restarts with it, so expressions are never rewritten.
 class GraphBuilder {
 public:
   using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
@@ -67,35 +63,26 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   std::optional<SymbolBinding> pendingBinding;
-  /// Names of the symbols, by position.
   std::vector<std::string> symbols;
-  /// The axes identified by data flow, and their uses.
   AxisClasses axes;
   /// The minimum of each symbol for which the built IR is valid.
   llvm::SmallVector<int64_t> minSizes;
-  /// Attributes of the function arguments, by argument number. They are set on the function once
-  /// all are known because each update of a function reallocates the list of all argument
-  /// attributes.
+  /// Attributes of the function arguments. They are set once at the end because each update
+  /// reallocates the list of all argument attributes.
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
-  /// Argument numbers of the parameters, by name.
   llvm::StringMap<unsigned> parameterNumbers;
   /// Maps an argument of a loop body to the operand of the loop. The argument holds one step and
   /// one row, or all, of the operand.
   llvm::DenseMap<mlir::Value, mlir::Value> outerValues;
-  /// Number of Dropout nodes built so far; each has a separate random stream.
   int64_t numDropouts = 0;
-  /// Number of batch normalizations in training mode built so far.
   int64_t numTrainingModes = 0;
-  /// Batch normalizations use the statistics of all ranks.
   bool sharesStatistics = false;
-  /// `--untie` was given.
   bool isUntied = false;
-  /// Returns the end of an error about an initializer used in two roles.
   llvm::StringRef offerUntie() const {
     return isUntied ? "; use a separate initializer for each use in the model"
                     : "; --untie gives each use its own";
   }
-  /// Whether `Mixed` marks are recorded. False while code that exists only for training is built.
+  /// False while code that exists only for training is built.
   bool marksMixing = true;
 
   /// Caches sizes in a separate map while it is alive, for code in another region.
@@ -122,44 +109,28 @@ public:
     return mlir::getAffineConstantExpr(value, getContext());
   }
 
-  //===--------------------------------------------------------------------===//
-  // Order of sizes
-  //===--------------------------------------------------------------------===//
-
   /// Returns whether a >= b for all sizes; false if unknown.
   bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b) const {
     return bppsa::isAtLeast(a, b, minSizes);
   }
-  /// Ensures a >= b. If this does not hold for all sizes, raises the minimum of a symbol; programs
-  /// check it for every array. Fails if raising the minimum of one symbol is not sufficient.
+  /// Ensures a >= b, raising the minimum of one symbol if necessary; programs check the minimum.
   mlir::LogicalResult requireAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
-  //===--------------------------------------------------------------------===//
-  // Dimensions
-  //===--------------------------------------------------------------------===//
-
-  /// Returns a dimension with the axis of its symbol, or with an unknown axis.
   Dim getDim(mlir::AffineExpr size) const;
   Dim getDim(int64_t size) const { return getDim(getExpr(size)); }
   llvm::SmallVector<Dim> getDims(llvm::ArrayRef<int64_t> sizes) const;
 
-  /// Creates the dimension of a graph input, with a new axis or the axis of its symbol.
   Dim makeInputDim(mlir::AffineExpr size);
-  /// Creates dimensions along which values differ regardless of the inputs: dimensions of
-  /// parameters and constants.
+  /// Creates dimensions of parameters and constants.
   llvm::SmallVector<Dim> makePinnedDims(llvm::ArrayRef<int64_t> sizes);
   /// Returns the axis of `dim`, or -1 if it is unknown or several axes are merged.
   int getOrigin(const Dim &dim) const;
-  /// Records the role of `dim`.
   void setRole(const Dim &dim, AxisRole role) { axes.setRole(getOrigin(dim), role); }
   AxisRole getRole(const Dim &dim) const { return axes.getRole(getOrigin(dim)); }
-  /// Records a use of the axes in `dim`.
   void mark(const Dim &dim, AxisFact fact);
-  /// Records that values depend on `size`, and therefore on all positions of the axes that have
-  /// this size.
+  /// Records that values depend on `size`, and so on all positions of axes of this size.
   void markSize(mlir::AffineExpr size);
 
-  /// Records that symbol `position` is dimension `index` of `tensor`.
   void bindSymbol(unsigned position, mlir::Value tensor, int64_t index);
 
   /// Returns the common dimension of `a` and `b`, which must be equal.
@@ -171,47 +142,37 @@ public:
   mlir::Value getSizeValue(mlir::AffineExpr size);
   mlir::RankedTensorType getType(llvm::ArrayRef<Dim> dims, mlir::Type elementType) const;
 
-  /// Formats for diagnostics: "T * 20", "[T, 16, 20]".
   std::string describe(mlir::AffineExpr expr) const;
   std::string describe(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
   std::string describeShape(const Tensor &tensor) const { return describe(tensor.getSizes()); }
 
-  //===--------------------------------------------------------------------===//
-  // Tensors
-  //===--------------------------------------------------------------------===//
-
-  /// Returns the IR value of `tensor`. Creates a constant if only the elements are known.
+  /// Returns the IR value of `tensor`.
   mlir::Value getValue(const Tensor &tensor);
   Tensor make(mlir::Value value, llvm::ArrayRef<Dim> dims);
   Tensor makeConstant(mlir::DenseElementsAttr attribute);
-  /// Creates an integer or bool tensor whose elements are known as expressions.
   Tensor makeElements(mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
                       llvm::ArrayRef<mlir::AffineExpr> elements);
   mlir::Value makeEmpty(llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   Tensor makeFilled(llvm::ArrayRef<Dim> dims, mlir::TypedAttr element);
-  /// Creates a rank-0 f32 tensor that holds `size`.
   Tensor makeSizeAsFloat(mlir::AffineExpr size);
 
   /// Creates an all-parallel linalg.generic over the broadcast operands.
   mlir::FailureOr<Tensor> makeElementwise(llvm::ArrayRef<Tensor> operands, mlir::Type elementType,
                                           Body body);
   mlir::FailureOr<Tensor> makeBroadcast(const Tensor &operand, llvm::ArrayRef<Dim> dims);
-  /// Reduces `operand` over the dimensions `reduced`, which the result lacks. The second argument
-  /// of `body` is the accumulator, initialized to `neutral`.
+  /// Reduces `operand` over the dimensions `reduced`, which the result lacks.
   Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> reduced,
                        mlir::TypedAttr neutral, Body body);
   /// Sum, or maximum without a derivative, over `axes`, which are kept with size 1.
   Tensor makeSum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
   Tensor makeMaximum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
-  /// Creates the sum of products described by `maps`; the last map belongs to the result, which has
-  /// the shape `dims`.
+  /// Creates the sum of products described by `maps`; the last map belongs to the result.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, llvm::ArrayRef<Dim> dims,
                          llvm::ArrayRef<mlir::AffineMap> maps);
-  /// The same sum of products, added to `init`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
                          llvm::ArrayRef<mlir::AffineMap> maps);
-  /// Creates a linalg.generic whose result is initialized to `init`. `maps` holds the maps of the
-  /// inputs, then the map of the result; the dimensions of the result are the parallel loops.
+  /// Creates a linalg.generic initialized to `init`. `maps` holds the maps of the inputs, then of
+  /// the result, whose dimensions are the parallel loops.
   Tensor makeGeneric(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                      llvm::ArrayRef<mlir::AffineMap> maps, Body body);
   Tensor makeTranspose(const Tensor &operand, llvm::ArrayRef<int64_t> permutation);
@@ -221,13 +182,10 @@ public:
   /// Slices dimension `axis` from `offset`: `size` elements at distance `stride`.
   Tensor makeSlice(const Tensor &operand, int64_t axis, mlir::AffineExpr offset,
                    mlir::AffineExpr size, int64_t stride = 1);
-  /// Pads `operand` with `element`: `before[i]` elements before dimension i and `after[i]` after
-  /// it.
   Tensor makePadded(const Tensor &operand, llvm::ArrayRef<int64_t> before,
                     llvm::ArrayRef<int64_t> after, mlir::TypedAttr element);
-  /// Concatenates along `axis`. The operands must agree in all other dimensions.
+  /// Concatenates along `axis`.
   mlir::FailureOr<Tensor> makeConcat(llvm::ArrayRef<Tensor> operands, int64_t axis);
-  /// Removes the dimensions `axes`, which must have size 1.
   Tensor makeSqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
   Tensor makeUnsqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
@@ -237,12 +195,10 @@ private:
   llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                                      llvm::ArrayRef<mlir::AffineMap> maps);
   mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
-  /// Transposes a concatenation of tensors whose size along the concatenated axis is one by
-  /// transposing the parts, if this moves no element within a part.
+  /// Transposes a concatenation by transposing its parts, if this moves no element within a part.
   std::optional<mlir::Value> transposeParts(const Tensor &operand,
                                             llvm::ArrayRef<int64_t> permutation);
-  /// Collapses each group of dimensions of `value`. Looks through an expansion whose unit
-  /// dimensions the groups collapse again, and collapses the parts of a concatenation separately.
+  /// Collapses each group of dimensions, separately for the parts of a concatenation.
   mlir::Value makeCollapsed(mlir::Value value, mlir::RankedTensorType type,
                             llvm::ArrayRef<mlir::ReassociationIndices> groups);
   Dim mergeOrigins(const Dim &a, const Dim &b);

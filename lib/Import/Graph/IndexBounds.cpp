@@ -14,8 +14,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the operand of `generic` whose elements it copies or casts, or null if it computes other
-/// values.
 static Value getCopiedOperand(linalg::GenericOp generic) {
   auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
   Value scalar = yield.getOperand(0);
@@ -34,7 +32,6 @@ static Value getCopiedOperand(linalg::GenericOp generic) {
                                                                           : Value();
 }
 
-/// Returns the operand that `op` permutes or reshapes, or null.
 static Value getRearrangedOperand(Operation *op) {
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ReshapeOp, tensor::CastOp>(op))
     return op->getOperand(0);

@@ -11,10 +11,9 @@
 
 namespace bppsa {
 
-/// Records that the elements of `values` index a dimension of size `size`. If `values` holds
-/// exactly the elements of a graph input (or of one step of it), in any order and shape, the
-/// argument gets `size` in `bppsa.index_bounds` so that programs can check the array. Computed
-/// values are not followed because they may use some elements only.
+/// Records that the elements of `values` index a dimension of size `size`: if they are exactly the
+/// elements of a graph input, the argument gets `bppsa.index_bounds` so that programs can check it.
+/// Computed values are not followed because only some elements may be used.
 void recordIndexBound(GraphBuilder &graph, mlir::Value values, mlir::AffineExpr size);
 
 /// Records that the elements of `values` are lengths of at most `size` steps, in

@@ -18,12 +18,9 @@ struct Candidate {
   int origin;
   AffineExpr size;
   SmallVector<int64_t> axes;
-  /// No input has two axes of the class.
   bool isSingle = true;
-  /// An output has an axis of the class.
   bool isCarried = false;
-  /// A dimension of an output merges the axis with a factor split off another axis, such as the
-  /// rows of a sample.
+  /// A dimension of an output merges the axis with another factor, such as the rows of a sample.
   bool isRegrouped = false;
   bool mixes = false;
 
@@ -42,7 +39,6 @@ private:
   unsigned getFacts(const Candidate &candidate) const {
     return graph.axes.getFacts(candidate.origin);
   }
-  /// Returns the axes of `array` that the graph suggests as batch axes.
   SmallVector<int64_t> getNamedAxes(const BoundaryArray &array) const;
   bool isNamed(const Candidate &candidate) const;
   bool canBeNamed(const Candidate &candidate) const;
@@ -84,7 +80,6 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
       isSpread |= found >= 0;
       found = i;
     }
-    // An output with samples along part of an axis, or along two axes, has no batch axis.
     if (isSpread && !array.isInput) {
       candidate.mixes = true;
       found = -1;
@@ -96,7 +91,7 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
 }
 
 void LayoutFinder::findCandidates() {
-  // Symbolic axes first: fixed axes carry no samples if an axis is symbolic.
+  // Fixed axes carry no samples if an axis is symbolic.
   for (bool isFixed : {false, true})
     for (const BoundaryArray &array : arrays)
       for (const Dim &dim : array.dims)
@@ -129,8 +124,7 @@ bool LayoutFinder::isNamed(const Candidate &candidate) const {
   });
 }
 
-/// Samples may be mixed along an axis that the graph suggests, for example by a batch normalization
-/// or a loss.
+/// Samples may be mixed along an axis that the graph suggests, for example by a loss.
 bool LayoutFinder::canBeNamed(const Candidate &candidate) const {
   unsigned facts = getFacts(candidate);
   bool hasSamples = graph.axes.hasRoles() || !(facts & Pinned);
@@ -187,10 +181,6 @@ SmallVector<SampleLayout> bppsa::findSampleLayouts(const GraphBuilder &graph,
   return LayoutFinder(graph, arrays).run();
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
 void BoundaryArray::setAttr(func::FuncOp function, NamedAttribute attribute) const {
   if (isInput)
     function.setArgAttr(index, attribute.getName(), attribute.getValue());
@@ -198,7 +188,6 @@ void BoundaryArray::setAttr(func::FuncOp function, NamedAttribute attribute) con
     function.setResultAttr(index, attribute.getName(), attribute.getValue());
 }
 
-/// Restricts `choice` to the layouts that satisfy one `--batch-axis`.
 static LogicalResult require(func::FuncOp function, ArrayRef<BoundaryArray> arrays,
                              ArrayRef<SampleLayout> layouts, const BatchAxisRequest &request,
                              BatchLayouts &choice) {

@@ -16,7 +16,6 @@ namespace bppsa {
 struct BoundaryArray {
   std::string name;
   llvm::SmallVector<Dim> dims;
-  /// Number of the argument or result of the function.
   unsigned index;
   bool isInput;
 
@@ -30,22 +29,16 @@ struct SampleLayout {
   bool mixes = false;
 };
 
-/// Returns all layouts in which the arrays of a finished graph can be cut into batches, along one
-/// axis each, so that each batch computes the same function. The first layout is the one that the
-/// graph suggests; it may cut nothing.
-///
-/// Recurrent layers determine the batch axis. Without them, it is the first axis of an input,
-/// unless this axis has a fixed size and exactly one other axis does not. An axis along which
-/// parameters have different values, or which is cut, concatenated or padded, is not a batch axis.
-/// Inputs without a batch axis are shared by all samples.
+/// Returns all layouts in which batches, cut along one axis of each array, compute the same
+/// function. The first is the one that the graph suggests; it may cut nothing. Recurrent layers
+/// determine the batch axis; otherwise it is the first axis of an input, unless only another axis
+/// is symbolic. Arrays without a batch axis are shared by all samples.
 llvm::SmallVector<SampleLayout> findSampleLayouts(const GraphBuilder &graph,
                                                   llvm::ArrayRef<BoundaryArray> arrays);
 
-/// Sets the batch axis attributes of the arguments and results of `function`. `bppsa.batch_axis`
-/// holds the axis in the layout chosen by `requests`. If there are other layouts,
-/// `bppsa.batch_axes` holds the axes in all layouts, the chosen one first. `bppsa.mixing_layouts`
-/// on the function marks layouts in which results for a sample depend on other samples. Emits an
-/// error that names the accepted axes if no layout satisfies the requests.
+/// Sets `bppsa.batch_axis` of arguments and results to the layout chosen by `requests`. If there
+/// are others, `bppsa.batch_axes` holds all, the chosen one first, and `bppsa.mixing_layouts` marks
+/// those in which samples depend on each other. Emits an error if no layout satisfies the requests.
 llvm::LogicalResult setBatchAxes(mlir::func::FuncOp function, const GraphBuilder &graph,
                                  llvm::ArrayRef<BoundaryArray> arrays,
                                  llvm::ArrayRef<BatchAxisRequest> requests);

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Polynomials
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// Orders atoms: symbols, and quotients or remainders that do not cancel.
 struct AtomLess {
@@ -48,7 +44,6 @@ struct MonomialLess {
   }
 };
 
-/// Nonzero coefficients by monomial; the empty monomial is 1.
 using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
 
 /// Larger expressions occur only in malicious files.
@@ -130,10 +125,6 @@ static MaybeExpr combineExprs(AffineExpr a, AffineExpr b, Combine combine) {
   return toExpr(*result, a.getContext());
 }
 
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
 std::optional<int64_t> bppsa::getConstant(AffineExpr expr) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
@@ -163,7 +154,6 @@ MaybeExpr bppsa::multiplyAll(ArrayRef<AffineExpr> sizes, MLIRContext *context) {
   return product;
 }
 
-/// Divides by a single-term divisor. Each term of `a` must contain its factors.
 static std::optional<Polynomial> divideByTerm(const Polynomial &a, const Monomial &divisor,
                                               int64_t coefficient) {
   Polynomial result;
@@ -199,7 +189,6 @@ static unsigned getNesting(AffineExpr expr) {
   return std::max(getNesting(binary.getLHS()), getNesting(binary.getRHS())) + nests;
 }
 
-/// Returns whether a/b rounds in ONNX as floordiv does.
 static bool canDivide(AffineExpr a, AffineExpr b, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> low = getLowerBound(a, minSizes), divisor = getLowerBound(b, minSizes);
   return low && *low >= 0 && divisor && *divisor >= 1 && getNesting(a) < kMaxNesting &&
@@ -226,13 +215,9 @@ MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> mi
   return canDivide(a, b, minSizes) ? MaybeExpr(a % b) : std::nullopt;
 }
 
-//===----------------------------------------------------------------------===//
-// Order and equality
-//===----------------------------------------------------------------------===//
-
 std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> minSizes) {
-  // Substitute s = min + s' with s' >= 0 for each symbol. If no other coefficient is negative, the
-  // constant term is the minimum. Quotients and remainders are built from nonnegative values only.
+  // Substitute s = min + s' with s' >= 0. If no other coefficient is negative, the constant term is
+  // the minimum.
   std::optional<Polynomial> polynomial = toPolynomial(expr);
   Polynomial shifted;
   if (!polynomial)
@@ -305,8 +290,7 @@ std::optional<SymbolBinding> bppsa::solveEquality(AffineExpr a, AffineExpr b) {
       return std::nullopt;
     return cast<AffineSymbolExpr>(monomial.front()).getPosition();
   };
-  // c * s - c * t == 0 or c * s + k == 0, times common factors. Monomials are sorted: the constant
-  // comes first, then earlier symbols.
+  // c * s - c * t == 0 or c * s + k == 0, times common factors.
   if (polynomial->size() != 2)
     return std::nullopt;
   Monomial first = polynomial->begin()->first, second = std::next(polynomial->begin())->first;

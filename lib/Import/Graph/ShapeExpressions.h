@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes and elements of small integer tensors are affine expressions of the symbolic dimensions of
-// the graph inputs. Every symbol is at least 1, or its entry in `minSizes`. Expressions are
-// canonical sums of products, so equal expressions have the same pointer.
+// Sizes and elements of small integer tensors are affine expressions of symbolic dimensions, each
+// at least 1 or its entry in `minSizes`. Expressions are canonical, so equal ones have the same
+// pointer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,7 @@
 
 namespace bppsa {
 
-/// An expression, or nullopt if the result overflows, has too many terms, or cannot be expressed
-/// (such as a minimum of incomparable sizes).
+/// An expression, or nullopt if it overflows, has too many terms or cannot be expressed.
 using MaybeExpr = std::optional<mlir::AffineExpr>;
 
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
@@ -32,8 +31,8 @@ MaybeExpr multiplyExprs(mlir::AffineExpr a, mlir::AffineExpr b);
 /// Returns the quotient if `b` divides `a` for all values of the symbols.
 MaybeExpr divideExactly(mlir::AffineExpr a, mlir::AffineExpr b);
 
-/// Division and remainder of ONNX integers, which round towards zero. Return nullopt for operands
-/// of unknown sign.
+/// Division of ONNX integers, which rounds towards zero. Returns nullopt for operands of unknown
+/// sign.
 MaybeExpr divideExprs(mlir::AffineExpr a, mlir::AffineExpr b,
                       llvm::ArrayRef<int64_t> minSizes = {});
 MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b,
@@ -41,10 +40,8 @@ MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b,
 
 MaybeExpr multiplyAll(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::MLIRContext *context);
 
-/// Returns a provable lower bound of `expr`.
 std::optional<int64_t> getLowerBound(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> minSizes = {});
 
-/// Returns whether a >= b for all values of the symbols; false if unknown.
 bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<int64_t> minSizes = {});
 
 struct SymbolMinimum {
@@ -52,8 +49,7 @@ struct SymbolMinimum {
   int64_t value;
 };
 
-/// Returns the smallest value of the only symbol in a - b that makes a >= b hold. Returns nullopt
-/// if none exists or a - b has several symbols.
+/// Returns the smallest value of the only symbol in a - b that makes a >= b hold.
 std::optional<SymbolMinimum> solveAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
 /// A symbol and its replacement that make two sizes equal.
@@ -62,8 +58,8 @@ struct SymbolBinding {
   mlir::AffineExpr value;
 };
 
-/// Returns the binding under which a == b holds: a symbol is replaced by an earlier symbol or by a
-/// positive constant. Returns nullopt if no such binding exists.
+/// Returns the replacement of a symbol by an earlier symbol or a positive constant that makes a ==
+/// b.
 std::optional<SymbolBinding> solveEquality(mlir::AffineExpr a, mlir::AffineExpr b);
 
 } // namespace bppsa

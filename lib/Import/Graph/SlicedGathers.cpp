@@ -25,7 +25,6 @@ bool bppsa::readsValue(const onnx::GraphProto &graph, StringRef name) {
                       [&](const onnx::ValueInfoProto &output) { return output.name() == name; });
 }
 
-/// Rewrites `node` to copy `step`, with an axis of size 1 if the indices had one.
 static void replaceGather(onnx::NodeProto &node, const std::string &step, int rank, int64_t axis,
                           int64_t opset, onnx::GraphProto &body) {
   node.clear_attribute();
@@ -68,15 +67,12 @@ private:
   LogicalResult replace(onnx::NodeProto &read);
   LogicalResult replaceArrayRead(onnx::NodeProto &read, int64_t axis);
   LogicalResult replaceSlice(onnx::NodeProto &read);
-  /// Returns whether the value is defined outside the loop. Loop-invariant nodes that compute it
-  /// are imported there if necessary. Emits an error on failure.
+  /// Returns whether the value is defined outside the loop, after hoisting loop-invariant nodes if
+  /// necessary.
   FailureOr<bool> hoist(StringRef name);
-  /// Collects the nodes of the body that compute `name` from outer values. Returns false if it
-  /// depends on a step.
   bool collectInvariant(StringRef name, onnx::GraphProto &chain, llvm::StringSet<> &visited);
   LogicalResult replaceListRead(onnx::NodeProto &read);
   void replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis);
-  /// Rewrites a read from a list that the loop extends to an index that counts from the end.
   void replaceGrowingRead(onnx::NodeProto &read);
   void replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis);
   /// Returns `data` rearranged so that step i reads element i, or nullopt if an index may be out of
@@ -85,7 +81,6 @@ private:
 
   Node &node;
   GraphBuilder &graph;
-  /// A copy: the finder keeps references to the original nodes.
   onnx::GraphProto original = node.getGraph("body");
   onnx::GraphProto &body;
   StepIndexFinder finder;
@@ -94,10 +89,6 @@ private:
   llvm::StringSet<> hoisted;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Loop-invariant nodes
-//===----------------------------------------------------------------------===//
 
 bool OuterReads::collectInvariant(StringRef name, onnx::GraphProto &chain,
                                   llvm::StringSet<> &visited) {
@@ -131,7 +122,6 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
   llvm::StringSet<> removed;
   for (const onnx::NodeProto &moved : chain.node())
     removed.insert(moved.output(0));
-  // The name may already be defined because the loop is imported several times.
   FailureOr<const Tensor *> known = node.scope.lookup(name);
   if (failed(known) || (!*known && failed(node.importer.importBody(chain, node.scope))))
     return failure();
@@ -146,14 +136,9 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Reads at the iteration number
-//===----------------------------------------------------------------------===//
-
 std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
                                           const StepIndex &index) {
   AffineExpr size = data.dims[axis].size, first = index.offset;
-  // Negative indices count from the end.
   if (graph.isAtLeast(graph.getExpr(-1), first) && index.coefficient <= 0) {
     MaybeExpr fromStart = addExprs(first, size);
     if (!fromStart)

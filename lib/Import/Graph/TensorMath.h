@@ -17,7 +17,6 @@ namespace bppsa {
 Tensor makeFormula(GraphBuilder &graph, llvm::ArrayRef<Tensor> operands,
                    llvm::function_ref<mlir::Value(const Formula &, mlir::ValueRange)> formula);
 
-/// Applies an elementwise op to operands with the same requirement.
 template <typename OpTy> Tensor combine(GraphBuilder &graph, const Tensor &a, const Tensor &b) {
   return makeFormula(graph, {a, b}, [](const Formula &f, mlir::ValueRange arguments) {
     return OpTy::create(f.b, f.loc, arguments[0], arguments[1]).getResult();
@@ -30,20 +29,16 @@ template <typename OpTy> Tensor apply(GraphBuilder &graph, const Tensor &operand
   });
 }
 
-/// Returns the sum of `formula` of the elements of `operand` over `axes`, which are kept with size
-/// 1.
 Tensor makeSumOf(GraphBuilder &graph, const Tensor &operand, llvm::ArrayRef<int64_t> axes,
                  llvm::function_ref<mlir::Value(const Formula &, mlir::Value)> formula);
 
-/// Returns the mean over `axes`, which are kept with size 1.
 mlir::FailureOr<Tensor> makeMean(GraphBuilder &graph, const Tensor &operand,
                                  llvm::ArrayRef<int64_t> axes);
 
 /// Returns the Euclidean norm over `axes`. Its derivative at zero is zero.
 Tensor makeNorm(GraphBuilder &graph, const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
-/// Returns the index along `axis` of the first (or last, with `isLast`) largest or smallest
-/// element. `axis` is kept with size 1. A NaN is larger than any number.
+/// Returns the index along `axis` of the first or last extremum. A NaN is larger than any number.
 Tensor makeArgExtremum(GraphBuilder &graph, const Tensor &operand, int64_t axis, bool isMax,
                        bool isLast);
 

@@ -34,7 +34,6 @@ std::optional<onnx::TensorProto> bppsa::getFloatConstant(const onnx::NodeProto &
   return std::nullopt;
 }
 
-/// Returns the inputs of a product that hold weights.
 static ArrayRef<int> getWeightInputs(StringRef op) {
   static constexpr std::array<int, 2> both = {0, 1}, recurrent = {1, 2};
   static constexpr std::array<int, 1> second = {1}, first = {0};
@@ -47,7 +46,6 @@ static ArrayRef<int> getWeightInputs(StringRef op) {
       .Default({});
 }
 
-/// Returns whether the outputs of `op` hold the elements of its inputs.
 static bool changesLayout(StringRef op) {
   static const llvm::StringSet<> ops = {
       "Cast",    "CastLike", "Concat", "DequantizeLinear", "Expand",    "Flatten",  "Identity",
@@ -56,8 +54,6 @@ static bool changesLayout(StringRef op) {
 }
 
 namespace {
-/// The constants held by a value, and inputs of the enclosing function ("\0" followed by their
-/// number).
 using Sources = std::set<std::string>;
 
 /// Tracks constants through the nodes of graphs and functions.
@@ -65,7 +61,6 @@ class WeightFinder {
 public:
   explicit WeightFinder(const onnx::ModelProto &model);
 
-  /// In node order.
   std::vector<std::string> getFound() const;
 
 private:
@@ -78,12 +73,9 @@ private:
     std::vector<Sources> outputs;
   };
 
-  /// Facts about the values of the main graph or of a function, including subgraphs.
   struct State {
     Values values;
-    /// Values that depend on inputs.
     llvm::StringSet<> computed;
-    /// Constants read by weight inputs.
     Sources weights;
   };
 
@@ -213,7 +205,6 @@ const WeightFinder::Summary &WeightFinder::summarize(const Key &key,
   return summary;
 }
 
-/// Applies the summary of the function that `node` calls, if any.
 void WeightFinder::visitCall(const onnx::NodeProto &node, State &state) {
   Key key = {getDomain(node.domain()), node.op_type(), node.overload()};
   auto function = functions.find(key);

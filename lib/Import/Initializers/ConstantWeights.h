@@ -21,9 +21,8 @@ namespace bppsa {
 /// types.
 std::optional<onnx::TensorProto> getFloatConstant(const onnx::NodeProto &node);
 
-/// Returns the names of the outputs of Constant nodes, in all graphs and functions, that look like
-/// weights: float arrays of rank 2 or more that reach a weight input of a product (MatMul, Gemm,
-/// Conv, a recurrent layer, Einsum, or Gather with computed indices) through layout changes only.
+/// Returns the outputs of Constant nodes that look like weights: float arrays of rank 2 or more
+/// that reach a weight input of a product through layout changes only.
 std::vector<std::string> findConstantWeights(const onnx::ModelProto &model);
 
 } // namespace bppsa

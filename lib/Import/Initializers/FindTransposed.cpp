@@ -27,7 +27,6 @@ struct Matrix {
 };
 } // namespace
 
-/// Returns whether `b` is the transpose of `a` and `a` is not symmetric.
 static bool isTransposed(const Matrix &a, const Matrix &b) {
   if (a.rows != b.cols || a.cols != b.rows || a.bytes == b.bytes)
     return false;

@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace bppsa;
 using Role = InitializerKind::Role;
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
 FailureOr<ValueFacts> bppsa::readFacts(const OnnxFile &file, const onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
   FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);
@@ -36,10 +32,6 @@ FailureOr<ValueFacts> bppsa::readFacts(const OnnxFile &file, const onnx::TensorP
   return facts;
 }
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
 bool bppsa::isInventedName(StringRef name) {
   static const llvm::Regex pattern(
       "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
@@ -47,15 +39,13 @@ bool bppsa::isInventedName(StringRef name) {
   return pattern.match(name);
 }
 
-/// Returns whether `name` looks like a parameter of a PyTorch module: layers.0.weight,
-/// bias_hh_l1_reverse, in_proj_bias.
 static bool isParameterName(StringRef name) {
   static const llvm::Regex pattern("(^|[._/])(weight|bias)(_(ih|hh|hr)(_l[0-9]+)?(_reverse)?)?$");
   return pattern.match(name);
 }
 
 /// Returns the operator in the name of a value folded by PyTorch's older exporter: "Conv" for
-/// "onnx::Conv_12". Returns an empty string for other names.
+/// "onnx::Conv_12".
 static StringRef getFoldedFor(StringRef name) {
   if (!name.consume_front("onnx::"))
     return "";
@@ -63,11 +53,6 @@ static StringRef getFoldedFor(StringRef name) {
   return number.empty() ? "" : op;
 }
 
-//===----------------------------------------------------------------------===//
-// Uses
-//===----------------------------------------------------------------------===//
-
-/// Returns the inputs of an operator that are the weights, biases and slopes of a layer.
 static ArrayRef<int> getParameterInputs(StringRef op) {
   static const llvm::StringMap<SmallVector<int>> inputs = {
       {"BatchNormalization", {1, 2}},
@@ -90,7 +75,6 @@ static ArrayRef<int> getParameterInputs(StringRef op) {
   return found == inputs.end() ? ArrayRef<int>() : ArrayRef<int>(found->second);
 }
 
-/// Returns whether an operator moves elements of its first input, or of all inputs.
 static bool movesElements(StringRef op) {
   static const llvm::StringSet<> operators = {"Cast",    "Concat",    "Flatten",  "Identity",
                                               "Reshape", "Slice",     "Split",    "Squeeze",
@@ -99,8 +83,8 @@ static bool movesElements(StringRef op) {
 }
 
 namespace {
-/// Finds scales and biases that a graph applies by Mul and Add, such as the bias of a linear layer
-/// after its product, or the scale and bias of a GroupNorm after an InstanceNormalization.
+/// Finds scales and biases that a graph applies by Mul and Add, such as the bias after a linear
+/// layer's product.
 class AffineParts {
 public:
   explicit AffineParts(const onnx::GraphProto &graph) {
@@ -109,11 +93,9 @@ public:
         producers[output] = &node;
   }
 
-  /// Returns the operator of the layer that input `i` of `node` belongs to, or an empty string.
   StringRef findLayer(const onnx::NodeProto &node, int i) const;
 
 private:
-  /// Returns the node that computes the elements of `value`, or null.
   const onnx::NodeProto *findSource(StringRef value) const;
 
   llvm::StringMap<const onnx::NodeProto *> producers;
@@ -145,7 +127,6 @@ StringRef AffineParts::findLayer(const onnx::NodeProto &node, int i) const {
   return op == "MatMul" || op == "Einsum" || op == "Conv" ? op : "";
 }
 
-/// Marks the weights of a graph whose nodes are in topological order.
 void KindGuesser::addWeights(const onnx::GraphProto &graph) {
   AffineParts affine(graph);
   for (const onnx::NodeProto &node : llvm::reverse(graph.node())) {
@@ -170,10 +151,6 @@ void KindGuesser::addWeights(const onnx::GraphProto &graph) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Rules
-//===----------------------------------------------------------------------===//
-
 KindGuesser::KindGuesser(const OnnxFile &file, const RecordedKinds &kinds)
     : file(file), kinds(kinds) {
   addWeights(file.model.graph());
@@ -187,8 +164,8 @@ InitializerKind KindGuesser::guessParameter(StringRef name) const {
     return {Role::Constant, "not recorded as a parameter", Evidence::Use};
   bool isPyTorch = file.model.producer_name() == "pytorch";
   StringRef foldedFor = getFoldedFor(name);
-  // These operators take weights in the layout of PyTorch's modules. A folded weight was therefore
-  // computed, for example by fusing a BatchNormalization.
+  // These operators take weights in PyTorch's layout, so a folded weight was computed, for example
+  // by fusing a BatchNormalization.
   static const llvm::StringSet<> inLayout = {"Conv", "ConvTranspose", "Gemm"};
   if (isWeight && inLayout.contains(foldedFor))
     return {Role::Derived, "computed for " + foldedFor.str(), Evidence::Name};

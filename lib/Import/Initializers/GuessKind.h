@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Most files do not record which initializers are parameters. Their values, names and uses then
-// decide; docs/Reference/CommandLine.md has the rules.
+// Most files do not record which initializers are parameters, so their values, names and uses
+// decide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,10 @@
 
 namespace bppsa {
 
-/// Infers the roles of the float initializers of one file.
 class KindGuesser {
 public:
   KindGuesser(const OnnxFile &file, const RecordedKinds &kinds);
 
-  /// Emits an error if the values of `tensor` cannot be read.
   mlir::FailureOr<InitializerKind> guess(const onnx::TensorProto &tensor) const;
 
 private:
@@ -31,7 +29,6 @@ private:
 
   const OnnxFile &file;
   const RecordedKinds &kinds;
-  /// Values used as weights by layers, with the operator of the layer.
   llvm::StringMap<std::string> weights;
 };
 

@@ -15,18 +15,17 @@ using namespace mlir;
 using namespace bppsa;
 
 std::optional<std::string> bppsa::readModule(const onnx::NodeProto &node) {
-  // Example: `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`; the last entry is the operation.
+  // Example: `['', 'layers.1', 'layers.1.norm1', 'layer_norm']`.
   StringRef scopes = getMetadata(node, "pkg.torch.onnx.name_scopes");
   SmallVector<StringRef> names;
   scopes.split(names, '\'');
-  // Every second piece is enclosed in quotes.
   size_t count = names.size() / 2;
   if (count < 2)
     return std::nullopt;
   return names[2 * (count - 2) + 1].str();
 }
 
-/// Splits a node name of the older exporter, such as `/layers.1/norm1/LayerNormalization`, into its
+/// Splits a name of the older exporter, such as `/layers.1/norm1/LayerNormalization`, into
 /// components without the operation.
 static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
   if (!name.consume_front("/"))
@@ -37,9 +36,8 @@ static std::optional<SmallVector<StringRef>> splitNodePath(StringRef name) {
   return components;
 }
 
-/// Returns the parameter of PyTorch's module that corresponds to an input of a normalization node.
-/// An initializer with two different slots, such as the scale and the variance of an untrained
-/// BatchNormalization, was merged.
+/// Returns the module parameter that an input of a normalization node holds. An initializer with
+/// two slots was merged.
 static StringRef getSlot(const onnx::NodeProto &node, int input) {
   constexpr StringRef slots[] = {"", "weight", "bias", "running_mean", "running_var"};
   StringRef op = node.op_type();
@@ -70,9 +68,7 @@ private:
   std::optional<std::string> findModule(const onnx::NodeProto &node) const;
   std::string findRole(const InitializerUse &use, StringRef initializer) const;
 
-  /// The initializer that a name refers to: itself, or the input of an `Identity`.
   llvm::StringMap<std::string> meanings;
-  /// The path components of all node names.
   llvm::StringSet<> components;
 };
 } // namespace
@@ -89,8 +85,7 @@ Collector::Collector(onnx::GraphProto &graph) {
     orderGroups(name, list);
 }
 
-/// Moves the group that keeps the initializer to the front: a group without an alias, preferably
-/// one whose parameter has the name.
+/// Moves the group that keeps the initializer to the front, preferably the one that has its name.
 void Collector::orderGroups(StringRef name, SmallVector<UseGroup> &groups) const {
   auto getRank = [&](const UseGroup &group) {
     return !group.front().alias.empty() ? 2 : getParameterName(name, group) != name;
@@ -173,7 +168,6 @@ void Collector::visit(onnx::GraphProto &graph, const llvm::StringSet<> &hidden) 
         continue;
       onnx::GraphProto &inner = *attribute.mutable_g();
       llvm::StringSet<> names = hidden;
-      // The empty name hides nothing; it marks subgraphs.
       names.insert("");
       for (const onnx::ValueInfoProto &input : inner.input())
         names.insert(input.name());

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters share one initializer between parameters of equal value. This file finds the nodes that
-// read an initializer and the framework module of each node.
+// Finds the nodes that read an initializer, because exporters share one between parameters of equal
+// value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,37 +26,30 @@ struct InitializerUse {
   /// The output of the `Identity` through which the initializer is read; empty if it is read
   /// directly.
   std::string alias;
-  /// The module that the exporter recorded for the node, such as `layers.1.norm1`; empty for the
-  /// outermost module.
+  /// The module recorded for the node, such as `layers.1.norm1`; empty for the outermost.
   std::optional<std::string> module;
-  /// The module parameter that corresponds to an input of a normalization node, such as
-  /// `running_var`; empty for other nodes.
+  /// The parameter that an input of a normalization node holds, such as `running_var`.
   std::string slot;
-  /// A key shared by the calls of one module, for exporters that give each call a separate name for
-  /// a weight in another layout: the module, the number of the node within it, and all initializers
-  /// of the node. Empty if names are parameter names.
+  /// A key shared by the calls of one module, for exporters that name a weight separately for each
+  /// call.
   std::string role;
 };
 
-/// Uses that correspond to one parameter of the framework, judging by the file.
+/// Uses that correspond to one parameter of the framework.
 using UseGroup = llvm::SmallVector<InitializerUse>;
 
-/// Returns the uses of each used float initializer of `graph`, by name. Uses are grouped by alias,
-/// module or role; a use without this information is a separate group. If the initializer is read
-/// directly, the group of these uses is the first.
+/// Returns the uses of each float initializer, grouped by alias, module or role; direct uses first.
 std::map<std::string, llvm::SmallVector<UseGroup>> collectInitializerUses(onnx::GraphProto &graph);
 
-/// Returns whether `use` reads running statistics of a BatchNormalization.
 bool isStatistic(const InitializerUse &use);
 
 /// Returns whether the uses of `group` are calls of one module under several names.
 bool isCalledModule(const UseGroup &group);
 
-/// Returns the name for an initializer that serves the uses of `group`: the name of the alias, or
-/// the module joined with the last component of `initializer`; empty if neither is known.
+/// Returns the name of the parameter that `group` uses: its alias, or the module joined with the
+/// last component of `initializer`.
 std::string getParameterName(llvm::StringRef initializer, const UseGroup &group);
 
-/// Returns the value of `key` in the metadata of a node or a value, or an empty string.
 template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::StringRef key) {
   for (const onnx::StringStringEntryProto &entry : proto.metadata_props())
     if (entry.key() == key)
@@ -66,10 +59,8 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
 
 void addInitializer(onnx::ModelProto &model, onnx::TensorProto tensor);
 
-/// Returns the module that PyTorch's newer exporter recorded for a node, such as `layers.1.norm1`.
 std::optional<std::string> readModule(const onnx::NodeProto &node);
 
-/// Adds every name defined in `graph` and its subgraphs to `names`.
 void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names);
 
 } // namespace bppsa

@@ -19,8 +19,7 @@ namespace onnx = ::bppsa_onnx;
 void visitInnerGraphs(const onnx::GraphProto &graph,
                       llvm::function_ref<void(const onnx::GraphProto &)> visit);
 
-/// Returns the names of the float initializers of subgraphs that are parameters: they are not
-/// empty, and their name is unique in `model`.
+/// Returns the nonempty float initializers of subgraphs whose name is unique in `model`.
 llvm::StringSet<> findInnerParameters(const onnx::ModelProto &model);
 
 } // namespace bppsa

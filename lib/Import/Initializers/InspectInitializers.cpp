@@ -14,8 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Records the role of `tensor` in `findings` and returns whether it is trained. Emits an error if
-/// its values cannot be read.
+/// Records the role of `tensor` in `findings` and returns whether it is trained.
 static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedKinds &kinds,
                                 const KindGuesser &guesser, InitializerFindings &findings) {
   std::optional<InitializerKind> kind = kinds.find(tensor.name());
@@ -31,12 +30,6 @@ static FailureOr<bool> classify(const onnx::TensorProto &tensor, const RecordedK
   return isTrained;
 }
 
-//===----------------------------------------------------------------------===//
-// Merged initializers
-//===----------------------------------------------------------------------===//
-
-/// Returns whether two groups have nodes of the same op that read the initializer at the same
-/// input, as clones of a layer do.
 static bool areClones(const UseGroup &a, const UseGroup &b) {
   return llvm::any_of(a, [&](const InitializerUse &use) {
     return llvm::any_of(b, [&](const InitializerUse &other) {
@@ -47,8 +40,6 @@ static bool areClones(const UseGroup &a, const UseGroup &b) {
 
 static bool holdsStatistic(const UseGroup &group) { return llvm::any_of(group, isStatistic); }
 
-/// Returns whether one initializer serves as two parameters of a module, or as a parameter and
-/// running statistics.
 static bool fillsSlots(ArrayRef<UseGroup> groups) {
   for (size_t i = 1; i < groups.size(); ++i)
     for (const UseGroup &group : groups.take_front(i)) {
@@ -87,7 +78,6 @@ static std::string describeGroup(StringRef initializer, const UseGroup &group) {
   return quoted(name);
 }
 
-/// Returns the float initializers that may be parameters.
 static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file) {
   SmallVector<const onnx::TensorProto *> floats;
   for (const onnx::TensorProto &tensor : file.model.graph().initializer())
@@ -102,8 +92,8 @@ static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file
   return floats;
 }
 
-/// Records an initializer merged from several parameters. A constant (`isConstant`) is recorded
-/// only if it merges running statistics or the file lists one of the merged values as a parameter.
+/// Records an initializer merged from parameters. A constant counts only if it merges running
+/// statistics or recorded parameters.
 static LogicalResult noteMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                 ArrayRef<UseGroup> groups, const RecordedKinds &kinds,
                                 bool isConstant, InitializerFindings &findings) {

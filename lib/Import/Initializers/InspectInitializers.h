@@ -17,20 +17,18 @@ struct ValueFacts {
   bool isUniform = true, isFinite = true;
 };
 
-/// Emits an error if the values cannot be read.
 mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor);
 
-/// Returns whether exporters generate names like `name` for constants. Generated names of PyTorch's
-/// older exporter, such as `onnx::GRU_5`, are also used for weights in another layout.
+/// Returns whether exporters generate names like `name` for constants.
 bool isInventedName(llvm::StringRef name);
 
 /// Returns whether an exporter seems to have merged several parameters into `tensor`, whose uses
-/// are `groups`. Emits an error if its values cannot be read.
+/// are `groups`.
 mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                   llvm::ArrayRef<UseGroup> groups);
 
 /// Returns the pairs of float matrices in `tensors`, in order, that are bitwise transposes of each
-/// other. Emits an error if values cannot be read.
+/// other.
 mlir::FailureOr<std::vector<std::pair<std::string, std::string>>>
 findTransposed(const OnnxFile &file, llvm::ArrayRef<const onnx::TensorProto *> tensors);
 

@@ -15,11 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Exporter metadata
-//===----------------------------------------------------------------------===//
-
-/// Parses a list of names as printed by Python: ['a', "b"].
 static std::vector<std::string> parseNames(StringRef text) {
   std::vector<std::string> names;
   while (true) {
@@ -34,8 +29,6 @@ static std::vector<std::string> parseNames(StringRef text) {
   }
 }
 
-/// Returns the kinds in a signature by target name. Its lines have the form "p_a: PARAMETER
-/// target='a'".
 static llvm::StringMap<std::string> parseSignature(StringRef text) {
   llvm::StringMap<std::string> kinds;
   for (StringRef line : llvm::split(text.split("# outputs").first, '\n')) {
@@ -69,8 +62,7 @@ void RecordedKinds::addGraph(const onnx::GraphProto &graph) {
   }
 }
 
-/// Records the weights of a layer into which the exporter fused a BatchNormalization. The node has
-/// the scope of the BatchNormalization.
+/// Records the weights of a layer into which the exporter fused a BatchNormalization.
 void RecordedKinds::addFused(const onnx::NodeProto &node) {
   if (!getMetadata(node, "pkg.onnxscript.rewriter.rule_name").contains("FuseBatchNorm"))
     return;
@@ -84,12 +76,6 @@ void RecordedKinds::addFused(const onnx::NodeProto &node) {
     fused[input] = reason.empty() ? "fused with a BatchNormalization" : reason;
 }
 
-//===----------------------------------------------------------------------===//
-// Folded initializers
-//===----------------------------------------------------------------------===//
-
-/// Returns whether `name` is numbered by the exporter instead of named after an operation of the
-/// module.
 static bool isNumbered(StringRef name) {
   static const llvm::Regex pattern("^_?val_[0-9]+$");
   return pattern.match(name);
@@ -102,8 +88,7 @@ static StringRef getOperation(StringRef value) {
   return stem.size() < value.size() && stem.ends_with("_") ? stem.drop_back() : value;
 }
 
-/// Returns whether a PyTorch operation only moves the elements of its operands, keeping all, or
-/// creates constants.
+/// Returns whether a PyTorch operation creates constants or only moves all elements.
 static bool keepsElements(StringRef operation) {
   static const llvm::StringSet<> operations = {
       "_to_copy", "_unsafe_view",  "alias",      "arange",    "cat",        "chunk",
@@ -116,7 +101,6 @@ static bool keepsElements(StringRef operation) {
   return operations.contains(operation);
 }
 
-/// Returns whether `name` is a weight or bias of nn.RNN, nn.GRU or nn.LSTM.
 static bool isRecurrentParameter(StringRef name) {
   static const llvm::Regex pattern("(^|\\.)(weight|bias)_(ih|hh)_l[0-9]+(_reverse)?$");
   return pattern.match(name);
@@ -142,8 +126,7 @@ InitializerKind RecordedKinds::classifyFolded(StringRef name, ArrayRef<std::stri
       (kind->second == "PARAMETER" ? parameters : buffers).push_back(source);
   }
   addOperation(name);
-  // The exporter reorders the gates of recurrent weights without naming intermediate values. Other
-  // sources, such as an initial state, contribute only sizes.
+  // The exporter reorders the gates of recurrent weights without naming intermediate values.
   if (isNumbered(name) && llvm::any_of(parameters, isRecurrentParameter)) {
     llvm::erase_if(parameters, [](StringRef source) { return !isRecurrentParameter(source); });
     operations.clear();

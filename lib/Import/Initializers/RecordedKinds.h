@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor of
-// the module: in the metadata of initializers and, for folded tensors, in the signature of the
-// exported program. It also records the sources of folded initializers.
+// PyTorch's newer exporter (torch.onnx.export with dynamo=True) records the kind of each tensor and
+// the sources of folded initializers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +28,13 @@ public:
 
   /// Returns nullopt if the file does not record the kind.
   std::optional<InitializerKind> find(llvm::StringRef initializer) const;
-  /// Returns whether the file records that the module has the parameter `name`.
   bool isParameter(llvm::StringRef name) const { return signature.lookup(name) == "PARAMETER"; }
-  /// Returns whether the file lists all parameters of the exported program.
   bool hasSignature() const { return !signature.empty(); }
-  /// Returns, in alphabetical order, the parameters of the exported program that are neither in
-  /// `initializers` nor folded into one of them, such as a scale of ones that the exporter removed.
+  /// Returns the parameters that are neither in `initializers` nor folded into one, such as a scale
+  /// of ones.
   std::vector<std::string> findLost(const llvm::StringSet<> &initializers) const;
   /// Returns whether an initializer was folded from a value with the name of a parameter or buffer
-  /// of a submodule. Intended for files without a signature.
+  /// of a submodule.
   bool isFoldedFromName(llvm::StringRef initializer) const;
 
 private:
@@ -50,9 +47,7 @@ private:
   void addFused(const onnx::NodeProto &node);
   InitializerKind classifyFolded(llvm::StringRef name, llvm::ArrayRef<std::string> sources) const;
 
-  /// By value name.
   llvm::StringMap<Record> records;
-  /// The kinds of the tensors of the module, by their names in the module.
   llvm::StringMap<std::string> signature;
   /// The reason why the exporter computed the weights of a fused layer.
   llvm::StringMap<std::string> fused;

@@ -29,7 +29,6 @@ public:
 private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
   using Key = std::array<std::string, 3>;
-  /// A function and the initializers that it needs as inputs.
   struct Function {
     onnx::FunctionProto *proto = nullptr;
     bool isVisited = false;
@@ -87,7 +86,6 @@ void ConstantLifter::count(const Nodes &nodes) {
   }
 }
 
-/// Returns a unique name based on `name`, which is kept if it is unique and not `isTaken`.
 std::string ConstantLifter::makeName(const std::string &name, bool isTaken) {
   if (!isTaken && definitions[name] == 1)
     return name;
@@ -103,7 +101,6 @@ bool ConstantLifter::isLifted(const onnx::NodeProto &node) const {
          regex.match(node.output(0));
 }
 
-/// Adds the initializer for the constant `node`. A graph output keeps its name.
 std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
   onnx::TensorProto tensor = *getFloatConstant(node);
   std::string name = makeName(node.output(0), isOutput);
@@ -113,9 +110,8 @@ std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
   return name;
 }
 
-/// Replaces matching constants in `nodes`, whose graph or function has the outputs `outputs`.
-/// `names` maps the constants in scope to initializers; all initializers that the nodes read are
-/// appended to `made`.
+/// Replaces matching constants in `nodes`, whose graph or function has the outputs `outputs`. All
+/// initializers that the nodes read are appended to `made`.
 void ConstantLifter::visit(Nodes &nodes, const llvm::StringSet<> &outputs,
                            llvm::StringMap<std::string> names, std::vector<std::string> &made) {
   Nodes kept;

@@ -16,10 +16,6 @@ using namespace bppsa;
 
 static constexpr StringRef kTrainingMode = "training_mode";
 
-//===----------------------------------------------------------------------===//
-// Set training mode
-//===----------------------------------------------------------------------===//
-
 static int64_t getOpset(const onnx::ModelProto &model) {
   for (const onnx::OperatorSetIdProto &import : model.opset_import())
     if (import.domain().empty() || import.domain() == "ai.onnx")
@@ -27,7 +23,6 @@ static int64_t getOpset(const onnx::ModelProto &model) {
   return 0;
 }
 
-/// Adds a bool initializer with the value true and returns its name.
 static std::string addTrue(onnx::GraphProto &graph) {
   llvm::StringSet<> names;
   collectNames(graph, names);
@@ -89,10 +84,6 @@ FailureOr<std::string> bppsa::setTrainingMode(llvm::MemoryBufferRef buffer, MLIR
   return serializeOnnxFile(*file, "the model");
 }
 
-//===----------------------------------------------------------------------===//
-// Clear training mode
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// The names that the nodes of a graph read, and the names of initializers and their aliases.
 struct GraphNames {
@@ -124,13 +115,11 @@ void GraphNames::addReads(const onnx::GraphProto &graph) {
   }
 }
 
-/// Returns whether only the first output of `node` is used.
 static bool hasOneOutput(const onnx::NodeProto &node, const GraphNames &names) {
   return llvm::none_of(llvm::drop_begin(node.output()),
                        [&](const std::string &output) { return names.read.contains(output); });
 }
 
-/// Clears training mode of `node`. Returns false if it is not set or must be kept.
 static bool clearTrainingMode(onnx::NodeProto &node, const GraphNames &names) {
   if (!hasOneOutput(node, names))
     return false;

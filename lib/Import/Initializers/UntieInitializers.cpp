@@ -19,9 +19,7 @@ public:
     collectNames(graph, names);
   }
 
-  /// Gives each of `groups` except the first a copy of `tensor`.
   void untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups);
-  /// Adds the copies to the graph and removes the values they replace.
   void finish();
 
 private:
@@ -48,7 +46,6 @@ std::string Untier::makeName(StringRef name, const UseGroup &group) {
       return next;
 }
 
-/// Copies the metadata of `name`, in which the exporter records its kind, to `copy`.
 void Untier::copyRecord(StringRef name, StringRef copy) {
   auto find = [&](StringRef wanted) {
     return llvm::find_if(graph.value_info(),

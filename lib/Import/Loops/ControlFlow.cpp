@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Emits an error if the condition is unknown at compile time.
 static FailureOr<bool> getCondition(const Node &node) {
   const Tensor &condition = node.input(0);
   std::string name = quoted(node.proto.input(0));

@@ -12,16 +12,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Elementwise ops
-//===----------------------------------------------------------------------===//
-
 Value GraphBuilder::collapseOnes(const Tensor &operand, ArrayRef<bool> collapsed) {
   Value value = getValue(operand);
   if (!llvm::is_contained(collapsed, true))
     return value;
-  // A group consists of one kept dimension followed by collapsed ones. Dimensions before the first
-  // kept one belong to its group.
+  // A group consists of one kept dimension followed by collapsed ones.
   SmallVector<ReassociationIndices> groups;
   SmallVector<Dim> kept;
   ReassociationIndices leading;
@@ -88,8 +83,7 @@ FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Di
       llvm::all_of(llvm::zip(operand.dims, dims),
                    [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair).size; }))
     return operand;
-  // An operand without a value would only provide its shape. The map of the result provides it too,
-  // and broadcasting it with `operand` must yield `dims`.
+  // An operand without a value would only provide its shape, as the map of the result does.
   FailureOr<SmallVector<Dim>> common = broadcast(dims, operand.dims);
   if (failed(common))
     return failure();
@@ -109,10 +103,6 @@ FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Di
       [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
   return make(value, *common);
 }
-
-//===----------------------------------------------------------------------===//
-// Reductions and other loop nests
-//===----------------------------------------------------------------------===//
 
 Tensor GraphBuilder::makeReduction(const Tensor &operand, ArrayRef<int64_t> reduced,
                                    TypedAttr neutral, Body body) {
@@ -200,7 +190,6 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
     auto loop = dyn_cast<AffineDimExpr>(expr);
     dims.push_back(loop ? *std::exchange(loops[loop.getPosition()], std::nullopt) : own);
   }
-  // The remaining loops are reductions.
   for (const std::optional<Dim> &loop : loops)
     if (loop)
       mark(*loop, Mixed);

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Order of axes
-//===----------------------------------------------------------------------===//
-
 SmallVector<int64_t> LoopLayout::getBodyAxes(int64_t rank) const {
   SmallVector<int64_t> axes;
   int64_t next = 0;
@@ -27,7 +23,6 @@ SmallVector<int64_t> LoopLayout::getBodyAxes(int64_t rank) const {
   return axes;
 }
 
-/// Returns the axes of an array in loop order: steps, rows, then the others.
 static SmallVector<int64_t> getLoopOrder(int64_t rank, const LoopLayout &layout) {
   SmallVector<int64_t> order;
   for (std::optional<int64_t> axis : {layout.stepAxis, layout.rowAxis})
@@ -39,7 +34,6 @@ static SmallVector<int64_t> getLoopOrder(int64_t rank, const LoopLayout &layout)
   return order;
 }
 
-/// Returns the positions of the kept axes of size 1 in the body, after `leading` axes.
 static SmallVector<int64_t> getKeptAxes(int64_t rank, const LoopLayout &layout, int64_t leading) {
   SmallVector<int64_t> kept, axes = layout.getBodyAxes(rank);
   for (int64_t i = 0; i < rank; ++i)
@@ -81,10 +75,6 @@ Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const Loop
     inverse[axis] = i;
   return graph.makeTranspose(result, inverse);
 }
-
-//===----------------------------------------------------------------------===//
-// Body
-//===----------------------------------------------------------------------===//
 
 LoopBuilder::LoopBuilder(GraphImporter &importer, Scope &outer, std::string what, Dim rows,
                          int rowClass)
@@ -193,10 +183,6 @@ FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
   captures.push_back(operand);
   return graph.make(argument, outer.dims);
 }
-
-//===----------------------------------------------------------------------===//
-// Loop
-//===----------------------------------------------------------------------===//
 
 FailureOr<LoopBuilder::Results>
 LoopBuilder::finish(ArrayRef<Tensor> states, ArrayRef<Tensor> outputs, Dim steps, bool reverse) {

@@ -12,8 +12,7 @@
 
 namespace bppsa {
 
-/// The time axis and the row axis of an array outside a loop. Axes are counted in the array. A kept
-/// axis has size 1 in the body.
+/// The time axis and the row axis of an array outside a loop. A kept axis has size 1 in the body.
 struct LoopLayout {
   std::optional<int64_t> stepAxis, rowAxis;
   bool keepsStepAxis = false, keepsRowAxis = false;
@@ -22,18 +21,17 @@ struct LoopLayout {
   llvm::SmallVector<int64_t> getBodyAxes(int64_t rank) const;
 };
 
-/// Transposes `array` to a sequence `[steps, rows, d...]` or, without a time axis, to a state
-/// `[rows, d...]`. An array without a row axis is broadcast to `rows`.
+/// Transposes `array` to a sequence `[steps, rows, d...]` or a state `[rows, d...]`, broadcasting
+/// it to `rows`.
 Tensor toLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout, Dim rows);
-/// The inverse of `toLoopOrder`.
 Tensor fromLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout);
 
-/// Builds a `bppsa.recurrence` in graph form. Between construction and `finish`, new operations are
-/// inserted into its body; `scope` holds the values visible to the nodes of the body.
+/// Builds a `bppsa.recurrence` in graph form. Until `finish`, new operations are inserted into its
+/// body.
 class LoopBuilder {
 public:
-  /// `what` begins diagnostics: "node 'name' (Scan): ". Values with an axis of the class `rowClass`
-  /// differ from row to row; -1 means that no outer values do.
+  /// `what` begins diagnostics. Values with an axis of `rowClass` (-1: none) differ from row to
+  /// row.
   LoopBuilder(GraphImporter &importer, Scope &outer, std::string what, Dim rows, int rowClass = -1);
   ~LoopBuilder();
 
@@ -47,13 +45,10 @@ public:
     /// After the last step, `[rows, d...]`, and after every step, `[steps, rows, d...]`.
     llvm::SmallVector<Tensor> states, outputs;
   };
-  /// Terminates the body with a yield of `states` and `outputs` and creates the loop of `steps`
-  /// steps.
   mlir::FailureOr<Results> finish(llvm::ArrayRef<Tensor> states, llvm::ArrayRef<Tensor> outputs,
                                   Dim steps, bool reverse = false);
 
 private:
-  /// Returns the value of an outer tensor. A known constant is created outside the loop.
   mlir::Value getOutside(const Tensor &tensor);
   mlir::FailureOr<Tensor> capture(llvm::StringRef name, const Tensor &outer);
   mlir::FailureOr<Tensor> captureList(llvm::StringRef name, const TensorList &outer);
@@ -72,7 +67,7 @@ private:
   GraphBuilder::SizeScope sizes;
   int64_t numDropouts, numTrainingModes;
   llvm::SmallVector<mlir::Value> sequences, initial, captures;
-  /// States that no step changes. They hold row-dependent values that the body reads from outside.
+  /// States that no step changes: row-dependent outer values.
   llvm::SmallVector<mlir::Value> constantStates;
 };
 

@@ -21,10 +21,6 @@ std::string LoopImporter::describeNode() const {
          node.getOp().str() + "): ";
 }
 
-//===----------------------------------------------------------------------===//
-// Body
-//===----------------------------------------------------------------------===//
-
 LogicalResult LoopImporter::defineConstants(Scope &scope) {
   for (auto &[name, tensor] : request.constants)
     if (failed(node.importer.define(scope, name, tensor)))
@@ -32,7 +28,6 @@ LogicalResult LoopImporter::defineConstants(Scope &scope) {
   return success();
 }
 
-/// Returns the states and sequences among the outputs of the body.
 FailureOr<SmallVector<Tensor>> LoopImporter::importBody(Scope &scope) {
   if (failed(defineConstants(scope)) || (request.lists && failed(request.lists->define(scope))))
     return failure();
@@ -83,10 +78,6 @@ LogicalResult LoopImporter::checkStates(ArrayRef<Tensor> results) {
   }
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Analysis
-//===----------------------------------------------------------------------===//
 
 LogicalResult LoopImporter::analyseBody(DenseMap<int, int> &fresh) {
   // Use fresh axes, so that only uses in the body count.
@@ -141,8 +132,6 @@ LogicalResult LoopImporter::analyse() {
   return result;
 }
 
-/// Sets `found` to the dimension with an axis of `axisClass`. Returns false unless exactly one
-/// dimension has it (at most one with `mayLack`).
 static bool findAxis(const GraphBuilder &graph, ArrayRef<Dim> dims, int axisClass, bool mayLack,
                      std::optional<int64_t> &found) {
   found.reset();
@@ -213,10 +202,6 @@ std::optional<LoopImporter::Rows> LoopImporter::findRows() const {
   }
   return std::nullopt;
 }
-
-//===----------------------------------------------------------------------===//
-// Loop
-//===----------------------------------------------------------------------===//
 
 static LoopLayout getLayout(std::optional<int64_t> stepAxis, std::optional<int64_t> rowAxis) {
   LoopLayout layout;

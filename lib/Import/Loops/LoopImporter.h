@@ -17,17 +17,14 @@ namespace bppsa {
 struct LoopSequence {
   std::string name;
   Tensor array;
-  /// The time axis of `array`.
   int64_t axis;
 };
 
-/// The common form of Scan and Loop nodes.
 struct LoopRequest {
   const onnx::GraphProto *body;
   /// Names in the body, and values before the first step.
   llvm::SmallVector<std::pair<std::string, Tensor>> states;
   llvm::SmallVector<LoopSequence> sequences;
-  /// Loop-invariant values of the body.
   llvm::SmallVector<std::pair<std::string, Tensor>> constants;
   /// Number of outputs of the body before the states.
   size_t numLeadingOutputs = 0;
@@ -35,7 +32,7 @@ struct LoopRequest {
   llvm::SmallVector<int64_t> outputAxes;
   Dim steps;
   bool reverse = false;
-  /// The lists among the states of the body; `states` holds their tensors. Null if there are none.
+  /// The lists among the states of the body; `states` holds their tensors.
   LoopLists *lists = nullptr;
 };
 
@@ -44,9 +41,8 @@ struct LoopShapes {
   llvm::SmallVector<llvm::SmallVector<Dim>> states, sequences, outputs;
 };
 
-/// Imports a loop over a subgraph as a recurrence. The rows of the recurrence are the samples if
-/// there is a batch axis: an axis along which the body computes every position independently and in
-/// the same manner. Otherwise the recurrence has one row and all sizes must be fixed.
+/// Imports a loop over a subgraph as a recurrence. Its rows are the samples if the body computes
+/// every position of an axis independently; else it has one row and all sizes must be fixed.
 class LoopImporter {
 public:
   LoopImporter(Node &node, const LoopRequest &request)
@@ -56,7 +52,6 @@ public:
   mlir::FailureOr<llvm::SmallVector<Tensor>> run();
 
 private:
-  /// The row axes of the states, sequences and outputs.
   struct Rows {
     Dim dim;
     llvm::SmallVector<std::optional<int64_t>> states, sequences, outputs;

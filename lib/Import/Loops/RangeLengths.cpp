@@ -26,7 +26,6 @@ static const Tensor *lookup(Node &node, StringRef name) {
   return node.scope.lookup(name).value_or(nullptr);
 }
 
-/// Returns the integer operand of the Cast that defines `name`.
 static MaybeExpr findCastInteger(Node &node, StringRef name) {
   const onnx::NodeProto *cast = findNode(node.parent, name, "Cast");
   const Tensor *tensor = cast && cast->input_size() == 1 ? lookup(node, cast->input(0)) : nullptr;
@@ -35,7 +34,6 @@ static MaybeExpr findCastInteger(Node &node, StringRef name) {
   return tensor->elements->front();
 }
 
-/// Returns the step of a range: a float constant, or the Cast of a constant.
 static std::optional<int64_t> findStep(Node &node, StringRef name) {
   if (MaybeExpr expr = findCastInteger(node, name))
     return getConstant(*expr);

@@ -37,20 +37,17 @@ private:
   LogicalResult readAttributes();
   LogicalResult checkShapes();
   LogicalResult checkShape(Input index, ArrayRef<Dim *> dims);
-  /// Checks the lengths of samples and sets `mask`.
   LogicalResult readLengths();
 
-  /// Returns the slice of `tensor` at `index` of its first dimension, without this dimension.
   Tensor select(const Tensor &tensor, int64_t index);
-  /// Returns rows `[block * hidden, (block + 1) * hidden)` of `direction`. Each block is a direct
-  /// slice of the whole array, so the gradients of several blocks are inserted into one array.
+  /// Returns rows `[block * hidden, (block + 1) * hidden)` of `direction`. Each is a slice of the
+  /// whole array, so the gradients of several blocks are inserted into one array.
   Tensor selectBlock(const Tensor &tensor, int64_t direction, int64_t block);
   Tensor addBias(const Tensor &a, const Tensor &b);
   Tensor makeInitialState(Input index, int64_t direction);
 
   struct Captures {
     SmallVector<Value> values;
-    /// Positions of the cell's arguments in `values`.
     SmallVector<unsigned> w, r, bias, peepholes;
     std::optional<unsigned> hiddenBias, ones;
   };
@@ -191,7 +188,6 @@ LogicalResult Layer::readLengths() {
   return success();
 }
 
-/// Returns `tensor` with zeros where `mask` is 0.
 static Tensor makeMasked(GraphBuilder &graph, const Tensor &mask, const Tensor &tensor) {
   return *graph.makeElementwise({mask, tensor}, tensor.elementType,
                                 [&](OpBuilder &b, Location loc, ValueRange in) {
@@ -249,7 +245,7 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
   }
   if (!node.hasInput(B))
     return captures;
-  // B = [Wb, Rb]. Both are added here, unless the reset gate of a GRU is applied between them.
+  // Both biases are added here, unless the reset gate of a GRU is applied between them.
   auto selectBias = [&](unsigned block) { return selectBlock(node.input(B), direction, block); };
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
     Tensor input = selectBias(gate), recurrent = selectBias(kind.gates + gate);

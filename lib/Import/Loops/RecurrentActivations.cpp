@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The number of parameters of an activation (`alpha`, then `beta`) and their defaults. Without
-/// defaults, the node must provide them.
+/// The number of parameters of an activation and their defaults; without defaults, the node must
+/// provide them.
 struct ActivationParameters {
   unsigned count = 0;
   std::optional<Activation> defaults;
@@ -45,7 +45,6 @@ bppsa::readActivations(const Node &node, ArrayRef<StringRef> usual, int64_t dire
                             << node.getString("direction", "forward") << "'";
   for (size_t i = 0; names.size() < expected; ++i)
     names.push_back(usual[i % usual.size()]);
-  // Each activation consumes its parameters from the two lists, in order.
   ArrayRef<float> alphas = node.getFloats("activation_alpha"),
                   betas = node.getFloats("activation_beta");
   SmallVector<Activation> activations;

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Only this file defines the cells of these layers. A layer becomes one `bppsa.recurrence` per
-// direction, whose body is one step of one sample.
+// A layer becomes one `bppsa.recurrence` per direction, whose body is one step of one sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,19 +33,15 @@ private:
     return MatVecOp::create(b, loc, VectorType::get(rows, b.getF32Type()), matrix, vector, addend,
                             /*transposed=*/nullptr);
   }
-  /// W x + bias.
   Value project(unsigned gate) {
     return multiply(in.w[gate], in.x, in.bias.empty() ? Value() : in.bias[gate]);
   }
-  /// R h + W x + bias.
   Value preactivate(unsigned gate) { return multiply(in.r[gate], in.states[0], project(gate)); }
-  /// Adds the peephole connection from `state` to gate `gate` (i, o or f), if any.
   Value preactivate(unsigned gate, Value state) {
     Value sum = preactivate(gate);
     return in.peepholes.empty() ? sum : f.add(sum, f.mul(in.peepholes[gate], state));
   }
   Value activate(unsigned index, Value x);
-  /// Clamps the operand to `clip` first.
   Value activateClipped(unsigned index, Value x);
 
   OpBuilder &b;

@@ -19,13 +19,11 @@ struct Activation {
   double alpha = 0, beta = 0;
 };
 
-/// Returns the activations of all directions of `node`, in the order f, g, h within each direction.
-/// `usual` holds the defaults of one direction.
+/// Returns the activations of all directions of `node`; `usual` holds the defaults of one.
 mlir::FailureOr<llvm::SmallVector<Activation>>
 readActivations(const Node &node, llvm::ArrayRef<llvm::StringRef> usual, int64_t directions);
 
-/// The values of a cell inside the body: weights and biases in ONNX's gate order, the input of the
-/// step and the states before it.
+/// Weights and biases in ONNX's gate order.
 struct CellArguments {
   mlir::Value x;
   llvm::SmallVector<mlir::Value> states;
@@ -34,7 +32,6 @@ struct CellArguments {
   llvm::SmallVector<mlir::Value> bias;
   /// The recurrent bias of a GRU's candidate gate if it is not part of `bias`.
   mlir::Value hiddenBias;
-  /// Peephole weights of an LSTM for the gates i, o and f; empty if absent.
   llvm::SmallVector<mlir::Value> peepholes;
 };
 
@@ -44,7 +41,6 @@ struct CellOptions {
   /// Inputs of the activations of gates and candidates are clamped to [-clip, clip].
   std::optional<double> clip;
   bool linearBeforeReset = false;
-  /// The forget gate of an LSTM is one minus its input gate.
   bool inputForget = false;
 };
 
@@ -53,8 +49,7 @@ llvm::SmallVector<mlir::Value> buildCell(llvm::StringRef op, mlir::OpBuilder &bu
                                          mlir::Location loc, const CellArguments &arguments,
                                          const CellOptions &options);
 
-/// Selects `states` if the step is within the length of its sample, else `before`. `mask` is a
-/// vector of one element, 1 within the length and 0 beyond; `ones` is a column of ones that
+/// Selects `states` within the length of the sample, else `before`. `ones` is a column of ones that
 /// broadcasts the mask.
 llvm::SmallVector<mlir::Value> keepBeyondEnd(mlir::OpBuilder &builder, mlir::Location loc,
                                              mlir::Value mask, mlir::Value ones,

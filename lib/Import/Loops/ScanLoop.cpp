@@ -46,15 +46,12 @@ public:
 
 private:
   LogicalResult checkCounts();
-  /// Returns a list attribute with `count` elements; zeros if it is absent.
   FailureOr<SmallVector<int64_t>> getList(StringRef name, int64_t count, bool isDirection);
   LogicalResult addSequences();
-  /// Imports one scan over the operands and returns its outputs.
   FailureOr<SmallVector<Tensor>> run();
-  /// Imports one scan per sample, along the first axis of all operands, as in opset 8.
+  /// Imports one scan per sample, as in opset 8.
   FailureOr<SmallVector<Tensor>> runSamples();
 
-  /// Limits the number of copies of the body.
   static constexpr int64_t maxSamples = 64;
 
   Node &node;

@@ -24,8 +24,6 @@ SmallVector<Dim> ModelImporter::getStreamDims(const StreamAxes &axes, ArrayRef<D
   return result;
 }
 
-/// Checks that the sizes of an output are fixed, and that axes for time steps or samples have size
-/// 1.
 LogicalResult ModelImporter::checkStreamOutput(const std::string &name,
                                                const Tensor &tensor) const {
   if (failed(requireTensor(name, tensor)))
@@ -125,7 +123,6 @@ LogicalResult ModelImporter::importStream() {
 
 LogicalResult ModelImporter::setStreamAxes() {
   for (const BoundaryArray &array : arrays) {
-    // The axes come from the stream. Layers inside the graph have other time and batch axes.
     const StreamAxes &axes =
         (array.isInput ? stream->inputs : stream->outputs).find(array.name)->second;
     LoopLayout layout = axes.getLayout();

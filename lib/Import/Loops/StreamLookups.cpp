@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns whether `node` looks up rows of a parameter by the sequence `indices`.
 static bool isLookup(const onnx::NodeProto &node, StringRef indices,
                      const llvm::StringMap<unsigned> &parameters) {
   bool hasOtherAxis = llvm::any_of(node.attribute(), [](const onnx::AttributeProto &attribute) {

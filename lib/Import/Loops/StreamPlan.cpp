@@ -49,14 +49,12 @@ private:
                          std::optional<int64_t> StreamAxes::*member);
   LogicalResult checkAxis(StringRef option, const BatchAxisRequest &request,
                           const onnx::ValueInfoProto &input) const;
-  /// Adds batch axes found by data flow, and axes whose symbol is already a batch axis elsewhere.
   void completeBatchAxes();
   void takeSymbols();
   LogicalResult checkSizes() const;
 
   const onnx::ValueInfoProto *findInput(StringRef name) const;
   const onnx::ValueInfoProto *findOutput(StringRef name) const;
-  /// Returns nullopt for a dimension that is symbolic and unbound.
   std::optional<int64_t> getSize(const onnx::ValueInfoProto &input, int64_t axis) const;
   static int64_t getRank(const onnx::ValueInfoProto &info) {
     return info.type().tensor_type().shape().dim_size();
@@ -69,15 +67,10 @@ private:
   Bindings &dimensions;
   std::set<std::string> initializers;
   SmallVector<const onnx::ValueInfoProto *> inputs;
-  /// Symbolic dimensions that count samples.
   std::set<std::string> batchSymbols;
   StreamPlan plan;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Graph
-//===----------------------------------------------------------------------===//
 
 const onnx::ValueInfoProto *StreamPlanner::findInput(StringRef name) const {
   for (const onnx::ValueInfoProto *input : inputs)
@@ -103,10 +96,6 @@ std::optional<int64_t> StreamPlanner::getSize(const onnx::ValueInfoProto &input,
     return std::nullopt;
   return std::get<int64_t>(it->second);
 }
-
-//===----------------------------------------------------------------------===//
-// Options
-//===----------------------------------------------------------------------===//
 
 LogicalResult StreamPlanner::readCarry(StringRef text) {
   // Names may contain colons.
@@ -180,10 +169,6 @@ LogicalResult StreamPlanner::readAxes(StringRef option, ArrayRef<BatchAxisReques
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Samples
-//===----------------------------------------------------------------------===//
-
 void StreamPlanner::takeSymbols() {
   for (const onnx::ValueInfoProto *input : inputs)
     if (std::optional<int64_t> axis = plan.inputs[input->name()].batch;
@@ -218,7 +203,6 @@ void StreamPlanner::completeBatchAxes() {
         it != found.end() && !axes.batch && it->second != axes.step)
       axes.batch = it->second;
   }
-  // The final state has the layout of the initial state.
   for (const onnx::ValueInfoProto *input : inputs) {
     StreamAxes &axes = plan.inputs[input->name()];
     if (!axes.isCarried())

@@ -14,8 +14,8 @@ namespace bppsa {
 
 /// The layout of an input or output of a step graph in the array of the stream.
 struct StreamAxes {
-  /// Axes of the graph's array that carry time steps and samples. If an axis is absent, the array
-  /// of the stream gets a new leading axis.
+  /// Axes of time steps and samples. An absent axis becomes a new leading axis of the stream's
+  /// array.
   std::optional<int64_t> step, batch;
   /// The other end of a carried pair; empty for a sequence.
   std::string partner;
@@ -25,8 +25,6 @@ struct StreamAxes {
   LoopLayout getLayout() const;
 };
 
-/// The layouts of the graph inputs and outputs that `--carry`, `--batch-axis` and `--step-axis`
-/// request.
 struct StreamPlan {
   llvm::StringMap<StreamAxes> inputs, outputs;
 };
@@ -34,9 +32,8 @@ struct StreamPlan {
 /// The batch axes of inputs and outputs, where data flow finds one.
 using FoundAxes = llvm::StringMap<int64_t>;
 
-/// Plans the stream requested by `options`. Symbolic dimensions that count samples are bound to 1,
-/// because the graph of one sample has a batch of 1. Emits an error if the options name unknown
-/// inputs or outputs or an axis whose size is not 1, or if a dimension has no size.
+/// Plans the stream requested by `options`. Symbolic dimensions that count samples are bound to 1.
+/// Emits an error if an option names an unknown array or an axis whose size is not 1.
 mlir::FailureOr<StreamPlan> planStream(const OnnxFile &file, const ImportOptions &options,
                                        const FoundAxes &found, GraphBindings &bindings);
 

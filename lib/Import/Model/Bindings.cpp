@@ -27,11 +27,7 @@ std::string bppsa::getDimensionName(const onnx::ValueInfoProto &input, int64_t i
   return name.empty() ? input.name() + "." + std::to_string(index) : name;
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-/// Parses `text` as an element of type `type`. Returns null if it is not valid.
+/// Parses `text` as an element of type `type`.
 static Attribute parseElement(StringRef text, Type type) {
   if (type.isF32()) {
     double number;

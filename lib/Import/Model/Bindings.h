@@ -19,13 +19,10 @@ using Bindings = std::map<std::string, std::variant<std::string, int64_t>>;
 
 /// The bindings requested by `--bind`.
 struct GraphBindings {
-  /// Graph inputs with constant values.
   llvm::StringMap<mlir::DenseElementsAttr> inputs;
-  /// Symbolic dimensions with fixed sizes.
   Bindings dimensions;
 };
 
-/// Returns the name of dimension `index` of `input`, which has no fixed size.
 std::string getDimensionName(const onnx::ValueInfoProto &input, int64_t index);
 
 /// Parses `requests`. Emits an error if a request names neither a graph input nor a dimension, or

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The requested axes become symbolic, and the graph is imported to observe the data flow. Constants
-// that hold a fixed size in place of a symbol are changed. This repeats until no constant changes.
+// The graph is imported with symbolic axes to observe the data flow, and constants that hold a
+// fixed size are changed, until none changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,6 @@ namespace {
 struct Part {
   AffineExpr expr;
   int64_t size;
-  /// Distance between consecutive positions, in elements.
   int64_t stride;
 };
 
@@ -44,28 +43,19 @@ private:
   bool repair(ModelImporter &importer);
   bool repairReshape(onnx::NodeProto &node, ModelImporter &importer);
   bool dropInitialState(onnx::NodeProto &node);
-  /// Returns the node with `name` as its only output, or null.
   onnx::NodeProto *findProducer(StringRef name);
-  /// If `name` is unused, erases the node or initializer that defines it, and operands that become
-  /// unused.
   void eraseUnread(const std::string &name);
 
-  /// Returns the original size if `expr` is a released symbol, or null.
   const int64_t *findSize(AffineExpr expr, const ModelImporter &importer) const;
-  /// Returns the factors of the dimensions of `tensor`, or nullopt if a size depends on a symbol
-  /// that was not released.
   std::optional<SmallVector<Part>> getParts(const Tensor &tensor,
                                             const ModelImporter &importer) const;
   const onnx::TensorProto *findConstant(StringRef name) const;
-  /// Returns the elements of `name` if they do not depend on sizes.
   static std::optional<SmallVector<int64_t>> readIntegers(StringRef name, ModelImporter &importer);
   std::string addIntegers(ArrayRef<int64_t> values);
 
   OnnxFile &file;
   onnx::GraphProto &graph;
   ArrayRef<BatchAxisRequest> requests;
-  /// Describes a Reshape whose shape does not show which element holds a released size; empty if
-  /// there is none.
   std::string ambiguous;
   /// Sizes in the exporter's example, by symbol name.
   llvm::StringMap<int64_t> sizes;
@@ -176,9 +166,8 @@ std::optional<SmallVector<Part>> AxisReleaser::getParts(const Tensor &tensor,
   return parts;
 }
 
-/// Returns the element of the shape `target`, whose sizes are known, that contains `part`: an
-/// element equal to it, or the only element that contains all its positions. Returns nullopt if
-/// several elements do.
+/// Returns the element of the shape `target` that alone contains all positions of `part`, or
+/// nullopt.
 static std::optional<size_t> findElement(ArrayRef<int64_t> target, const Part &part) {
   std::optional<size_t> exact, holding;
   int64_t stride = 1, holders = 0;
@@ -325,7 +314,6 @@ LogicalResult AxisReleaser::run() {
   for (const BatchAxisRequest &request : requests)
     if (failed(openInput(request)))
       return failure();
-  // Sizes of other values are inferred from the inputs again.
   for (onnx::ValueInfoProto &value : *graph.mutable_value_info())
     if (!findConstant(value.name()))
       value.mutable_type()->mutable_tensor_type()->clear_shape();

@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Scopes
-//===----------------------------------------------------------------------===//
-
 FailureOr<const Tensor *> Scope::lookup(StringRef name) {
   if (auto it = values.find(name); it != values.end())
     return &it->second;
@@ -34,11 +30,6 @@ LogicalResult GraphImporter::define(Scope &scope, const std::string &name, Tenso
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
-
-/// Emits an error if `name` is not defined before `node`.
 static LogicalResult emitUndefined(const Node &node, const onnx::GraphProto &proto,
                                    StringRef name) {
   for (const onnx::NodeProto &other : proto.node())
@@ -90,10 +81,6 @@ LogicalResult GraphImporter::importNodes(const onnx::GraphProto &proto, Scope &s
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Subgraphs
-//===----------------------------------------------------------------------===//
-
 FailureOr<SmallVector<Tensor>> GraphImporter::getOutputs(const onnx::GraphProto &proto,
                                                          Scope &scope) const {
   SmallVector<Tensor> outputs;
@@ -120,7 +107,6 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
     return error() << "the subgraphs of nodes have more than 2^17 nodes, counted once per unrolled "
                       "step of each enclosing loop; reduce the number of unrolled steps";
   for (const onnx::TensorProto &tensor : proto.initializer()) {
-    // Parameters are function arguments, defined in an outer scope.
     if (graph.parameterNumbers.contains(tensor.name()) &&
         llvm::none_of(file.model.graph().initializer(),
                       [&](const auto &other) { return other.name() == tensor.name(); }))

@@ -16,7 +16,6 @@ namespace bppsa {
 
 struct OpRule;
 
-/// Initializers of the main graph by name.
 using Initializers = llvm::StringMap<const onnx::TensorProto *>;
 
 /// The values visible to the nodes of a graph, by name: its values and the values of enclosing
@@ -55,20 +54,16 @@ public:
   /// Nodes that normalize by batch statistics in every mode.
   std::vector<std::string> batchStatistics;
 
-  /// Imports the nodes of `proto` and defines their outputs in `scope`.
   mlir::LogicalResult importNodes(const onnx::GraphProto &proto, Scope &scope);
-  /// Returns the outputs of `proto`, whose nodes have been imported.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getOutputs(const onnx::GraphProto &proto,
                                                         Scope &scope) const;
-  /// Imports the initializers (as constants) and nodes of a subgraph and returns its outputs.
-  /// `scope` already holds its inputs.
+  /// Imports the initializers (as constants) and nodes of a subgraph whose inputs `scope` holds.
   mlir::FailureOr<llvm::SmallVector<Tensor>> importBody(const onnx::GraphProto &proto,
                                                         Scope &scope);
   mlir::LogicalResult define(Scope &scope, const std::string &name, Tensor tensor) const;
 
 private:
-  /// Limits the nodes imported in subgraphs. Loops import their body several times, so nested loops
-  /// multiply the count.
+  /// Limits the nodes in subgraphs, because nested loops import their bodies repeatedly.
   static constexpr int64_t maxInnerNodes = 1 << 17;
 
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
@@ -78,14 +73,12 @@ private:
   int64_t numInnerNodes = 0;
 };
 
-/// Returns null if the support table has no row for `node`.
 const OpRule *findRule(const onnx::NodeProto &node);
 
 /// Returns the name of `node`, or of its first output if it has none.
 llvm::StringRef getNodeName(const onnx::NodeProto &node);
 
-/// Requires that every node of `graph` has a row in the support table. Otherwise emits one error
-/// that names all unsupported ops, each with a rewrite that helps, if there is one.
+/// Emits one error that names all ops of `graph` without a row in the support table.
 mlir::LogicalResult requireSupported(const onnx::GraphProto &graph, mlir::Location location);
 
 } // namespace bppsa

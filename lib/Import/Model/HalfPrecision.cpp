@@ -46,7 +46,6 @@ private:
   LogicalResult widen(onnx::GraphProto &graph);
   LogicalResult widen(onnx::NodeProto &node);
   LogicalResult widen(onnx::TensorProto &tensor, StringRef what);
-  /// Returns whether the type was half precision.
   bool widen(onnx::TypeProto &type);
   template <typename Infos> int64_t widenTypes(Infos &infos);
 

@@ -28,9 +28,8 @@ void bppsa::loadImportedDialects(MLIRContext *context) {
                        tensor::TensorDialect, vector::VectorDialect>();
 }
 
-/// Emits a remark if the graph leaves a dimension symbolic although a node, named in the error
-/// `reason`, requires a fixed size. Bindings to 1 are skipped because they come from squeezed
-/// dimensions.
+/// Emits a remark if a node requires a fixed size of a symbolic dimension. Skips bindings to 1,
+/// which come from squeezed dimensions.
 static void noteFixedSize(const OnnxFile &file, const Bindings::value_type &binding,
                           StringRef reason) {
   auto *size = std::get_if<int64_t>(&binding.second);
@@ -40,7 +39,6 @@ static void noteFixedSize(const OnnxFile &file, const Bindings::value_type &bind
                               << reason.take_front(reason.find(": "));
 }
 
-/// Imports a graph, adding bindings of symbolic dimensions until the import succeeds.
 static FailureOr<OwningOpRef<ModuleOp>>
 importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const ImportOptions &options,
             GraphBindings bindings, const StreamPlan *stream) {
@@ -51,7 +49,6 @@ importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const Imp
     FailureOr<OwningOpRef<ModuleOp>> module = failure();
     std::string reason;
     {
-      // Hide errors that the next attempt avoids.
       ScopedDiagnosticHandler handler(file.location.getContext(), [&](Diagnostic &diagnostic) {
         reason = diagnostic.str();
         return success(importer.isMissingBinding());
@@ -69,8 +66,6 @@ importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const Imp
   }
 }
 
-/// Returns the batch axes of the graph imported as a complete model instead of a step; empty if
-/// this import fails.
 static FoundAxes findBatchAxes(const OnnxFile &file, const llvm::StringSet<> &innerNames,
                                const GraphBindings &bindings) {
   FoundAxes found;

@@ -22,10 +22,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
-
 LogicalResult ModelImporter::readOpset() {
   for (const onnx::OperatorSetIdProto &import : file.model.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx")
@@ -193,10 +189,6 @@ LogicalResult ModelImporter::importInitializers() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Outputs
-//===----------------------------------------------------------------------===//
-
 void ModelImporter::addOutput(const std::string &name, const Tensor &tensor) {
   unsigned index = results.size();
   results.push_back(graph.getValue(tensor));
@@ -234,7 +226,6 @@ void ModelImporter::setResults() {
       builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
 }
 
-/// Sets the sizes of all inputs and outputs, and their time and batch axes.
 LogicalResult ModelImporter::setAxes() {
   for (const BoundaryArray &array : arrays) {
     SmallVector<AffineExpr> sizes;

@@ -29,7 +29,6 @@ public:
         opset(importer.opset), outputs(proto.output_size()) {}
 
   GraphImporter &importer;
-  /// The scope visible to subgraphs of the node.
   Scope &scope;
   GraphBuilder &graph;
   const OnnxFile &file;
@@ -47,13 +46,8 @@ public:
   /// Begins a single-line error: "node 'name' (Op): ".
   mlir::InFlightDiagnostic emitError() const;
 
-  /// Checks attributes, operand counts and element types against the rule.
   mlir::LogicalResult checkAttributes() const;
   mlir::LogicalResult checkOperands() const;
-
-  //===--------------------------------------------------------------------===//
-  // Attributes
-  //===--------------------------------------------------------------------===//
 
   const onnx::AttributeProto *findAttribute(llvm::StringRef name) const;
   bool hasAttribute(llvm::StringRef name) const { return findAttribute(name) != nullptr; }
@@ -61,21 +55,15 @@ public:
   float getFloat(llvm::StringRef name, float otherwise) const;
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<llvm::ArrayRef<int64_t>> getInts(llvm::StringRef name) const;
-  /// Returns an empty list if the attribute is absent.
   llvm::ArrayRef<float> getFloats(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
   const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }
-
-  //===--------------------------------------------------------------------===//
-  // Operands
-  //===--------------------------------------------------------------------===//
 
   const Tensor &input(size_t index) const { return *inputs[index]; }
   bool hasInput(size_t index) const { return index < inputs.size() && inputs[index]; }
   bool wantsOutput(size_t index) const {
     return index < outputs.size() && !proto.output(index).empty();
   }
-  /// Returns whether the output is a graph output or an input of any node.
   bool isRead(size_t index) const;
   mlir::LogicalResult setOutput(size_t index, Tensor tensor) {
     if (index < outputs.size())
@@ -87,7 +75,6 @@ public:
 
   mlir::LogicalResult emitShapeError() const;
 
-  /// Requires that inputs `indices` have the same element type.
   mlir::LogicalResult requireOneElementType(llvm::ArrayRef<size_t> indices) const;
   mlir::LogicalResult requireRank(size_t index, int64_t rank) const;
 
@@ -97,14 +84,12 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                                             int64_t rank) const;
 
-  /// Returns the elements of a rank-0 or rank-1 integer input known at compile time, as expressions
-  /// of sizes or as constants.
+  /// Returns the elements of an integer input known at compile time, as expressions of sizes or
+  /// constants.
   mlir::FailureOr<llvm::SmallVector<mlir::AffineExpr>> getExprs(size_t index) const;
   mlir::FailureOr<llvm::SmallVector<int64_t>> getConstants(size_t index) const;
-  /// Returns the value of an input with one element; `name` is its ONNX name.
   mlir::FailureOr<int64_t> getNumber(size_t index, llvm::StringRef name) const;
-  /// Returns an integer list that is an attribute in old opsets and an input in new ones, or
-  /// nullopt if it is absent.
+  /// Returns an integer list that is an attribute in old opsets and an input in new ones.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getList(llvm::StringRef attribute,
                                                                      size_t index) const;
 

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Maps the names of values (or attributes) inside a function to the values (or attributes) at its
-/// call.
 using Names = llvm::StringMap<std::string>;
 using Attributes = llvm::StringMap<onnx::AttributeProto>;
 
@@ -28,11 +26,9 @@ private:
   using Key = std::array<std::string, 3>;
 
   LogicalResult collect();
-  /// Inlines the calls in `nodes`. `depth` is the nesting depth of calls.
   LogicalResult inlineCalls(Nodes &nodes, size_t depth);
   LogicalResult inlineCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
                            Nodes &nodes, size_t depth);
-  /// Substitutes the names and attributes of one call in a node of a function.
   LogicalResult specialize(onnx::NodeProto &node, StringRef prefix, Names &names,
                            const Attributes &attributes);
   LogicalResult specialize(onnx::GraphProto &graph, StringRef prefix, Names names,
@@ -73,10 +69,6 @@ LogicalResult Inliner::collect() {
   }
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// One call
-//===----------------------------------------------------------------------===//
 
 FailureOr<Attributes> Inliner::bindAttributes(const onnx::NodeProto &call,
                                               const onnx::FunctionProto &function) {
@@ -177,10 +169,6 @@ LogicalResult Inliner::inlineCall(const onnx::NodeProto &call, const onnx::Funct
     *nodes.Add() = std::move(node);
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// All calls
-//===----------------------------------------------------------------------===//
 
 LogicalResult Inliner::inlineCalls(Nodes &nodes, size_t depth) {
   Nodes result;

@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Inlines every call of a model-local function, including calls in subgraphs. Inlined nodes are
-/// named `CALL/NODE`. Emits an error if functions are recursive, a call does not match its
-/// function, or the result exceeds 2^20 nodes.
+/// Inlines every call of a model-local function; inlined nodes are named `CALL/NODE`. Emits an
+/// error if functions are recursive or the result exceeds 2^20 nodes.
 mlir::LogicalResult inlineFunctions(OnnxFile &file);
 
 } // namespace bppsa

@@ -25,7 +25,6 @@ StringRef bppsa::getNodeName(const onnx::NodeProto &node) {
                                                         : StringRef(node.name());
 }
 
-/// Returns a suggested replacement, or an empty string.
 static StringRef getRewrite(StringRef domain, StringRef op) {
   if (domain == "com.microsoft")
     return "save the model without the fusions of ONNX Runtime";

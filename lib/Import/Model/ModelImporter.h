@@ -21,8 +21,7 @@ void loadImportedDialects(mlir::MLIRContext *context);
 /// One attempt to import a graph.
 class ModelImporter {
 public:
-  /// `innerNames` holds the names of the parameters in subgraphs. With a `stream`, the graph is the
-  /// body of a loop over the steps of the stream.
+  /// `innerNames` holds the names of the parameters in subgraphs.
   ModelImporter(const OnnxFile &file, const llvm::StringSet<> &innerNames,
                 const ImportOptions &options, const GraphBindings &bindings,
                 const StreamPlan *stream);
@@ -39,7 +38,6 @@ public:
 
 private:
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
-  /// Emits an error if a graph output is a list of tensors.
   mlir::LogicalResult requireTensor(const std::string &name, const Tensor &tensor) const;
 
   mlir::LogicalResult readOpset();
@@ -53,25 +51,21 @@ private:
   mlir::LogicalResult checkStatistics();
   void warnOfUntrained();
 
-  /// Adds an argument to the function; the attribute `role` describes it.
   mlir::Value addArgument(mlir::Type type, mlir::NamedAttribute role);
   Tensor addInput(const std::string &name, llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   void addOutput(const std::string &name, const Tensor &tensor);
   void setResults();
   mlir::FailureOr<llvm::SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
-  /// Returns the symbol `name`, or its binding.
   mlir::AffineExpr getSymbol(const std::string &name);
   mlir::AffineExpr makeSymbol(const std::string &name);
 
   // Stream.cpp
-  /// Returns the dimensions of the stream's array for a graph array with the dimensions `dims`.
   llvm::SmallVector<Dim> getStreamDims(const StreamAxes &axes, llvm::ArrayRef<Dim> dims);
-  /// Imports the graph as the body of a loop, and its outputs.
   mlir::LogicalResult importStream();
   // StreamLookups.cpp
   /// Removes from `body` the nodes that look up rows of a parameter by the input `name`, and
   /// imports them for all steps and rows of `sequence` at once, so the gradient of the table is a
-  /// single sum. Returns the results as sequences.
+  /// single sum.
   mlir::FailureOr<llvm::SmallVector<std::pair<std::string, Tensor>>>
   hoistLookups(onnx::GraphProto &body, llvm::StringRef name, const Tensor &sequence);
   mlir::LogicalResult checkStreamOutput(const std::string &name, const Tensor &tensor) const;
@@ -87,7 +81,6 @@ private:
   mlir::OpBuilder builder;
   GraphBuilder graph;
   GraphImporter nodes;
-  /// Parameters in subgraphs.
   llvm::SmallVector<const onnx::TensorProto *> innerParameters;
   Scope scope;
   llvm::StringMap<unsigned> symbolPositions;

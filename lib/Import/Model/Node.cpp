@@ -27,10 +27,6 @@ InFlightDiagnostic Node::emitError() const {
   return mlir::emitError(file.location) << "node " << quoted(name) << " (" << getOp() << "): ";
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
 const onnx::AttributeProto *Node::findAttribute(StringRef name) const {
   for (const onnx::AttributeProto &attribute : proto.attribute())
     if (attribute.name() == name)
@@ -73,10 +69,6 @@ SmallVector<StringRef> Node::getStrings(StringRef name) const {
   return values;
 }
 
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
 LogicalResult Node::emitShapeError() const {
   InFlightDiagnostic diagnostic = emitError() << "the shapes of the inputs do not fit: ";
   llvm::interleaveComma(inputs, diagnostic, [&](const std::optional<Tensor> &tensor) {
@@ -85,7 +77,6 @@ LogicalResult Node::emitShapeError() const {
   return diagnostic;
 }
 
-/// Returns whether `name` is an output of `graph` or an input of its nodes or their subgraphs.
 static bool reads(const onnx::GraphProto &graph, const std::string &name) {
   auto readsInside = [&](const onnx::AttributeProto &attribute) {
     return attribute.has_g() && reads(attribute.g(), name);

@@ -52,10 +52,6 @@ Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Model
-//===----------------------------------------------------------------------===//
-
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>> bppsa::readModelFile(StringRef path,
                                                                     MLIRContext *context) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -91,11 +87,6 @@ FailureOr<OnnxFile> bppsa::parseOnnxFile(llvm::MemoryBufferRef buffer, MLIRConte
   return file;
 }
 
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-/// Returns the size of one element in raw_data and in external files.
 static unsigned getByteWidth(Type elementType) {
   return std::max(1u, elementType.getIntOrFloatBitWidth() / 8);
 }
@@ -136,8 +127,7 @@ struct ExternalData {
 };
 } // namespace
 
-/// Finds the `expected` bytes of a tensor that is stored in a separate file. The path must be
-/// inside the directory of the model, so that a model cannot read other files.
+/// Requires that the path is inside the directory of the model, so a model cannot read other files.
 static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
                                                 const onnx::TensorProto &tensor, uint64_t expected,
                                                 StringRef what) {
@@ -182,7 +172,6 @@ static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
   return ExternalData{resolved.str().str(), offset, expected};
 }
 
-/// Returns the number of elements in the typed data field for `type`.
 static uint64_t countListed(const onnx::TensorProto &tensor, Type type) {
   return type.isF32()         ? tensor.float_data_size()
          : type.isInteger(64) ? tensor.int64_data_size()
@@ -218,7 +207,6 @@ static FailureOr<std::string> readExternalData(const OnnxFile &file, const Exter
   return (*slice)->getBuffer().str();
 }
 
-/// Returns the little-endian bytes of `tensor`, exactly as many as `type` requires.
 static FailureOr<std::string> readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                               RankedTensorType type, StringRef what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {

@@ -28,41 +28,34 @@ struct OnnxFile {
   onnx::ModelProto model;
 };
 
-/// Quotes `text` and escapes unprintable characters. Names come from the file and must not break
-/// the single line of a diagnostic.
+/// Names come from the file and must not break the single line of a diagnostic.
 std::string quoted(llvm::StringRef text);
 
-/// Returns the name of a TensorProto.DataType as the ONNX documentation spells it.
 std::string dataTypeName(int32_t dataType);
 
-/// Returns the element type of an ONNX data type (f32, i64, i32 or i1), or null.
 mlir::Type convertDataType(int32_t dataType, mlir::MLIRContext *context);
 
 mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readModelFile(llvm::StringRef path,
                                                                    mlir::MLIRContext *context);
 
-/// Parses `buffer` and checks everything that does not depend on the graph.
 mlir::FailureOr<OnnxFile> parseOnnxFile(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
 /// Serializes the modified `file`; `what` names it in the diagnostic if it is too large.
 mlir::FailureOr<std::string> serializeOnnxFile(const OnnxFile &file, llvm::StringRef what);
 
-/// Returns the type of `tensor` from its dims and data type, after validating the sizes. `what`
-/// names the tensor in diagnostics.
+/// Returns the type of `tensor` from its dims and data type, after validating the sizes.
 mlir::FailureOr<mlir::RankedTensorType>
 getTensorType(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
 
-/// Checks that the data of `tensor` exists and has the size of `type`.
 mlir::LogicalResult checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
                                     mlir::RankedTensorType type, llvm::StringRef what);
 
-/// A type and the little-endian bytes of its elements.
 struct TypedBytes {
   mlir::RankedTensorType type;
   std::string bytes;
 };
 
-/// Reads the type and bytes of `tensor` from any storage. `what` names the tensor in diagnostics.
+/// Reads the type and bytes of `tensor` from any storage.
 mlir::FailureOr<TypedBytes> readTypedBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                            llvm::StringRef what);
 

@@ -20,7 +20,6 @@ struct WireReader {
 
   struct Field {
     uint32_t number, type;
-    /// Range of the content of a length-delimited field, or of the value of a fixed-size field.
     uint64_t begin, end;
   };
 
@@ -35,7 +34,6 @@ struct WireReader {
     return std::nullopt;
   }
 
-  /// Returns the next field, or nullopt at the end, at a group or at malformed bytes.
   std::optional<Field> next() {
     if (position >= end)
       return std::nullopt;
@@ -67,9 +65,8 @@ struct WireReader {
 };
 } // namespace
 
-/// Finds the f32 values of a float tensor in the message `[begin, end)`: raw_data or packed
-/// float_data in one piece, or float_data with one tag byte before each element. Returns nullopt
-/// for other encodings.
+/// Finds the f32 values of a float tensor: raw_data or packed float_data in one piece, or
+/// float_data with one tag byte before each element.
 static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_t begin,
                                                         uint64_t end, uint64_t numElements) {
   constexpr unsigned floatData = 4, rawData = 9;
@@ -91,7 +88,6 @@ static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_
 }
 
 namespace {
-/// Finds the parameters in a serialized model.
 class Locator {
 public:
   Locator(StringRef bytes, const onnx::ModelProto &model)
@@ -104,8 +100,6 @@ public:
 private:
   using Field = WireReader::Field;
 
-  /// Calls `visit` on each of the `count` message fields with field number `number`, together with
-  /// the index of the field. Returns false if `visit` does, or if there are fewer fields.
   bool visitMessages(Field message, uint32_t number, int count,
                      function_ref<bool(int, Field)> visit) const;
   bool locate(const onnx::GraphProto &graph, Field message, bool isInner);
@@ -149,7 +143,6 @@ bool Locator::locate(const onnx::GraphProto &graph, Field message, bool isInner)
   return visitMessages(message, initializerField, graph.initializer_size(), locateOne);
 }
 
-/// Finds the parameters in subgraphs of the nodes of `graph`.
 bool Locator::locateInner(const onnx::GraphProto &graph, Field message) {
   constexpr uint32_t nodeField = 1, attributeField = 5, graphField = 6;
   auto visitAttribute = [&](const onnx::AttributeProto &attribute, Field field) {
@@ -177,7 +170,6 @@ std::optional<std::vector<OnnxImage::Parameter>> Locator::run() {
   return std::move(parameters);
 }
 
-/// Calls `visit` on each tensor that may be a parameter or may be stored externally.
 static void visitInitializers(OnnxFile &file, function_ref<void(onnx::TensorProto &)> visit) {
   auto visitGraph = [&](const onnx::GraphProto &graph) {
     // All graphs belong to `file`, which is mutable.
@@ -204,7 +196,6 @@ static LogicalResult storeInline(const OnnxFile &file, onnx::TensorProto &tensor
   return success();
 }
 
-/// Stores external tensors inline, and float tensors as raw_data.
 static LogicalResult storeInline(OnnxFile &file) {
   bool isStored = true;
   visitInitializers(file, [&](onnx::TensorProto &tensor) {

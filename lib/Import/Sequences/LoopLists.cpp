@@ -59,12 +59,6 @@ MaybeExpr LoopLists::getGrowingLength(StringRef name) {
   return std::nullopt;
 }
 
-//===----------------------------------------------------------------------===//
-// Before a step
-//===----------------------------------------------------------------------===//
-
-/// Appends elements from the start or end of `part` until there are `count`. If the part is hidden,
-/// requests them from the enclosing loop.
 static LogicalResult takeElements(GraphBuilder &graph, const ListPart &part, int64_t count,
                                   bool fromEnd, SmallVectorImpl<Tensor> &elements) {
   int64_t missing = count - elements.size();
@@ -165,10 +159,6 @@ LogicalResult LoopLists::define(Scope &scope) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// After a step
-//===----------------------------------------------------------------------===//
-
 LogicalResult LoopLists::addGrowth(List &list, Growth &growth, ArrayRef<ListPart> parts,
                                    SmallVectorImpl<Tensor> &added) {
   growth.isAny = !parts.empty();
@@ -259,10 +249,6 @@ FailureOr<SmallVector<Tensor>> LoopLists::getTensorOutputs(ArrayRef<Tensor> outp
   tensors.append(added);
   return tensors;
 }
-
-//===----------------------------------------------------------------------===//
-// After the loop
-//===----------------------------------------------------------------------===//
 
 FailureOr<ListPart> LoopLists::getGrown(const List &list, const Growth &growth, const Tensor &array,
                                         bool isFront) {

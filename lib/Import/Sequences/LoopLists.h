@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A list of constant length becomes one state per element. A list extended in each step becomes an
-// output of the loop; the elements at its ends that the body reads become states.
+// output of the loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,22 +27,19 @@ public:
 
   bool empty() const { return lists.empty(); }
   size_t getNumLists() const { return lists.size(); }
-  /// Returns the states with each list replaced by its tensors. Emits an error on failure.
   mlir::FailureOr<llvm::SmallVector<State>> getTensorStates();
   /// Defines the lists in the scope of the body, which already holds the tensors.
   mlir::LogicalResult define(Scope &scope);
   /// Returns the outputs of the body, states first, with lists replaced by tensors. Fails without
   /// an error if the import must be retried (see `needsRetry`).
   mlir::FailureOr<llvm::SmallVector<Tensor>> getTensorOutputs(llvm::ArrayRef<Tensor> outputs);
-  /// Rebuilds the lists from the results of the loop.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getResults(llvm::ArrayRef<Tensor> results);
   /// Returns whether the body uses a list in a form that contradicts the assumptions.
   bool needsRetry() const;
   /// Updates the assumptions to the observed uses.
   void prepareRetry();
 
-  /// Returns the length before the first step of the list `name` in the body. Requires that each
-  /// step appends one element.
+  /// Returns the length before the first step of the list `name` in the body.
   MaybeExpr getGrowingLength(llvm::StringRef name);
 
 private:
@@ -59,10 +56,8 @@ private:
     /// Each step must append exactly one element.
     bool growsByOne = false;
     llvm::SmallVector<Tensor> elements = {};
-    /// The elements that the body requested, and the elements available to it.
     std::shared_ptr<ListReads> reads = std::make_shared<ListReads>();
     ListReads known = {};
-    /// The available elements in the body.
     llvm::SmallVector<Tensor> first = {}, last = {};
     Growth front = {}, back = {};
   };
@@ -75,15 +70,14 @@ private:
     return list.isFixed ? list.elements.size() : list.known.first + list.known.last;
   }
   mlir::FailureOr<llvm::SmallVector<Tensor>> getInitialStates(const List &list);
-  /// Returns the new values of the states of a list, given its value `output` after a step.
-  /// Elements that the step adds are appended to `added`.
+  /// Returns the new values of the states of a list; elements that the step adds are appended to
+  /// `added`.
   mlir::FailureOr<llvm::SmallVector<Tensor>> getNewStates(List &list, const Tensor &output,
                                                           llvm::SmallVectorImpl<Tensor> &added);
   mlir::FailureOr<llvm::SmallVector<Tensor>> getGrowingStates(List &list, const TensorList &after,
                                                               llvm::SmallVectorImpl<Tensor> &added);
   mlir::LogicalResult addGrowth(List &list, Growth &growth, llvm::ArrayRef<ListPart> parts,
                                 llvm::SmallVectorImpl<Tensor> &added);
-  /// Returns the part of a list that all steps together added at one end.
   mlir::FailureOr<ListPart> getGrown(const List &list, const Growth &growth, const Tensor &array,
                                      bool isFront);
   mlir::InFlightDiagnostic emitListError(const List &list) const;
@@ -97,4 +91,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_IMPORT_SEQUENCES_LOOPLISTS_H
+#endif

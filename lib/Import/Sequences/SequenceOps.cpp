@@ -30,7 +30,6 @@ LogicalResult bppsa::importSequenceConstruct(Node &node) {
   return node.setOutput(0, makeList(std::move(list)));
 }
 
-/// Splits `axis` of `data`, moved to the front, into parts of `size`, which must divide it.
 static FailureOr<Tensor> stackChunks(Node &node, int64_t axis, int64_t size, bool keepsAxis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0);
@@ -55,8 +54,6 @@ static FailureOr<Tensor> stackChunks(Node &node, int64_t axis, int64_t size, boo
   return graph.makeTranspose(split, order);
 }
 
-/// Returns the sizes of the parts when splitting into parts of `size`; the last part may be
-/// smaller.
 static SmallVector<int64_t> getChunkSizes(int64_t total, int64_t size) {
   SmallVector<int64_t> sizes;
   for (int64_t first = 0; first < total; first += size)
@@ -146,7 +143,6 @@ static InFlightDiagnostic emitPositionError(const Node &node, AffineExpr positio
   return diagnostic;
 }
 
-/// Returns the part and element at `position`, which must not count from the end.
 static std::optional<ListPosition> findFromStart(GraphBuilder &graph, const TensorList &list,
                                                  AffineExpr position) {
   for (auto [i, part] : llvm::enumerate(list.parts)) {
@@ -173,7 +169,6 @@ static std::optional<ListPosition> findFromStart(GraphBuilder &graph, const Tens
   return std::nullopt;
 }
 
-/// Returns the part and element at `distance`, at least 1, from the end.
 static std::optional<ListPosition> findFromEnd(GraphBuilder &graph, const TensorList &list,
                                                int64_t distance) {
   for (size_t i = list.parts.size(); i-- > 0;) {
@@ -197,7 +192,6 @@ static std::optional<ListPosition> findFromEnd(GraphBuilder &graph, const Tensor
   return std::nullopt;
 }
 
-/// Finds the list position given by input `index`. Emits an error on failure.
 static FailureOr<ListPosition> findPosition(Node &node, size_t index) {
   GraphBuilder &graph = node.graph;
   const TensorList &list = getList(node);
@@ -240,8 +234,6 @@ LogicalResult bppsa::importSequenceAt(Node &node) {
 // Changed lists
 //===----------------------------------------------------------------------===//
 
-/// Splits the stack at `position` so that a part begins with this element, and returns the index of
-/// that part.
 static size_t splitPart(GraphBuilder &graph, TensorList &list, const ListPosition &position) {
   ListPart &part = list.parts[position.part];
   if (part.kind == ListPart::Element || getConstant(position.index) == 0)
@@ -338,7 +330,6 @@ static LogicalResult emitElementError(const Node &node) {
                              "axis only";
 }
 
-/// Returns the rank of the elements, or nullopt if ranks or types differ.
 static std::optional<int64_t> getElementRank(const TensorList &list) {
   std::optional<int64_t> rank;
   for (const ListPart &part : list.parts) {

@@ -34,8 +34,7 @@ struct ListPart {
 
   Kind kind;
   Tensor tensor;
-  /// For hidden elements: records the request when one of them is needed; null if a request cannot
-  /// help.
+  /// Records requests for hidden elements; null if a request cannot help.
   std::shared_ptr<ListReads> reads = nullptr;
   /// For hidden elements: their number, if known.
   MaybeExpr hiddenCount = std::nullopt;
@@ -58,7 +57,7 @@ Tensor makeList(TensorList list);
 
 Tensor makeListElement(GraphBuilder &graph, const Tensor &stack, mlir::AffineExpr index);
 
-/// Returns all elements. Fails if their number is not a constant or exceeds `kMaxListElements`.
+/// Fails if the number of elements is not a constant or exceeds `kMaxListElements`.
 mlir::FailureOr<llvm::SmallVector<Tensor>> getListElements(GraphBuilder &graph,
                                                            llvm::ArrayRef<ListPart> parts);
 constexpr int64_t kMaxListElements = 4096;

@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Words
 //===----------------------------------------------------------------------===//
 
 StringRef bppsa::describe(AttributeKind kind) {
@@ -69,10 +68,6 @@ std::string bppsa::describeAccepted(const AttributeRule &rule) {
     words.push_back(std::to_string(value));
   return words.empty() ? "any " + describe(rule.kind).str() : listAlternatives(words);
 }
-
-//===----------------------------------------------------------------------===//
-// Page
-//===----------------------------------------------------------------------===//
 
 static std::string describe(OpsetRange opsets) {
   if (opsets.last == kNewestOpset)

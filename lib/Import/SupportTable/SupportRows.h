@@ -81,7 +81,6 @@ public:
     return *this;
   }
 
-  /// The attributes of ops with sliding windows.
   Row &windowed(OpsetRange dilations = {}) {
     using Kind = AttributeKind;
     return attr("auto_pad", Kind::String)
@@ -96,7 +95,6 @@ private:
   OpRule rule;
 };
 
-/// Add the rows of one group of ops.
 void addActivationRows(std::vector<OpRule> &table);
 void addControlRows(std::vector<OpRule> &table);
 void addElementwiseRows(std::vector<OpRule> &table);

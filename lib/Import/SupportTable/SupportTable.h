@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The accepted ops, attributes, inputs and outputs, and their opsets. The importer checks every
-// node against this table before calling the function of the op; the documentation is generated
-// from it.
+// The importer checks every node against this table, and the documentation is generated from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,17 +67,13 @@ struct OpRule {
   std::string note;
 };
 
-/// Sorted by name.
 const std::vector<OpRule> &getSupportTable();
 
-/// Returns null if the op is not in the table.
 const OpRule *findOp(llvm::StringRef name);
 
 /// Returns "int", "list of strings", ...
 llvm::StringRef describe(AttributeKind kind);
-/// Returns "float, int32 or int64", ...
 std::string describe(unsigned elementTypes);
-/// Returns the accepted values in words: "0 or 1", "forward, reverse or bidirectional".
 std::string describeAccepted(const AttributeRule &rule);
 
 } // namespace bppsa

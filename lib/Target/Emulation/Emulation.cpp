@@ -18,10 +18,6 @@ using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::emulation;
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
 llvm::Constant *Sites::get(llvm::Instruction &instruction, StringRef kind) {
   llvm::Function *function = instruction.getFunction();
   std::string text;
@@ -54,16 +50,11 @@ llvm::CallInst *RuntimeCalls::call(llvm::IRBuilder<> &builder, StringRef name, l
   return builder.CreateCall(callee, arguments);
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
 static bool isKernel(const llvm::Function &function) {
   return !function.isDeclaration() && (function.getCallingConv() == llvm::CallingConv::PTX_Kernel ||
                                        function.hasFnAttribute("nvvm.kernel"));
 }
 
-/// Returns the maximum number of threads of a block of `kernel`; 0 if unspecified.
 static unsigned blockLimit(const llvm::Function &kernel) {
   for (StringRef name : {"nvvm.reqntid", "nvvm.maxntid"}) {
     if (!kernel.hasFnAttribute(name))
@@ -77,7 +68,6 @@ static unsigned blockLimit(const llvm::Function &kernel) {
   return 0;
 }
 
-/// Defines `void symbol(void **arguments)`, which loads the arguments and calls `kernel`.
 static llvm::Function *addBody(llvm::Function &kernel, StringRef symbol) {
   llvm::Module &module = *kernel.getParent();
   auto *pointer = llvm::PointerType::getUnqual(module.getContext());
@@ -126,10 +116,6 @@ static void finalizeFunction(llvm::Function &function) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Globals
-//===----------------------------------------------------------------------===//
-
 static SmallVector<llvm::GlobalVariable *> findGlobals(llvm::Module &device) {
   SmallVector<llvm::GlobalVariable *> globals;
   for (llvm::GlobalVariable &global : device.globals())
@@ -167,7 +153,6 @@ struct Retargeted {
 };
 } // namespace
 
-/// Adds a constructor that registers kernels and their accessible memory with the emulator.
 static void addRegistration(llvm::Module &module, ArrayRef<Retargeted> kernels,
                             ArrayRef<llvm::GlobalVariable *> globals) {
   llvm::LLVMContext &context = module.getContext();
@@ -193,11 +178,6 @@ static void addRegistration(llvm::Module &module, ArrayRef<Retargeted> kernels,
   llvm::appendToGlobalCtors(module, function, /*Priority=*/65535);
 }
 
-//===----------------------------------------------------------------------===//
-// Modules
-//===----------------------------------------------------------------------===//
-
-/// Rejects kernels that ptxas would reject, and unsupported arguments by value.
 static LogicalResult checkKernel(const llvm::Function &kernel, const SharedLayout &layout,
                                  std::string &error) {
   constexpr uint64_t staticLimit = 48 << 10;

@@ -22,12 +22,9 @@ public:
       : call(replaced), runtime(runtimeCalls), sites(callSites), builder(&replaced) {}
 
   /// Returns the replacement of a call of NVVM intrinsic `name`, without `llvm.nvvm.`. Returns the
-  /// call itself if it can be erased without a replacement, and null if the intrinsic is unknown.
+  /// call itself if it is erased without a replacement, and null if the intrinsic is unknown.
   llvm::Value *replaceIntrinsic(StringRef name);
-  /// Returns the replacement of the arithmetic operation `name`, which may flush subnormals; null
-  /// if it is unknown.
   llvm::Value *replaceArithmetic(StringRef name);
-  /// Emits a call with one argument, a string that names the source of the replaced call.
   llvm::Value *callAtSite(StringRef function, StringRef kind) {
     return runtime.call(builder, function, builder.getVoidTy(), {sites.get(call, kind)});
   }
@@ -121,7 +118,7 @@ llvm::Value *CallReplacer::replaceVote(StringRef name) {
   return builder.CreateTrunc(result, call.getType());
 }
 
-/// Replaces cp.async, `{ca,cg}.shared.global.<bytes>[.s]`, and its commit and wait operations.
+/// Replaces `{ca,cg}.shared.global.<bytes>[.s]`, and commit and wait operations.
 llvm::Value *CallReplacer::replaceCopy(StringRef name) {
   llvm::Type *none = builder.getVoidTy();
   if (name == "commit.group")
@@ -243,7 +240,6 @@ llvm::Value *CallReplacer::replaceArithmetic(StringRef fullName) {
   return id == llvm::Intrinsic::not_intrinsic ? nullptr : intrinsic(id);
 }
 
-/// Returns the operation of inline assembly of the form `<operation> $0, $1;`, or an empty string.
 static StringRef findOperation(const llvm::InlineAsm &assembly) {
   StringRef text = StringRef(assembly.getAsmString()).trim();
   auto [operation, operands] = text.split(' ');
@@ -253,8 +249,6 @@ static StringRef findOperation(const llvm::InlineAsm &assembly) {
   return unary ? operation : StringRef();
 }
 
-/// Returns the replacement of `call`. Returns null and sets `what` to a description of the call if
-/// the emulator does not support it.
 static llvm::Value *replaceCall(llvm::CallInst &call, RuntimeCalls &runtime, Sites &sites,
                                 std::string &what) {
   CallReplacer replacer(call, runtime, sites);

@@ -18,10 +18,6 @@ using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::emulation;
 
-//===----------------------------------------------------------------------===//
-// Accesses
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct Access {
   llvm::Value *pointer;
@@ -65,8 +61,6 @@ static SmallVector<Access, 2> findAccesses(llvm::Instruction &instruction) {
   return accesses;
 }
 
-/// Returns true if an intrinsic outside NVVM accesses memory in a form that findAccesses does not
-/// support.
 static bool isOpaque(const llvm::Instruction &instruction) {
   auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call && !isa<llvm::MemIntrinsic>(call) && call->mayReadOrWriteMemory() &&
@@ -121,16 +115,12 @@ LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &si
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Shared memory
-//===----------------------------------------------------------------------===//
-
 /// Gap between arrays, so that an out-of-bounds index does not reach the next array.
 static constexpr uint64_t kRedZone = 64;
 
 namespace {
-/// Places arrays in sequence, each at exactly its declared alignment: `ptxas` promises no more, so
-/// accesses that need more must fail.
+/// Places each array at exactly its declared alignment: `ptxas` promises no more, so accesses that
+/// need more must fail.
 struct Placement {
   SharedLayout layout;
   uint64_t next = 0;
@@ -147,8 +137,6 @@ struct Placement {
 };
 } // namespace
 
-/// Replaces `global` with the address that `makeAddress` builds at the start of each function that
-/// uses it.
 static void replaceGlobal(llvm::GlobalVariable &global,
                           llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &)> makeAddress) {
   llvm::MapVector<llvm::Function *, llvm::Value *> addresses;

@@ -17,8 +17,7 @@ namespace bppsa::emulation {
 
 enum AddressSpace : unsigned { Generic = 0, Shared = 3 };
 
-/// Names instructions for messages: `node 'x' (GRU), barrier 2 of kernel`. The number distinguishes
-/// instructions with the same source.
+/// The number distinguishes instructions with the same source.
 class Sites {
 public:
   llvm::Constant *get(llvm::Instruction &instruction, llvm::StringRef kind);
@@ -31,7 +30,7 @@ class RuntimeCalls {
 public:
   explicit RuntimeCalls(llvm::Module &calledFrom) : module(calledFrom) {}
 
-  /// `pure`: the result depends only on the arguments and the current thread.
+  /// `pure`: the result depends only on the arguments and the thread.
   llvm::CallInst *call(llvm::IRBuilder<> &builder, llvm::StringRef name, llvm::Type *result,
                        llvm::ArrayRef<llvm::Value *> arguments, bool pure = false);
 
@@ -42,8 +41,6 @@ private:
 /// Reports every memory access to the emulator, except to variables of the thread.
 llvm::LogicalResult announceAccesses(llvm::Module &module, Sites &sites, std::string &error);
 
-/// Replaces NVVM intrinsics, inline assembly and device functions with CPU code or calls to the run
-/// time.
 llvm::LogicalResult replaceCalls(llvm::Module &module, Sites &sites, std::string &error);
 
 struct SharedArray {
@@ -55,8 +52,7 @@ struct SharedLayout {
   uint64_t sharedBytes = 0;
 };
 
-/// Replaces shared globals with addresses in the block's shared memory. Returns the arrays of each
-/// of `kernels`.
+/// Replaces shared globals with addresses in the block's shared memory.
 llvm::FailureOr<llvm::MapVector<llvm::Function *, SharedLayout>>
 placeSharedArrays(llvm::Module &module, llvm::ArrayRef<llvm::Function *> kernels,
                   std::string &error);

@@ -38,20 +38,16 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::init(false)};
 };
 
-/// Lowers tensors to kernels on memrefs: packing, bufferization, and outlining of one function per
-/// distinct loop. Independent of the instruction set.
+/// Lowers tensors to kernels on memrefs, independent of the instruction set.
 void buildKernelPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
 /// Lowers kernels to the LLVM dialect for one instruction set.
 void buildCPUCodePipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
-/// Lowers a module of functions on tensors (graph operations and bppsa loops) to the LLVM dialect.
-/// Every function `f` gets a C interface `_mlir_ciface_f`, which takes one pointer to a memref
-/// descriptor for each argument and then for each former result. Parallel loops become calls to the
-/// run time.
+/// Lowers functions on tensors to the LLVM dialect. Every function `f` gets a C interface
+/// `_mlir_ciface_f` with one pointer to a memref descriptor per argument and per former result.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
-/// Registers `bppsa-cpu-pipeline`.
 void registerCPULoweringPipeline();
 
 } // namespace bppsa

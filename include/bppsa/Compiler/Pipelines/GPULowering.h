@@ -12,27 +12,24 @@
 
 namespace bppsa {
 
-/// Streams of backward passes (`--backward-streams`): one stream, or two. With two, parameter
-/// gradients run on the second stream, either as early as possible or as the cost model decides.
+/// With two, parameter gradients run on the second stream, as early as possible or as the cost
+/// model decides.
 enum class BackwardStreams { One, Two, TwoJoint };
 
 /// Lowers tensors to one function per kernel, on memrefs.
 void buildGPUOutliningPipeline(mlir::OpPassManager &pm);
 
-/// Lowers outlined kernels, with or without chosen mappings, to launches: the second half of
-/// buildGPUKernelPipeline().
+/// Lowers outlined kernels to launches: the second half of buildGPUKernelPipeline().
 void buildGPULaunchPipeline(mlir::OpPassManager &pm, TensorPrecision precision,
                             BackwardStreams streams = BackwardStreams::One);
 
-/// Lowers tensors to host functions, which allocate and call launch functions, and a module
-/// `@device` of kernels on device memory. `precision` applies to tensor core products.
+/// Lowers tensors to host functions and a module `@device` of kernels on device memory. `precision`
+/// applies to tensor core products.
 void buildGPUKernelPipeline(mlir::OpPassManager &pm, TensorPrecision precision,
                             BackwardStreams streams = BackwardStreams::One);
 
-/// Lowers a module with `@device` to the LLVM and NVVM dialects.
 void buildGPUCodePipeline(mlir::OpPassManager &pm);
 
-/// Registers `bppsa-gpu-kernel-pipeline` and `bppsa-gpu-code-pipeline`.
 void registerGPULoweringPipelines();
 
 } // namespace bppsa

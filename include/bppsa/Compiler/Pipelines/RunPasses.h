@@ -12,14 +12,11 @@
 
 namespace bppsa {
 
-/// Returns true if the verifier runs after every pass by default: if `BPPSA_VERIFY_EACH` is 1, or,
-/// if it is unset, in builds with assertions.
+/// Returns true if `BPPSA_VERIFY_EACH` is 1, or unset in builds with assertions.
 bool verifiesEachPass();
 
-/// Runs `pm` on `module`, with the verifier after every pass if `verifyEach` is set, or after the
-/// last one if `verifyResult` is. An error that is not a refusal (Refusal.h) is reported as a bug
-/// in one line. With `leaveReproducer`, a failure or crash writes the original module and the
-/// pipeline to a temporary file, which the message names (`bppsa-opt --run-reproducer FILE`).
+/// Runs `pm` on `module`. An error that is not a refusal (Refusal.h) is reported as a bug in one
+/// line. With `leaveReproducer`, a failure or crash writes a reproducer to a temporary file.
 llvm::LogicalResult runPasses(mlir::PassManager &pm, mlir::ModuleOp module, bool verifyEach,
                               bool leaveReproducer, bool verifyResult = false);
 

@@ -13,20 +13,17 @@
 
 namespace bppsa {
 
-/// Marks the parameters of `@forward` whose names match `pattern` as frozen. Emits an error if the
-/// pattern is not a valid regular expression or matches neither a parameter nor any of
-/// `constantWeights`.
+/// Freezes the parameters of `@forward` whose names match `pattern`. Emits an error if nothing
+/// matches.
 llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern,
                                      llvm::ArrayRef<std::string> constantWeights);
 
-/// Add the passes that create `@loss` and turn it into the training functions `@step_<variant>`,
-/// `@grad_<variant>`, `@update` and `@sumsq`. They are separate so that a driver can stop after
-/// each.
+/// Add the passes that create `@loss` and the training functions `@step_<variant>`,
+/// `@grad_<variant>`, `@update` and `@sumsq`. A driver can stop after each.
 void buildLossPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 void buildDifferentiationPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 void buildScanPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
 
-/// Registers `bppsa-training-pipeline`: the three stages with default options.
 void registerTrainingPipelines();
 
 } // namespace bppsa

@@ -11,16 +11,14 @@
 
 namespace bppsa::cost {
 
-/// A timed backward pass.
 struct Measurement {
   Plan plan;
   int64_t steps = 0, samples = 0;
   double microseconds = 0;
 };
 
-/// Fits nonnegative constants of predict() to `measurements` by least squares of the relative
-/// errors. Constants on which no measurement depends keep their value from `start`, and so do name,
-/// multiprocessors and bandwidth.
+/// Fits nonnegative constants of predict() to `measurements` by least squares of relative errors.
+/// Constants on which no measurement depends keep their value from `start`.
 DeviceConstants fitConstants(const std::vector<ChainCost> &chains,
                              const std::vector<Measurement> &measurements,
                              const DeviceConstants &start);

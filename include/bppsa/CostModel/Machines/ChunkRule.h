@@ -11,19 +11,17 @@
 
 namespace bppsa::cost {
 
-/// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish
-/// even if the chain itself does not.
+/// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish.
 inline constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
-/// Chunk length of plans without a fixed one, for T steps and B samples: max(sqrt(ofSteps * T),
-/// ofWork * T * B), rounded down and clamped to the bounds.
+/// Chunk length for T steps and B samples: max(sqrt(ofSteps * T), ofWork * T * B), clamped to the
+/// bounds.
 struct ChunkRule {
   double ofSteps = 0, ofWork = 0;
 
   int64_t apply(int64_t steps, int64_t samples) const;
 
-  /// Evaluates the formula with `arithmetic`, which either computes values or emits code. `samples`
-  /// is unused if `ofWork` is zero.
+  /// `arithmetic` either computes values or emits code.
   template <typename Arithmetic>
   auto applyIn(Arithmetic arithmetic, typename Arithmetic::Size steps,
                typename Arithmetic::Size samples) const {
@@ -37,8 +35,8 @@ struct ChunkRule {
   }
 };
 
-/// About sqrt(T / 2) on a CPU. With one worker per chunk, aggregating the chunks then takes as long
-/// as carrying across them.
+/// About sqrt(T / 2): with one worker per chunk, aggregating the chunks then takes as long as
+/// carrying across them.
 inline constexpr ChunkRule kCpuChunkRule = {/*ofSteps=*/0.5, /*ofWork=*/0};
 
 } // namespace bppsa::cost

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cost model of docs/Explanation/GPUCosts.md. The compiler counts instructions (StepCost), a
-// plan determines how often and in how many blocks they run (Phase), and DeviceConstants describes
-// a GPU. Independent of MLIR and of the run time, because both use it: for reports and to choose
-// variants.
+// The cost model of docs/Explanation/GPUCosts.md. Independent of MLIR and of the run time, because
+// both use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +22,8 @@
 
 namespace bppsa::cost {
 
-/// Work of a kernel's step: apply a link to a cotangent; apply a link to a column of a transition;
-/// apply a transition to a cotangent; multiply transitions.
+/// Applying a link to a cotangent, or to a column of a transition; applying a transition to a
+/// cotangent; multiplying transitions.
 enum class Work { Walk, Column, Carry, Product };
 inline constexpr size_t kNumWorks = 4;
 inline constexpr std::array<const char *, kNumWorks> workNames = {"walk", "column", "carry",
@@ -33,7 +31,7 @@ inline constexpr std::array<const char *, kNumWorks> workNames = {"walk", "colum
 
 /// Cost of one step of a thread block, counted by the compiler.
 struct StepCost {
-  /// Latency of a step in cycles if the block runs without others.
+  /// Latency in cycles of a block that runs without others.
   double cycles = 0;
   /// Instructions that each warp issues per step.
   double instructions = 0;
@@ -60,7 +58,7 @@ struct ChainCost {
 };
 
 /// Returns the rule for GPU chunk lengths of a chain, by its counts (docs/Explanation/GPUCosts.md).
-/// The rule is compiled into programs, so it does not depend on the GPU.
+/// Independent of the GPU, because it is compiled into programs.
 ChunkRule getChunkRule(const ChainCost &chain);
 
 struct Plan {
@@ -90,11 +88,10 @@ struct DeviceConstants {
   /// Memory bandwidth in bytes per microsecond.
   double bandwidth = 0;
   double launch = 0;
-  /// Indexed by Work: nanoseconds per latency cycle, and per warp instruction on one of the four
-  /// schedulers of a multiprocessor.
+  /// Indexed by Work: nanoseconds per latency cycle, and per warp instruction on one of four
+  /// schedulers.
   std::array<double, kNumWorks> cycle = {}, issue = {};
-  /// Time outside the chains, the same for every plan: once per pass, and nanoseconds per step and
-  /// sample.
+  /// Time outside the chains: once per pass, and nanoseconds per step and sample.
   double rest = 0, restPerPosition = 0;
 };
 
@@ -104,10 +101,9 @@ DeviceConstants shippedH200();
 /// The bottleneck of a phase: dependent steps, instruction issue or memory bandwidth.
 enum class Bound { Latency, Issue, Memory };
 
-/// Returns the amount of work of a phase for each Bound: cycles, instructions per scheduler, bytes.
+/// Returns cycles, instructions per scheduler and bytes of a phase, one for each Bound.
 std::array<double, 3> getUnits(const Phase &phase, const StepCost &step, double multiprocessors);
 
-/// Returns the microseconds of a phase and its bottleneck.
 double predictPhase(const Phase &phase, const StepCost &step, const DeviceConstants &constants,
                     Bound *bound = nullptr);
 

@@ -21,7 +21,6 @@
 
 namespace bppsa::cost {
 
-/// Threads per warp, maximum threads per block, and registers per block.
 inline constexpr int64_t kWarpThreads = 32, kMaxThreads = 1024, kRegistersOfBlock = 65536;
 
 /// Estimated registers of a thread besides matrix entries.
@@ -30,47 +29,43 @@ inline constexpr int64_t kOtherRegisters = 48;
 /// Steps per block if steps are independent.
 inline constexpr int64_t kStepsPerBlock = 32;
 
-/// Maximum rows of all states together that a thread keeps for a column. Beyond it, ptxas begins to
-/// spill (a GRU of 24 units, an LSTM of 16), and a block has enough work for more threads per
-/// column.
+/// Maximum rows of all states that a thread keeps for a column. Beyond it, ptxas begins to spill (a
+/// GRU of 24 units, an LSTM of 16).
 inline constexpr int64_t kMaxColumnRows = 20;
 
 /// Maximum matrix entries of a link for which a thread runs a whole column. Each entry is an
-/// instruction of a step, so this is 64 KiB of code. Copies of the entries fit into the 48 KiB of
-/// shared memory of a block.
+/// instruction, so this is 64 KiB of code; copies of the entries fit into 48 KiB of shared memory.
 inline constexpr int64_t kMaxColumnEntries = 4096;
 
-/// Maximum matrix entries that a block of a backward pass reads from memory in every step. Beyond
-/// it, several blocks share the rows and synchronise. Measured on an H200: a step of a GRU and of
-/// an LSTM with 128 units (49152 and 65536 entries) takes 0.75 and 0.9 of the time of cooperating
-/// blocks, a step of an LSTM with 512 units (2^20 entries) nine times as long.
+/// Maximum matrix entries that a block of a backward pass reads from memory in every step; beyond
+/// it, several blocks share the rows. Measured on an H200: a step of an LSTM with 128 units (65536
+/// entries) takes 0.9 of the time of cooperating blocks, with 512 units nine times as long.
 inline constexpr int64_t kMaxEntriesInMemory = 1 << 16;
 
-/// Shared memory of a block in bytes, and the part that prefetched operands of a loop may use. A
-/// multiprocessor that runs 32 one-warp blocks has 7 KiB for each.
+/// Shared memory of a block in bytes, and the part for prefetched operands: a multiprocessor that
+/// runs 32 one-warp blocks has 7 KiB for each.
 inline constexpr int64_t kBlockSharedBytes = 48 << 10, kMaxRingBytes = 16 << 10;
 
-/// Threads per block for a tile of a product over all steps, and for a tile of outer products with
-/// one thread per element.
+/// Threads per block for a tile of a product over all steps, and for outer products with one thread
+/// per element.
 inline constexpr int64_t kTiledProductThreads = 4 * kWarpThreads, kElementThreads = 256;
 
-/// For blocks that share rows with others: warps per block (with the maximum number of registers
-/// per thread, a multiprocessor holds one block); maximum number of blocks, below the 132
-/// multiprocessors of an H200; samples by which a warp multiplies its rows at once; and columns
+/// For blocks that share rows: warps per block (one block per multiprocessor); maximum blocks,
+/// below the 132 multiprocessors of an H200; samples that a warp multiplies at once; and columns
 /// that a warp reads at once, four per lane.
 inline constexpr int64_t kCooperativeWarps = 8, kMaxRowGroups = 128, kCooperativeSamples = 4,
                          kCooperativeColumns = 4 * kWarpThreads;
 
-/// Slots of a prefetch ring: at seven steps of 0.1 us, a read may take 0.7 us. The second constant
-/// is for links of a column, each of which takes about 0.3 us for a small state.
+/// Slots of a prefetch ring: at seven steps of 0.1 us, a read may take 0.7 us; links of a column
+/// take about 0.3 us.
 inline constexpr int64_t kMaxStages = 8, kColumnStages = 4;
 
 /// Rows and columns of the result of a tensor core product, and the minimum number of terms per
 /// sum.
 inline constexpr int64_t kTileRows = 16, kTileColumns = 8, kTileDepth = 8;
 
-/// Limits of a launch that adds up partial sums: maximum elements of the sums of all blocks,
-/// maximum blocks with sums, and number of blocks that is always allowed.
+/// Maximum elements of the sums of all blocks, maximum blocks with sums, and number of blocks that
+/// is always allowed.
 inline constexpr int64_t kMaxSumElements = 4 << 20, kMaxSumBlocks = 4096, kMinSumBlocks = 512;
 
 /// Returns the maximum number of blocks of a launch if each has a sum of `numElements` elements.
@@ -78,29 +73,26 @@ inline constexpr int64_t countMaxPartialSums(int64_t numElements) {
   return std::clamp(kMaxSumElements / numElements, kMinSumBlocks, kMaxSumBlocks);
 }
 
-/// Returns true if outer products of vectors of these sizes are summed over all steps and samples
-/// by tensor cores. By instruction count, tiles win over one thread per element if at least a
-/// quarter of a 16 x 16 tile is used.
+/// By instruction count, tiles win over one thread per element if at least a quarter of a 16 x 16
+/// tile is used.
 inline constexpr bool multipliesInTiles(int64_t rows, int64_t columns) {
   return 4 * std::min(rows, kTileRows) * std::min(columns, kTileRows) >= kTileRows * kTileRows;
 }
 
 /// Returns true if the vectors of all steps and samples are multiplied by a matrix on tensor cores.
-/// For vectors of fewer than 8 elements, one thread per element needs as few instructions by count.
+/// With fewer than 8 elements, one thread per element needs as few instructions.
 inline constexpr bool multipliesStepsInTiles(int64_t rows, int64_t columns) {
   return columns >= kTileDepth && multipliesInTiles(rows, columns);
 }
 
-/// Maximum warps of a block that runs a column tile: with more warps, a thread has fewer than 255
-/// registers. Maximum tiles of columns: more tiles read and split the matrix less often, but need
-/// more registers for the values of a step.
+/// With more warps, a thread has fewer than 255 registers. More column tiles read and split the
+/// matrix less often, but need more registers.
 inline constexpr int64_t kMaxColumnTileWarps = 8, kMaxColumnTileTiles = 4;
 
-/// Maximum registers of a thread of a column tile for matrices, for values of a step, and for both.
+/// Maximum registers for matrices, for values of a step, and for both.
 inline constexpr int64_t kMaxMatrixRegisters = 128, kMaxValueRegisters = 128,
                          kMaxColumnTileRegisters = 152;
 
-/// Rounds up to whole warps.
 inline int64_t roundUpToWarps(int64_t threads) {
   return (threads + kWarpThreads - 1) / kWarpThreads * kWarpThreads;
 }
@@ -111,14 +103,12 @@ struct BlockShape {
   int64_t parts, threads, entries;
 };
 
-/// Returns the reason why `parts` threads cannot share a row in a block chosen by `shareRows`;
-/// empty if they can.
+/// Returns the reason why `parts` threads cannot share a row, or an empty string.
 std::string findLimit(int64_t rows, const std::vector<int64_t> &columns,
                       const std::vector<int64_t> &summed, int64_t parts);
 
-/// Chooses the block for values of at most `rows` rows and matrices with rows of `columns` entries.
-/// `summed` lists the row lengths of sums that are distributed like the matrices and also kept in
-/// registers. Returns nothing if the rows do not fit the registers.
+/// Chooses the block for matrices with rows of `columns` entries. `summed` lists the row lengths of
+/// sums that are also kept in registers. Returns nothing if registers do not suffice.
 std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                     const std::vector<int64_t> &summed = {});
 
@@ -127,8 +117,8 @@ std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &co
 /// `sums` accumulators. Returns nothing if registers or blocks do not suffice for `rows` rows.
 std::optional<int64_t> countRowsPerWarp(int64_t rows, int64_t entries, int64_t sums);
 
-/// Returns the number of steps to prefetch at `bytes` per step into `maxBytes` of shared memory; 0
-/// if fewer than two fit or nothing is read.
+/// Returns the number of steps to prefetch at `bytes` per step into `maxBytes`; 0 if fewer than two
+/// fit.
 int64_t countStages(int64_t bytes, int64_t maxBytes = kMaxRingBytes);
 
 /// Inputs of the choice of column tiles for tensor cores.
@@ -137,39 +127,34 @@ struct ColumnTileNeeds {
   int64_t rows, columns;
   /// Vectors that a thread keeps for a whole step: states and operands of products.
   int64_t vectors;
-  /// Rows, in whole tiles, of all product operands in shared memory; and shared memory used
-  /// otherwise, in bytes.
+  /// Rows of product operands in shared memory, and other bytes of shared memory.
   int64_t sharedRows, otherBytes;
 };
 
 /// How a block runs a column tile.
 struct ColumnTileShape {
-  /// Warps of the block, row tiles per warp, column tiles, and registers per thread for the values
-  /// of a step.
+  /// Warps of the block, row tiles per warp, column tiles, and registers per thread for values.
   int64_t warps, rowTiles, columnTiles, valueRegisters;
 
-  /// Returns true if `registers` registers per thread remain for matrices.
   bool fits(int64_t registers) const {
     return registers <= kMaxMatrixRegisters &&
            registers + valueRegisters <= kMaxColumnTileRegisters;
   }
 };
 
-/// Returns the widest column tiles that fit, balanced so that the last tile of a transition is
-/// about as wide as the others. Returns nothing if not even one tile of columns fits.
+/// Returns the widest column tiles that fit, balanced so that the last one is about as wide as the
+/// others.
 std::optional<ColumnTileShape> shapeColumnTile(const ColumnTileNeeds &needs);
 
-/// How neighbouring threads of a warp share the rows of a column.
 struct ColumnShape {
-  /// Threads per column; whether each thread keeps its matrix rows in registers (otherwise a single
-  /// thread reads them from shared memory); and the number of these entries.
+  /// Threads per column; true if matrix rows are in registers (otherwise in shared memory); and
+  /// entries per thread.
   int64_t parts;
   bool inRegisters;
   int64_t entries;
 };
 
-/// Chooses the threads per column of a link with matrices of these (rows, columns): the smallest
-/// number that keeps all entries in registers, if `canShare` allows sharing rows.
+/// Chooses the smallest number of threads per column that keeps all entries in registers.
 ColumnShape shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices, bool canShare);
 
 /// Returns true if the input projections of a recurrence are hoisted and computed for all steps at

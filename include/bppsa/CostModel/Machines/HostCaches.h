@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cache sizes of one core that passes and cost models assume. Recent x86-64 server CPUs have at
-// least 32 KiB in the first level and, with few exceptions, 1 MiB or more in the second.
+// Assumed cache sizes of one core. Recent x86-64 server CPUs have at least 32 KiB in the first
+// level and, with few exceptions, 1 MiB in the second.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bounds of docs/Explanation/CPUCosts.md, in cycles of a core: an upper bound for the
-// sequential pass and a lower bound for scans, computed from operation counts of a link. They rule
-// out scans that cannot win; they do not predict times.
+// The bounds of docs/Explanation/CPUCosts.md, in cycles of a core. They rule out scans that cannot
+// win; they do not predict times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +16,13 @@
 
 namespace bppsa::cost {
 
-/// Operation counts of a link for one sample. An operation is a multiply-add or an elementwise
-/// operation on one element.
+/// Operation counts of a link for one sample; a multiply-add counts as one.
 struct HostChain {
   /// Total rows of all states, and columns of a transition's matrix: 1 for diagonals.
   int64_t rows = 1, columns = 1;
   /// True if transitions also have an offset.
   bool hasOffset = false;
-  /// Operations of the whole link; and operations per column of a transition, which only include
-  /// those between the previous and the next cotangents.
+  /// Operations of the whole link, and per column of a transition.
   int64_t linkOperations = 0, columnOperations = 0;
   /// Operations on the longest dependence path of the link.
   int64_t depth = 0;
@@ -45,8 +42,7 @@ struct HostMachine {
 /// Returns the number of vectors of samples for `samples` samples; one thread works on each.
 int64_t getNumGroups(int64_t samples);
 
-/// Returns an upper bound on the cycles of the sequential pass for `steps` time steps and `samples`
-/// samples.
+/// Returns an upper bound on the cycles of the sequential pass.
 double getMaxSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                               HostMachine machine);
 
@@ -58,8 +54,7 @@ double getMaxUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int
 /// matrices exceed the first-level cache. Requires registers of 8 or more elements.
 bool sharesMatricesAcrossSamples(const std::vector<HostChain> &chains, HostMachine machine);
 
-/// Returns a lower bound on the cycles of the chunked `plan` if vectors hold chunks, on any
-/// machine.
+/// Returns a lower bound on the cycles of the chunked `plan` if vectors hold chunks.
 double getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
                          int64_t samples, HostMachine machine);
 
@@ -67,9 +62,9 @@ double getMinChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_
 /// scan that cannot win in this case.
 bool canChunkedScanWin(const std::vector<HostChain> &chains);
 
-/// Returns a lower bound on the cycles of `plan`, if applying a link to a cotangent takes the time
-/// of getMaxSequentialCycles(). If the bound is not below that time, the plan does not win on
-/// machines with faster links either.
+/// Returns a lower bound on the cycles of `plan` if links take the time of
+/// getMaxSequentialCycles(). If it is not below that time, the plan does not win with faster links
+/// either.
 double getMinCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps, int64_t samples,
                     HostMachine machine);
 

@@ -51,7 +51,6 @@ struct ReceivedArray {
       : cast(cast), builder(cast), layout(*ArrayLayout::get(cast.getType(0))),
         converter(converter) {}
 
-  /// Replaces descriptor fields with words and constants.
   void resolve();
 
 private:

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's calling convention passes every field of a memref descriptor: two pointers, and one size
-// and stride per dimension. Most of them are known from types. Code that moves unused fields was a
-// third of a program's code. Kernels therefore only take the unknown fields, the words of an array.
+// MLIR's calling convention passes every field of a memref descriptor; moving unused fields was a
+// third of a program's code. Kernels take only the fields that types leave unknown, the words of an
+// array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,12 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if only calls in the program reach `function`: kernels and code shared by kernels,
-/// which are never inlined.
 static bool isKernel(func::FuncOp function) {
   auto passthrough = function->getAttrOfType<ArrayAttr>("passthrough");
   return passthrough && !function->hasAttr("llvm.emit_c_interface") &&
          llvm::is_contained(passthrough, StringAttr::get(function.getContext(), "noinline"));
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-/// Replaces the arguments of `function` with words, which its body casts to the original types.
 static void unpackArguments(func::FuncOp function, const LLVMTypeConverter &converter) {
   FunctionType type = function.getFunctionType();
   SmallVector<Type> inputs;
@@ -68,17 +61,11 @@ static void unpackOperands(func::CallOp call, const LLVMTypeConverter &converter
   call->setOperands(words);
 }
 
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
-
-/// Returns the view that defines `array`, through casts.
 static memref::ReinterpretCastOp findView(Value array) {
   while (auto cast = array.getDefiningOp<memref::CastOp>())
     array = cast.getSource();
   auto view = array.getDefiningOp<memref::ReinterpretCastOp>();
-  // The offset of a view is relative to the aligned address of its source; the word of a source
-  // with dynamic offset is a different address.
+  // The offset of a view is relative to the aligned address of its source.
   if (!view || !isArrayAtKnownOffset(view.getSource().getType()))
     return nullptr;
   return view;
@@ -90,8 +77,6 @@ static Value toWord(OpBuilder &builder, Location loc, OpFoldResult number, Type 
   return UnrealizedConversionCastOp::create(builder, loc, type, cast<Value>(number)).getResult(0);
 }
 
-/// Computes the words to which `cast` converts `view` from the operands of the view, so that its
-/// descriptor is unused.
 static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp view,
                      const LLVMTypeConverter &converter) {
   OpBuilder builder(cast);
@@ -129,7 +114,6 @@ static void eraseUnused(Operation *op) {
   }
 }
 
-/// Replaces casts of views to words, so that the views are unused.
 static void resolveViews(ModuleOp module, const LLVMTypeConverter &converter) {
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](UnrealizedConversionCastOp cast) {

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The running sums of large matrices would leave the caches in each block of `bppsa-block-time`, so
-// they are products over all steps. However, the emitted values of all steps leave the caches too.
-// This pass computes the products for a block of steps at a time, directly after the chain's block.
-// Once the cotangents are zero, it skips the remaining blocks.
+// Running sums and emitted values of large chains leave the caches. This pass computes the sums for
+// a block of steps at a time, directly after the chain's block, and stops once the cotangents are
+// zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@ using namespace bppsa;
 
 static constexpr int64_t kStepDim = 1;
 
-/// Maximum steps of a block. A block with any nonzero cotangent sums all its steps.
+/// Maximum steps of a block; any nonzero cotangent in it causes all its steps to be summed.
 static constexpr int64_t kMaxSteps = 256;
 
 /// Minimum terms of a product; with fewer, reading and writing the result dominates.
@@ -53,8 +52,7 @@ class ChainBlocks {
 public:
   ChainBlocks(ChainOp chain, int64_t minBytes, int64_t bytes);
 
-  /// Returns true if one of the sums is large. Over units, smaller sums count too, because zero
-  /// cotangents do not end them early.
+  /// Returns true if one of the sums is large. Over units, zero cotangents do not end sums early.
   bool isWorthBlocks() {
     bool lanesHoldUnits = chain.getLanes() == 1;
     return llvm::any_of(sums, [&](Operation *sum) {
@@ -85,9 +83,7 @@ private:
   Location loc;
   int64_t minBytes, bytes;
   SmallVector<Operation *> sums;
-  /// Root arrays of emitted values, and the block buffers that replace those without other users.
   llvm::MapVector<Value, Value> buffers;
-  /// The per-block results of small sums.
   DenseMap<Operation *, Value> parts;
 };
 } // namespace
@@ -114,7 +110,6 @@ static bool isWindow(Value view) {
          isConstantIntValue(slice.getMixedOffsets()[kStepDim], 0);
 }
 
-/// Returns true if only the chain and its sums use `root`, so that a block buffer can replace it.
 bool ChainBlocks::isLocal(Value root) const {
   auto memory = root.getDefiningOp<memref::AllocOp>();
   if (!memory || memory->getBlock() != chain->getBlock())
@@ -131,7 +126,6 @@ bool ChainBlocks::isLocal(Value root) const {
   return true;
 }
 
-/// Returns steps [first, first + count) of `array`, or the corresponding part of its buffer.
 Value ChainBlocks::emitWindow(OpBuilder &builder, Value array, Value first, Value count) const {
   Value buffer = buffers.lookup(getViewRoot(array));
   if (!buffer)
@@ -155,7 +149,6 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
   Value ofStep = getIndex(builder, loc, 1);
   for (Value array : arrays)
     ofStep = addIndex(builder, loc, ofStep, emitStepBytes(builder, loc, array, kStepDim));
-  // Over units, each block reads and writes all sums.
   int64_t most = chain.getLanes() == 1 ? 2 * bytes : bytes;
   Value length = arith::DivUIOp::create(builder, loc, getIndex(builder, loc, most), ofStep);
   int64_t lanes = *chain.getLanes();
@@ -170,7 +163,6 @@ Value ChainBlocks::emitLength(OpBuilder &builder) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Returns true if all emitted values are zero once the cotangents are zero.
 bool ChainBlocks::endsWithZero() {
   if (!chain.getInjected().empty())
     return false;
@@ -178,7 +170,6 @@ bool ChainBlocks::endsWithZero() {
   return vanish && llvm::all_of(*vanish, [](bool vanishes) { return vanishes; });
 }
 
-/// Emits a check whether any element of `seeds` is nonzero.
 Value ChainBlocks::emitIsActive(OpBuilder &builder, ValueRange seeds) const {
   Value isActive;
   for (Value seed : seeds) {
@@ -215,11 +206,9 @@ void ChainBlocks::emitChain(OpBuilder &builder, ValueRange seeds, Value first, V
   map(chain.getSaved());
   map(chain.getInjected());
   map(getEmitted());
-  // Several states may share a seed.
   cast<ChainOp>(builder.clone(*chain, mapping)).getSeedsMutable().assign(seeds);
 }
 
-/// Emits `sum` for these steps; with `goesOn`, adds it to the previous result.
 void ChainBlocks::emitSum(OpBuilder &builder, Operation *sum, Value first, Value count,
                           bool goesOn) const {
   SmallVector<Value> windows;
@@ -292,7 +281,6 @@ void ChainBlocks::emitBlocks(OpBuilder &builder, Value steps, Value length) {
       memref::DeallocOp::create(builder, loc, part);
 }
 
-/// Emits all steps as one block, for short sequences.
 void ChainBlocks::emitWhole(OpBuilder &builder, Value steps) {
   Value first = getIndex(builder, loc, 0);
   emitChain(builder, chain.getSeeds(), first, steps);
@@ -308,7 +296,7 @@ void ChainBlocks::emit() {
   OpBuilder builder(chain);
   Value steps = getSize(builder, loc, chain.getSaved().front(), kStepDim);
   Value length = emitLength(builder);
-  // With two blocks, the cost of accumulating sums exceeds the gain.
+  // With two blocks, accumulation costs more than the gain.
   Value most = mulIndex(builder, loc, length, getIndex(builder, loc, 2));
   SmallVector<Value> locals;
   for (auto &[root, buffer] : buffers)

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loss on every step reads the scores of all steps several times: for the maxima, the sums of
-// exponentials, the scores of the classes, and twice for the cotangents. For long sequences, each
-// read comes from memory. The rows are independent, so this pass processes them in blocks.
+// A loss on every step reads the scores of all steps several times, from memory if sequences are
+// long. The rows are independent, so this pass processes them in blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +32,6 @@ using namespace bppsa;
 /// Blocks have a multiple of this number of rows, so that vectors are full.
 static constexpr int64_t kRowStep = 64;
 
-/// Returns the bytes of a row of `array`, whose first `rowDims` dimensions count rows; nothing if
-/// unknown.
 static std::optional<int64_t> countRowBytes(Value array, unsigned rowDims) {
   auto type = cast<MemRefType>(array.getType());
   ArrayRef<int64_t> row = type.getShape().drop_front(rowDims);
@@ -52,7 +49,6 @@ class RowGroup {
 public:
   explicit RowGroup(int64_t bytes) : bytes(bytes) {}
 
-  /// Adds `op` if it fits; returns whether it does.
   bool add(Operation *op);
   bool isWorthBlocks() const;
   void emit();
@@ -69,14 +65,12 @@ private:
   unsigned rowDims = 0;
   SmallVector<Operation *> ops;
   SetVector<Value> arrays;
-  /// Operands without rows, and written arrays.
   DenseSet<Value> others, written;
-  /// Fills of arrays that no operation of the group has used yet. They remain before the group.
+  /// Fills of arrays that the group has not used yet remain before the group.
   DenseMap<Value, Operation *> fills;
 };
 } // namespace
 
-/// Returns the total bytes of a row of all arrays; nothing if rows are too long.
 std::optional<int64_t> RowGroup::countRowBytes(const SetVector<Value> &all, unsigned dims) const {
   int64_t sum = 0;
   for (Value array : all) {
@@ -144,7 +138,6 @@ bool RowGroup::add(Operation *op) {
   return true;
 }
 
-/// Returns true if several operations besides fills read rows of more than one element.
 bool RowGroup::isWorthBlocks() const {
   if (llvm::all_of(arrays, [&](Value array) { return isLocal(array); }))
     return false;
@@ -157,11 +150,6 @@ bool RowGroup::isWorthBlocks() const {
   return llvm::count_if(ops, hasLongRows) > 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Emission
-//===----------------------------------------------------------------------===//
-
-/// Returns true if `array` has no other users, and the group writes it before reading it.
 bool RowGroup::isLocal(Value array) const {
   if (!isUsedOnlyBy(array, ops))
     return false;

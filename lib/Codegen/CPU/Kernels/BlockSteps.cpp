@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A recurrent layer is surrounded by changes of layout, input projections, other layers and, with
-// an output at every step, a classifier. Each of them reads arrays of all steps; for long
-// sequences, these come from memory. None of them reads later steps. In a loop over blocks of steps
-// around all of them, intermediate arrays stay in a cache, and arrays without other readers are
-// buffers of one block.
+// Operations around a recurrent layer read arrays of all steps, from memory if sequences are long.
+// None reads later steps, so in a common loop over blocks of steps, intermediate arrays stay in a
+// cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +33,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if an operation of a group writes `operand`; it reads all others.
 static bool isWritten(OpOperand &operand) {
   if (auto loop = dyn_cast<RecurrenceOp>(operand.getOwner()))
     return operand.getOperandNumber() >= loop.getDestinations().getBeginOperandIndex();
@@ -50,11 +47,8 @@ class StepGroup {
 public:
   explicit StepGroup(const StepDims &dims) : dims(&dims) {}
 
-  /// Adds `op` if it fits; returns whether it does.
   bool add(Operation *op);
-  /// Returns true if one operation reads an array that another writes.
   bool isWorthBlocks() const;
-  /// Replaces the operations with a loop over blocks of steps, of about `bytes`.
   void emit(int64_t bytes);
 
 private:
@@ -67,14 +61,11 @@ private:
 
   const StepDims *dims;
   SmallVector<Operation *> ops;
-  /// The arrays with time steps and their time dimensions, in order of first use.
   llvm::MapVector<Value, int64_t> arrays;
-  /// By root array: all views that operations use, and whether they write them.
+  /// By root array: all views, and whether they are written.
   DenseMap<Value, std::pair<SmallVector<Value>, bool>> accesses;
-  /// Root arrays of the operands of graph operations that all steps share.
   DenseSet<Value> alike;
   SmallVector<RecurrenceOp> loopsWithStates;
-  /// Buffers of one block, by array.
   llvm::MapVector<Value, Value> buffers;
 };
 } // namespace
@@ -138,7 +129,6 @@ bool StepGroup::isWorthBlocks() const {
   return false;
 }
 
-/// Returns true if `array` has no other users, and each block writes it before reading it.
 bool StepGroup::isLocal(Value array) const {
   if (!isUsedOnlyBy(array, ops) || array.getDefiningOp()->getBlock() != ops.front()->getBlock())
     return false;
@@ -151,8 +141,8 @@ bool StepGroup::isLocal(Value array) const {
   return false;
 }
 
-/// Returns the number of steps of all arrays in `bytes`, a multiple of the task size of loops
-/// without states.
+/// Returns the number of steps that fit `bytes`, a multiple of the task size of loops without
+/// states.
 Value StepGroup::emitLength(OpBuilder &builder, Location loc, int64_t bytes) const {
   Value ofStep = getIndex(builder, loc, 1);
   for (auto [array, stepDim] : arrays)
@@ -186,8 +176,7 @@ void StepGroup::emitInitialStates(OpBuilder &builder, Location loc) const {
                              emitSlot(builder, loc, trajectory, builder.getIndexAttr(0)));
 }
 
-/// Returns steps [first, first + count) of the operands of graph operations with collapsed rows,
-/// whose types show that they are contiguous.
+/// Collapses rows, so that types show that operands are contiguous.
 IRMapping StepGroup::emitRows(OpBuilder &builder, Location loc, Value first, Value count) const {
   IRMapping mapping;
   for (Operation *op : ops) {

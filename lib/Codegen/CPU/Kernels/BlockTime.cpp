@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A long sequence of emitted cotangents leaves every cache before a sum reads it. A chain and its
-// sums in one scope are lowered to one loop over blocks of time, and arrays without other readers
-// need not hold the whole sequence.
+// A long sequence of emitted cotangents leaves every cache before a sum reads it. So a chain and
+// its sums become one loop over blocks of time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +30,6 @@ static ValueRange getEmitted(ChainOp chain) {
   return chain.getDestinations().drop_front(chain.getSeeds().size());
 }
 
-/// Moves the initial fills of running sums that have no earlier use before `chain`.
 static void moveFillsInFrontOf(ChainOp chain) {
   SmallVector<linalg::FillOp> fills;
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode())
@@ -52,7 +50,6 @@ static void moveFillsInFrontOf(ChainOp chain) {
   }
 }
 
-/// Moves allocations that are only used in `scope`, and their deallocations, into it.
 static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   Block &body = scope.getBodyRegion().front();
   for (Value array : arrays) {
@@ -68,8 +65,7 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   }
 }
 
-/// Puts `chain` and its sums with running sums of up to `maxBytes` into a new scope, if there are
-/// any.
+/// Scopes `chain` and its sums with running sums of up to `maxBytes`.
 static void scopeWithSums(ChainOp chain, int64_t maxBytes) {
   moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = chooseSums(

@@ -19,12 +19,11 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Samples per task in loops over units. A gate of an LSTM has 4 vectors of sums, which leaves
-/// registers for this many samples.
+/// Samples per task in loops over units: a gate of an LSTM has 4 vectors of sums, which leaves
+/// registers for this many.
 static constexpr int64_t kSamplesTogether = 4;
 
-/// Vectors of samples per task: each loaded matrix entry is multiplied with one vector for each of
-/// the two FMA units of a core.
+/// Vectors of samples per task: one for each of the two FMA units of a core.
 static constexpr int64_t kVectorsTogether = 2;
 
 namespace {
@@ -39,7 +38,6 @@ struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskM
   }
 
 private:
-  /// A chain with fused sums has separate sums for each vector of samples.
   static bool canMap(Operation *op) {
     return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
            cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) &&

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each gate of a cell has a cotangent and outer sums of it with the inputs of the cell. As a
-// separate matrix product, each sum would pack the rows of the right operand again. If the
-// cotangents are rows of one array, all sums with the same right operand are one product.
+// Each gate of a cell has a cotangent and an outer sum with the inputs. If the cotangents are rows
+// of one array, these sums are one product, which packs the right operand once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +50,6 @@ private:
 };
 } // namespace
 
-/// Returns true if only `chain` writes `array`, and all readers accept rows of a larger array.
 static bool canBeRows(memref::AllocOp array, ChainOp chain) {
   return llvm::all_of(array->getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -114,8 +112,7 @@ void EmittedArrays::collectGroups() {
     std::iter_swap(next, std::max_element(next, groups.end(), isSmaller));
 }
 
-/// Makes the arrays of each of the two largest groups adjacent: first arrays only in the first
-/// group, then arrays in both, then arrays only in the second, then the others.
+/// Orders arrays so that the arrays of each of the two largest groups are adjacent.
 void EmittedArrays::sortArrays() {
   auto isOf = [&](memref::AllocOp array, size_t number) {
     return number < groups.size() &&
@@ -139,7 +136,6 @@ static Value emitRows(OpBuilder &builder, Location loc, Value array, int64_t dim
                    builder.getIndexAttr(count));
 }
 
-/// Replaces the arrays with rows of one array, which is freed with the last of them.
 Value EmittedArrays::createJoined() {
   memref::AllocOp first = arrays.front();
   Operation *lastFree = nullptr;
@@ -171,8 +167,7 @@ Value EmittedArrays::createJoined() {
   return joined;
 }
 
-/// Replaces sums of adjacent arrays with one sum before the first of them. Its rows are copied at
-/// the positions of the original sums.
+/// Replaces sums of adjacent arrays with one sum before the first of them.
 static void joinSums(ArrayRef<OuterSumOp> sums, Value joined, int64_t firstArray) {
   OuterSumOp first = sums.front();
   for (OuterSumOp sum : sums)

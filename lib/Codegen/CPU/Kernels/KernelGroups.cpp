@@ -18,8 +18,7 @@ bool bppsa::isMemoryOrView(Operation *op) {
   return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
 }
 
-/// Returns true if `op`, before `sum`, may have to stay there: it writes an operand of the sum or
-/// uses its destination.
+/// Returns true if `op` writes an operand of the sum or uses its destination.
 static bool staysInFrontOf(Operation *sum, Operation *op) {
   if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
     return false;
@@ -51,7 +50,6 @@ SmallVector<Operation *> bppsa::findSumsAfter(Operation *op,
   return sums;
 }
 
-/// Returns true if `op` can be moved with the users of its result.
 static bool isMovable(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
 
 bool bppsa::hoistBefore(Operation *op, Value value) {
@@ -96,7 +94,6 @@ void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
   }
 }
 
-/// Moves the operations of a group to the last of them, and deallocations between them after it.
 static void gather(ArrayRef<Operation *> group) {
   Operation *last = group.back();
   SmallVector<Operation *> freed;
@@ -123,19 +120,11 @@ gatherGroups(ArrayRef<Operation *> ops,
   return followers;
 }
 
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-/// Returns true if the sum `a` writes an operand of the sum `b`. The destination is the last
-/// operand.
 static bool writesOperand(Operation *a, Operation *b) {
   Value written = getViewRoot(a->getOperands().back());
   return llvm::any_of(b->getOperands(), [&](Value used) { return getViewRoot(used) == written; });
 }
 
-/// Returns `first` and later sums with the same right factor that can all be computed at the last
-/// of them.
 static SmallVector<Operation *> findSumGroup(Operation *first) {
   SmallVector<Operation *> group = {first};
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
@@ -159,10 +148,6 @@ DenseSet<Operation *> bppsa::gatherSums(Block &block) {
       sums.push_back(sum);
   return gatherGroups(sums, findSumGroup);
 }
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
 
 static bool areDisjointWindows(Value a, Value b) {
   auto first = a.getDefiningOp<memref::SubViewOp>(), second = b.getDefiningOp<memref::SubViewOp>();
@@ -207,12 +192,6 @@ DenseSet<Operation *> bppsa::gatherCopies(Block &block) {
   return gatherGroups(copies, findCopyGroup);
 }
 
-//===----------------------------------------------------------------------===//
-// Fills
-//===----------------------------------------------------------------------===//
-
-/// Returns the operation that accumulates into the memory filled by `fill`, if only memory
-/// operations, views and other fills are between them; otherwise null.
 static Operation *findAccumulation(linalg::FillOp fill) {
   Value memory = fill.getDpsInits().front();
   for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {

@@ -16,9 +16,7 @@ namespace bppsa {
 /// separate the members of a group.
 bool isMemoryOrView(mlir::Operation *op);
 
-/// Partitions the operations of `block` into groups. Each group starts as a copy of `none` and
-/// `add`s consecutive operations as long as they fit. Returns the groups that are worth a loop over
-/// blocks.
+/// Partitions consecutive operations of `block` into groups that are worth a loop over blocks.
 template <typename Group>
 llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
   llvm::SmallVector<Group, 0> groups;
@@ -39,7 +37,7 @@ llvm::SmallVector<Group, 0> findGroups(mlir::Block &block, const Group &none) {
 }
 
 /// Returns the sums after `op` that satisfy `isSum` and can be computed directly after `op` once
-/// their operands are available. The destination of a sum is its last operand.
+/// their operands are available.
 llvm::SmallVector<mlir::Operation *>
 findSumsAfter(mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> isSum);
 
@@ -56,9 +54,6 @@ void eraseMemory(mlir::Operation *memory);
 /// Moves the operations between `ops` that do not separate groups before them, and deallocations
 /// after them.
 void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);
-
-// Each of the following functions moves bufferized operations of `block` that can be one kernel
-// next to each other, and returns all except the first of each group.
 
 /// Moves outer sums with the same right factor to the last of them, and deallocations after them.
 llvm::DenseSet<mlir::Operation *> gatherSums(mlir::Block &block);

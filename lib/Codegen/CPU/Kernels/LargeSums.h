@@ -11,14 +11,14 @@
 
 namespace bppsa {
 
-/// Returns true if `sum`, on memory and with samples in lanes, has running sums of at least
-/// `minBytes`. Such a sum is lowered to a matrix product.
+/// Returns true if the running sums of `sum` have at least `minBytes`, so that it is lowered to a
+/// matrix product.
 bool isLargeSum(OuterSumOp sum, int64_t minBytes);
 
 void emitZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array);
 
 /// Adds the outer products of `lhs` and `rhs`, `[block, step, row, lane]`, to the destination of
-/// `sum`, with these arrays instead of its operands.
+/// `sum`.
 void addProducts(mlir::OpBuilder &builder, OuterSumOp sum, mlir::Value lhs, mlir::Value rhs);
 
 } // namespace bppsa

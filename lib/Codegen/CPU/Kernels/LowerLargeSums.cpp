@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An outer sum with running sums in all lanes need not transpose its operands, but its sums are
-// larger than the result by the number of lanes. Once they exceed the second-level cache, a matrix
-// product over batch blocks, steps and lanes is faster, because its tiles have the size of the
-// result's tiles.
+// Running sums in all lanes are larger than the result by the number of lanes. Once they exceed the
+// second-level cache, a matrix product over blocks, steps and lanes is faster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,7 +87,7 @@ void bppsa::addProducts(OpBuilder &builder, OuterSumOp sum, Value lhs, Value rhs
   Value rest = arith::RemUIOp::create(builder, loc, sum.getBatch(), lanes);
   Value last = addIndex(builder, loc, getDim(builder, loc, lhs, 0), -1);
   add({builder.getIndexAttr(0), whole, builder.getIndexAttr(*sum.getLanes())});
-  // If the batch is a multiple of the lanes, this product has no lanes.
+  // If the batch is a multiple of the lanes, this product is empty.
   add({last, builder.getIndexAttr(1), rest});
 }
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are compiled once per instruction set. Kernels of recurrences and chains are the largest,
-// and a bidirectional layer has each of them twice.
+// Kernels of recurrences and chains are the largest, are compiled once per instruction set, and
+// occur twice in a bidirectional layer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,20 +33,17 @@ struct DirectedKernel {
 };
 } // namespace
 
-/// Returns the properties, besides bodies, in which merged kernels must agree.
 static DictionaryAttr getSignature(func::FuncOp function) {
   NamedAttrList attributes(function->getAttrDictionary());
   attributes.erase(SymbolTable::getSymbolAttrName());
   return attributes.getDictionary(function.getContext());
 }
 
-/// Returns true if `function` is a kernel: private, defined, and only referenced by calls.
 static bool isKernel(func::FuncOp function, const SymbolUserMap &users) {
   return function.isPrivate() && !function.isExternal() &&
          llvm::all_of(users.getUsers(function), llvm::IsaPred<func::CallOp>);
 }
 
-/// Returns the kernels of `module` with one time loop of fixed direction, grouped by signature.
 static SmallVector<SmallVector<DirectedKernel>> findKernels(ModuleOp module,
                                                             const SymbolUserMap &users) {
   llvm::MapVector<Attribute, SmallVector<DirectedKernel>> kernels;
@@ -66,7 +63,6 @@ static void addDirection(func::FuncOp function, Operation *loop) {
   OpBuilder builder(function.getContext());
   unsigned number = function.getNumArguments();
   (void)function.insertArgument(number, builder.getI1Type(), /*argAttrs=*/{}, loc);
-  // Other operations in the loop's scope, such as sums of emitted values, remain next to it.
   Operation *outermost = function.front().findAncestorOpInBlock(*loop);
   builder.setInsertionPoint(outermost);
   auto either = ReverseIfOp::create(builder, outermost->getLoc(), function.getArgument(number));
@@ -91,7 +87,6 @@ static bool areOpposite(DirectedKernel &a, DirectedKernel &b) {
                                                     OperationEquivalence::IgnoreLocations);
 }
 
-/// Merges `kernels`, which have the same signature. Returns the kernels without remaining calls.
 static SmallVector<func::FuncOp> mergeKernels(MutableArrayRef<DirectedKernel> kernels,
                                               const SymbolUserMap &users) {
   SmallVector<func::FuncOp> merged;

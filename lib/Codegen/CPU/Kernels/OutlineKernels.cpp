@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The functions of a program share most of their loops; the forward pass, for example, occurs in
-// six of them. This pass outlines every bufferized operation that becomes a loop nest. Upstream's
-// duplicate-function-elimination then merges equal functions, so each kernel is compiled once. The
-// remaining code allocates and calls, and is the same for every instruction set.
+// The functions of a program share most of their loops, so each loop nest is outlined and equal
+// kernels are compiled once. The remaining code is the same for every instruction set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,20 +29,17 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if `op` is a bufferized loop, sum, change of layout or graph operation.
 static bool isBufferized(Operation &op) {
   return isBufferizedKernel(&op) ||
          (op.getNumResults() == 0 && isa<linalg::LinalgOp, memref::CopyOp>(op));
 }
 
-/// Returns true if `op` is a loop that writes its results to memory, such as a scatter.
 static bool isLoop(Operation &op) {
   return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
 /// Returns true if `op` is a loop around operations that are kernels themselves, or a choice
-/// between such operations. Such loops are scans, and time loops over graph operations, which are
-/// many and often equal.
+/// between such operations.
 static bool holdsLoopOps(Operation &op) {
   bool isChoice = isa<scf::IfOp>(op) && op.getNumResults() == 0;
   if (!isa<LoopLikeOpInterface>(op) && !isChoice)
@@ -60,8 +55,6 @@ static bool holdsLoopOps(Operation &op) {
       .wasInterrupted();
 }
 
-/// Returns true if `op` is a parallel loop over chains, transitions and their products, or a loop
-/// that applies transitions in order.
 static bool isWholeLevel(Operation &op) {
   // A loop that carries arrays is not a kernel until bppsa-bufferize is cleaned up.
   if (op.getNumResults() != 0)
@@ -78,12 +71,8 @@ static bool isWholeLevel(Operation &op) {
   return isa<scf::ForallOp>(op) && op.walk(visit).wasInterrupted();
 }
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-/// Returns `type` with the layout of a window: any offset and, with `anyRows`, any number and
-/// stride of rows. Returns null if the layout is not strided.
+/// Returns `type` with any offset and, with `anyRows`, any number and stride of rows; null if its
+/// layout is not strided.
 static MemRefType getWindowType(MemRefType type, bool anyRows) {
   int64_t offset;
   SmallVector<int64_t> strides, shape(type.getShape());
@@ -95,8 +84,7 @@ static MemRefType getWindowType(MemRefType type, bool anyRows) {
   return MemRefType::get(shape, type.getElementType(), layout, type.getMemorySpace());
 }
 
-/// Casts `value` to the argument type of the kernel of `op`. Chains over all samples and over
-/// chunks of some samples share a kernel; their arrays have lanes and begin with a row dimension.
+/// Casts `value` to the argument type of the kernel of `op`.
 static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
   if (!type)
@@ -118,8 +106,7 @@ static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants
       (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
 
-/// Creates a private function at the end of `module`. It is never inlined, because that would undo
-/// this pass.
+/// Creates a private function that is never inlined, because that would undo this pass.
 static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location loc,
                                  const Twine &name, FunctionType type) {
   builder.setInsertionPointToEnd(module.getBody());

@@ -33,14 +33,9 @@ static constexpr StringLiteral kShouldOverlap = "bppsa_rt_side_by_side";
 
 namespace {
 struct Kernel {
-  /// The arguments whose memory it may write.
   llvm::BitVector writes;
-  /// If the function is a time loop, the argument whose first dimension counts its parallel
-  /// iterations.
   std::optional<unsigned> rows;
-  /// Multiply-adds of the time loop per element read or written.
   int64_t work = 0;
-  /// If the function is a sum over all steps, its cost per step; otherwise 0.
   int64_t sumWork = 0;
 };
 } // namespace
@@ -56,8 +51,6 @@ static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
   return states.empty() ? std::nullopt : getViewedArgument(kernel, states.front());
 }
 
-/// Returns the multiply-adds of the body of the time loop `op` per element that a step reads or
-/// writes.
 static int64_t countWork(Operation &op) {
   Block &body = op.getRegion(0).front();
   int64_t numbers = 0;
@@ -70,9 +63,7 @@ static int64_t countWork(Operation &op) {
   return countMultiplyAdds(body) / std::max<int64_t>(numbers, 1);
 }
 
-/// Returns the cost of the sum `op` per step, in multiply-adds; 0 for other operations.
 static int64_t countSumWork(Operation &op) {
-  // Reading an element costs as much as several multiply-adds.
   constexpr int64_t kRead = 8;
   auto count = [](Value destination) {
     return destination ? cast<MemRefType>(destination.getType()).getNumElements() : 0;
@@ -91,7 +82,6 @@ static Kernel analyze(func::FuncOp function) {
     return kernel;
   if (Operation &only = function.front().front(); only.getNextNode() == &function.front().back())
     kernel.sumWork = countSumWork(only);
-  // A chain may be in a scope with its sums.
   auto scopes = function.getOps<memref::AllocaScopeOp>();
   Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
   for (Operation &op : body)
@@ -115,7 +105,6 @@ public:
     for (const MemoryAccess &access : accesses)
       (access.isWrite ? written : read).insert(access.array);
   }
-  /// Returns true if `op` must remain after these operations.
   bool isNeededBy(Operation *op, ArrayRef<MemoryAccess> accesses) const {
     return llvm::any_of(op->getOperands(), [&](Value value) { return values.contains(value); }) ||
            llvm::any_of(accesses, [&](const MemoryAccess &access) {
@@ -158,8 +147,6 @@ private:
 };
 } // namespace
 
-/// Returns the properties of the function that `op` calls; null if it is not a call of a function
-/// defined here.
 const Kernel *Overlapper::lookUp(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
@@ -176,15 +163,13 @@ bool Overlapper::isTimeLoop(Operation *op) {
   return kernel && kernel->rows && kernel->work >= minWork;
 }
 
-/// Returns the cost of the sum that `op` calls; 0 if it does not call one or sums are not
-/// overlapped.
 int64_t Overlapper::getSumWork(Operation *op) {
   const Kernel *kernel = takesSums ? lookUp(op) : nullptr;
   return kernel ? kernel->sumWork : 0;
 }
 
 /// Returns the memory accesses of `op`, each array identified by an allocation or a function
-/// argument; these do not overlap. Returns nothing if they are unknown.
+/// argument; these do not overlap.
 std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
     return SmallVector<MemoryAccess>();
@@ -195,8 +180,8 @@ std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) 
                           [&](unsigned i) { return !kernel || kernel->writes.test(i); });
 }
 
-/// Returns the time loops, or the sums, that may run in parallel with `first`. Sums are not delayed
-/// across later time loops, because that would extend the lifetime of their operands.
+/// Returns the time loops or sums that may run in parallel with `first`. Sums do not move across
+/// time loops, which would extend the lifetime of their operands.
 Group Overlapper::findGroup(Operation *first) {
   bool areSums = !isTimeLoop(first);
   Group group;
@@ -224,7 +209,7 @@ Group Overlapper::findGroup(Operation *first) {
   return group;
 }
 
-/// Orders `sums` to balance the work of threads, each of which takes neighbouring sums.
+/// Balances the work of threads, each of which takes neighbouring sums.
 void Overlapper::balance(SmallVectorImpl<func::CallOp> &sums) {
   int64_t all = 0, done = 0;
   for (func::CallOp sum : sums)
@@ -248,7 +233,6 @@ static Value createConstant(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-/// Emits a query of the run time for `loops` loops of `iterations` iterations.
 static Value askRuntime(OpBuilder &builder, ModuleOp module, SymbolTable &symbols, Location loc,
                         int64_t loops, Value iterations) {
   Type index = builder.getIndexType();
@@ -284,14 +268,12 @@ static void createParallel(OpBuilder &builder, Location loc, ArrayRef<func::Call
 }
 
 Value Overlapper::countIterations(OpBuilder &builder, func::CallOp first) {
-  // Minimum parallelism of a sum.
   constexpr int64_t kSumTasks = 4;
   if (std::optional<unsigned> rows = lookUp(first)->rows)
     return memref::DimOp::create(builder, first.getLoc(), first.getOperand(*rows), 0);
   return createConstant(builder, first.getLoc(), kSumTasks);
 }
 
-/// Emits code that runs the loops of `group` at the position of the last one, and returns it.
 scf::IfOp Overlapper::overlap(const Group &group) {
   func::CallOp last = *llvm::max_element(
       group.loops, [](func::CallOp a, func::CallOp b) { return a->isBeforeInBlock(b); });

@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the number of leading results of `map` that are the outermost loops in order.
 static unsigned countLeadingLoops(AffineMap map) {
   unsigned count = 0;
   while (count < map.getNumResults() &&

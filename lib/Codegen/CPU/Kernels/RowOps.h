@@ -12,9 +12,8 @@
 
 namespace bppsa {
 
-/// Returns the number of outermost loops of `op`, on memory, that iterate over the rows of its
-/// arrays. Returns 0 unless `op` only combines elements of the same row. Matrix products have rows
-/// too.
+/// Returns the number of outermost loops that iterate over rows; 0 unless `op` only combines
+/// elements of the same row.
 unsigned countRowLoops(mlir::linalg::LinalgOp op);
 
 /// Returns true if `operand` of an operation with row loops has rows; other operands are shared by
@@ -25,8 +24,7 @@ bool hasRows(mlir::OpOperand &operand);
 mlir::Value collapseRows(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                          unsigned rowDims);
 
-/// Emits `op` with a single loop over rows instead of `rowDims` loops. `mapping` maps operands to
-/// arrays with collapsed rows.
+/// Emits `op` with one loop over rows instead of `rowDims` loops.
 void emitOnRows(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, unsigned rowDims,
                 const mlir::IRMapping &mapping);
 

@@ -27,4 +27,4 @@ mlir::memref::SubViewOp emitSlice(mlir::OpBuilder &builder, mlir::Location loc, 
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CODEGEN_CPU_KERNELS_SLICES_H
+#endif

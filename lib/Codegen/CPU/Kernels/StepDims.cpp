@@ -40,7 +40,6 @@ static bool isOneMore(OpFoldResult size, OpFoldResult other) {
   return sum && sum.getLhs() == cast<Value>(other) && matchPattern(sum.getRhs(), m_One());
 }
 
-/// Records the views of the trajectories of `loop` that hold the states after its steps.
 void StepDims::joinTrajectories(RecurrenceOp loop) {
   for (Value trajectory : getTrajectories(loop)) {
     auto memory = trajectory.getDefiningOp<memref::AllocOp>();

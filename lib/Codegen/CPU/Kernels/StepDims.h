@@ -12,12 +12,11 @@
 
 namespace bppsa {
 
-/// Returns the trajectories that a loop on memory writes, one per state.
 inline mlir::ValueRange getTrajectories(RecurrenceOp loop) {
   return loop.getDestinations().take_front(loop.getInitial().size());
 }
 
-/// Number of row dimensions, time and samples, of graph operations that process single steps.
+/// Time and samples.
 inline constexpr unsigned kRowDims = 2;
 
 /// Finds the dimension of each array of a block that counts time steps.
@@ -43,7 +42,6 @@ private:
   }
   void joinTrajectories(RecurrenceOp loop);
 
-  /// Equivalent pairs of array and dimension.
   llvm::EquivalenceClasses<std::pair<void *, int64_t>> steps;
   llvm::DenseSet<mlir::Value> statesBehind;
   /// True if a loop runs in reverse. Loops of both directions run in parallel.

@@ -20,15 +20,9 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
 //
-// In cycles of a core with AVX-512, measured on the layers of VGG-11 and LeNet-5 (Zen 4). A product
-// of two vectors takes one cycle.
+// Costs are in cycles of a core with AVX-512, measured on the layers of VGG-11 and LeNet-5 (Zen 4).
 
-/// Returns the cost of copying an element in chunks of `chunk` elements; `alone` is the cost for
-/// single elements.
 static double getCopyCost(int64_t chunk, double alone) {
   return chunk == 1 ? alone : 0.1 + 2.0 / chunk;
 }
@@ -80,7 +74,6 @@ static double getDirectCost(linalg::GenericOp op, bool hasWindows, int64_t dynam
   return steps * step;
 }
 
-/// Returns the mean cost per sample of batches of 1 and 16.
 static double getCostOfSample(function_ref<double(int64_t batch)> getCost) {
   return (getCost(1) + getCost(16) / 16) / 2;
 }

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A task computes a block of rows and lanes of the result. For each block of terms, it packs all
-// its rows, unless they are read in place, and then iterates over panels of lanes. The lane panel
-// stays in the first-level cache while it is multiplied with the rows from the second-level cache.
+// A task computes a block of the result: it packs rows into the second-level cache and multiplies
+// them with panels of lanes in the first-level cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +24,6 @@ using namespace bppsa;
 namespace {
 struct FlatOperand {
   Value memory;
-  /// The stride of each loop, and the offset of the first element.
   SmallVector<Value> strides;
   Value begin;
 };
@@ -60,7 +58,6 @@ private:
   Value allocate(Type element, int64_t size);
   void allocateBuffers();
   void forEach(Value begin, Value end, Value step, function_ref<void(Value)> body);
-  /// Distributes the tasks over threads if there is enough work.
   void forEachTask(ValueRange begins, ValueRange ends, ValueRange steps,
                    function_ref<void(ValueRange)> body);
   void emitOffsets(const LoopGroup &group, Value first, Value count, ArrayRef<Table> tables);
@@ -78,9 +75,7 @@ private:
   std::array<FlatOperand, 3> operands;
   SmallVector<Value> sizes;
   Value numRows, numLanes, numTerms, lanesOfTask, rowsOfTask;
-  /// The current iterations of the `batch` loops in a task.
   SmallVector<std::pair<unsigned, Value>> batch;
-  /// Buffers of one thread.
   Value rowPanels, lanePanel, sums;
   Value rowOffsets, rowTermOffsets, rowResultOffsets, laneOffsets, laneTermOffsets,
       laneResultOffsets;
@@ -128,13 +123,11 @@ Value ProductEmitter::getLanesOfTask() {
     return index(blocking.lanes);
   LoopGroup shared = product.lanes;
   shared.loops.erase(shared.loops.begin(), shared.loops.end() - shared.numShared);
-  // Avoids a division by zero for empty loops.
   Value size = b.createOrFold<arith::MaxSIOp>(loc, getSize(shared), index(1));
   Value times = b.createOrFold<arith::CeilDivUIOp>(loc, index(TileShape::minLanes), size);
   return mul(times, size);
 }
 
-/// Returns the maximum rows that a task can pack, or fewer if threads would be idle.
 Value ProductEmitter::getRowsOfTask() {
   int64_t most = blocking.rows / blocking.minRows;
   if (!blocking.isParallel || !blocking.areRowsApart || most < 2)
@@ -170,10 +163,6 @@ void ProductEmitter::allocateBuffers() {
   laneResultOffsets = allocate(index, tile.lanes);
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 void ProductEmitter::forEach(Value begin, Value end, Value step, function_ref<void(Value)> body) {
   auto loop = scf::ForOp::create(b, loc, begin, end, step);
   OpBuilder::InsertionGuard guard(b);
@@ -191,7 +180,6 @@ void ProductEmitter::forEachTask(ValueRange begins, ValueRange ends, ValueRange 
     return body(SmallVector<Value>(tasks.getInductionVars()));
   }
   {
-    // Allocate once per call of the function, outside of all loops.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&product.generic->getParentOfType<func::FuncOp>().front());
     allocateBuffers();
@@ -204,8 +192,7 @@ void ProductEmitter::forEachTask(ValueRange begins, ValueRange ends, ValueRange 
   body(variables);
 }
 
-/// Writes the offsets of the iterations of `group` from `first` on. Batch offsets and the start of
-/// an operand are included in the offsets of rows, or of lanes for the lane factor.
+/// Writes the offsets of the iterations of `group` from `first` on.
 void ProductEmitter::emitOffsets(const LoopGroup &group, Value first, Value count,
                                  ArrayRef<Table> tables) {
   bool isTerms = &group == &product.terms;
@@ -265,10 +252,6 @@ void ProductEmitter::emit() {
     forEach(index(0), numRows, rowsOfTask, [&](Value row) { emitRowBlock(row, firstLane); });
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
 
 void ProductEmitter::emitRowBlock(Value firstRow, Value firstLane) {
   Value count = remaining(numRows, firstRow, rowsOfTask);

@@ -33,7 +33,7 @@ struct Code {
     body(loop.getInductionVar());
   }
   Value offset(Value table, Value i) { return memref::LoadOp::create(b, loc, table, i); }
-  /// Loads `chunk` elements. A single element is a scalar, for which LLVM generates better code.
+  /// LLVM generates better code for scalars than for vectors of one element.
   Value load(Value memory, Value offset, int64_t chunk) {
     if (chunk == 1)
       return memref::LoadOp::create(b, loc, memory, offset);
@@ -85,7 +85,6 @@ struct PackCode : Code {
       loop(index(0), endTerm, 1, [&](Value term) { write(zero(chunk), step, term); });
     });
   }
-  /// Copies tiles of `tileSteps` steps and `tileTerms` terms, transposed in registers.
   void copyTiles(Value endStep, int64_t tileSteps, Value endTerm, int64_t tileTerms) {
     loop(index(0), endStep, tileSteps, [&](Value step) {
       SmallVector<Value> stepOffsets;
@@ -141,7 +140,6 @@ struct MultiplyCode : Code {
     return SmallVector<Value>(tile.rows * getVectors(), zero(width));
   }
 
-  /// Returns `sums` plus the products of term `term`; `loadElement` loads the element of a row.
   SmallVector<Value> addTerm(Value term, ValueRange sums,
                              function_ref<Value(int64_t)> loadElement) {
     Value firstLane = mul(term, tile.lanes);

@@ -23,18 +23,17 @@ public:
   };
 
   /// Copies elements of `source`, at the sums of the offsets of steps and terms, to `panel` from
-  /// element `begin` on. Each term has `width` consecutive steps; missing steps are zero.
+  /// element `begin` on. Missing steps are zero.
   void pack(mlir::OpBuilder &builder, mlir::Value source, Steps steps, Steps terms,
             mlir::Value panel, mlir::Value begin, int64_t width, CopyChunk chunk) const;
   /// Sets `sums` to the product of the panel at `begin` of `rowPanels` and `lanePanel`.
   void multiply(mlir::OpBuilder &builder, mlir::Value rowPanels, mlir::Value begin,
                 mlir::Value lanePanel, mlir::Value numTerms, mlir::Value sums) const;
-  /// Same, for rows that are read in place (`Blocking::readsRowsInPlace`) from `source`, at the
-  /// sums of the offsets of rows and terms. Rows beyond the last repeat the last one.
+  /// Same, for rows that are read in place (`Blocking::readsRowsInPlace`). Rows beyond the last
+  /// repeat it.
   void multiplyInPlace(mlir::OpBuilder &builder, mlir::Value source, Steps rows, Steps terms,
                        mlir::Value lanePanel, mlir::Value sums) const;
-  /// Adds `sums` to `result`, at the sums of the offsets of rows and lanes. Groups of `chunk` lanes
-  /// are contiguous.
+  /// Adds `sums` to `result`, at the sums of the offsets of rows and lanes.
   void add(mlir::OpBuilder &builder, mlir::Value sums, mlir::Value result, Steps rows, Steps lanes,
            int64_t chunk) const;
 

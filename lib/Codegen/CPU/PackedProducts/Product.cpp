@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Offsets
-//===----------------------------------------------------------------------===//
-
 std::optional<int64_t> Product::getStride(unsigned operand, unsigned loop) const {
   auto type = cast<MemRefType>(generic->getOperand(operand).getType());
   SmallVector<int64_t> strides;
@@ -60,7 +56,6 @@ std::optional<int64_t> Product::getSharedSize(const LoopGroup &group) const {
   return size;
 }
 
-/// Returns the coefficients of the loops in `expr`, followed by its constant.
 static std::optional<SmallVector<int64_t>> getMoves(AffineExpr expr, unsigned numLoops) {
   SmallVector<int64_t> flattened;
   // Divisions and remainders would add columns.
@@ -85,12 +80,7 @@ static bool findMoves(Product &product) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
-
-/// Returns true if `loop` is the only loop in some dimension of the result, so that its iterations
-/// write different elements.
+/// Returns true if different iterations of `loop` write different elements.
 static bool isAlone(const Product &product, unsigned loop) {
   const auto &moves = product.moves[Product::result];
   unsigned numLoops = product.sizes.size();
@@ -144,23 +134,16 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
   return product;
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-/// Terms transposed in registers at once.
 static constexpr int64_t kTileTerms = kTransposedColumns;
 
 static constexpr int64_t kMinTaskRows = 32;
 
-/// Returns the largest vector size that divides run, block and panel; 1 if it is below 4.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
   int64_t chunk = std::gcd(std::gcd(std::gcd(run, block), panel), TileShape::vectorLanes);
   return chunk >= 4 ? chunk : 1;
 }
 
-/// Returns a block size near `size`: a multiple of `base`, and also of `panel` if that is not too
-/// large.
+/// Returns a block size near `size`, a multiple of `base` and, if possible, of `panel`.
 static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
   int64_t both = std::lcm(base, panel);
   return both <= size ? both : base;
@@ -205,8 +188,7 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
     blocking.terms =
         llvm::alignTo(blocking.terms, blocking.readsRowsInPlace ? TileShape::termRun : kTileTerms);
 
-  // Dynamic sizes of the result, such as a batch, may be one. Dynamic numbers of terms, such as
-  // steps, are usually larger.
+  // Dynamic sizes of the result, such as a batch, may be one; numbers of terms are usually larger.
   constexpr double enoughProducts = 1 << 17;
   double products = product.getSize(product.terms, /*dynamic=*/4);
   for (const LoopGroup *group : {&product.batch, &product.rows, &product.lanes})

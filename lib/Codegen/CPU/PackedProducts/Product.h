@@ -15,7 +15,7 @@ namespace bppsa {
 struct LoopGroup {
   llvm::SmallVector<unsigned> loops;
   /// Number of loops, at the end, that share a dimension of the result with another loop, as in a
-  /// window. Different iterations of these may write the same element.
+  /// window.
   unsigned numShared = 0;
 };
 
@@ -28,16 +28,13 @@ struct Product {
   mlir::linalg::GenericOp generic;
   unsigned rowFactor, laneFactor;
   LoopGroup batch, rows, lanes, terms;
-  /// The trip count of each loop, and the elements by which an iteration moves an operand along
-  /// each dimension: `moves[operand][loop][dimension]`. The last "loop" holds the start of the
-  /// operand.
+  /// Trip counts, and the elements by which an iteration moves an operand:
+  /// `moves[operand][loop][dimension]`. The last "loop" holds the start of the operand.
   llvm::SmallVector<int64_t> sizes;
   std::array<llvm::SmallVector<llvm::SmallVector<int64_t>>, 3> moves;
 
-  /// Returns the stride of `operand` along `loop` in elements, if known.
   std::optional<int64_t> getStride(unsigned operand, unsigned loop) const;
-  /// Returns the number of iterations of the last loops of `group` that are contiguous in
-  /// `operand`; 1 if none are.
+  /// Returns the iterations of the last loops of `group` that are contiguous in `operand`.
   int64_t getRun(unsigned operand, const LoopGroup &group) const;
   /// Returns the iterations of a group; each unknown size counts as `dynamic`.
   int64_t getSize(const LoopGroup &group, int64_t dynamic) const;
@@ -45,8 +42,7 @@ struct Product {
   std::optional<int64_t> getSharedSize(const LoopGroup &group) const;
 };
 
-/// Analyzes `op` with the loops of operand `laneFactor` as lanes. Returns nothing if it is no such
-/// product.
+/// Analyzes `op` with the loops of operand `laneFactor` as lanes.
 std::optional<Product> findProduct(mlir::linalg::GenericOp op, unsigned laneFactor);
 
 /// Register tile of the result, and maximum sizes of packed blocks.
@@ -67,35 +63,32 @@ struct TileShape {
   }
 };
 
-/// Number of contiguous elements copied at once: along rows or lanes (`steps`), or along terms.
+/// Contiguous elements copied at once: along rows or lanes (`steps`), or along terms.
 struct CopyChunk {
   int64_t steps = 1, terms = 1;
 };
 
-/// Blocking of a product. A task computes `rows` by `lanes` elements of the result.
+/// A task computes `rows` by `lanes` elements of the result.
 struct Blocking {
   TileShape tile;
   int64_t rows, terms;
-  /// 0 if it depends on dynamic sizes: then a multiple of the shared loops, and at least
-  /// `TileShape::minLanes`.
+  /// 0 if it depends on dynamic sizes.
   int64_t lanes;
-  /// Minimum rows of a task when tasks are split for threads; divides `rows`. Packing the lanes of
-  /// a task takes as long as multiplying about 24 rows.
+  /// Minimum rows of a task. Packing the lanes of a task takes as long as multiplying about 24
+  /// rows.
   int64_t minRows;
   /// True if blocks of rows write different elements.
   bool areRowsApart;
   bool isParallel;
-  /// True if rows are read in place instead of packed. Requires that each row stores
-  /// `TileShape::termRun` contiguous terms, followed by those of the next row.
+  /// Requires that each row stores `TileShape::termRun` contiguous terms, followed by those of the
+  /// next row.
   bool readsRowsInPlace;
   CopyChunk rowChunk, laneChunk;
-  /// Lanes added to the result at once.
   int64_t resultChunk;
 
   static Blocking get(const Product &product, TileShape tile);
 };
 
-/// Replaces a product with loops over packed blocks.
 void emitProduct(const Product &product, const Blocking &blocking, mlir::OpBuilder &builder);
 
 } // namespace bppsa

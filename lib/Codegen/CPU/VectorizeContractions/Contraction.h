@@ -11,20 +11,17 @@
 
 namespace bppsa {
 
-/// Loop structure of `result[...] += lhs[...] * rhs[...]` on memory. Operands are numbered lhs,
-/// rhs, result.
+/// `result[...] += lhs[...] * rhs[...]` on memory. Operands are numbered lhs, rhs, result.
 struct Contraction {
   static constexpr unsigned result = 2;
 
   mlir::linalg::GenericOp generic;
   llvm::SmallVector<mlir::AffineMap, 3> maps;
-  /// Loops over elements of the result, outermost first, and loops over the terms of one element.
   llvm::SmallVector<unsigned> outer, inner;
-  /// The loop that is vectorized.
   unsigned lanes = 0;
-  /// Stride between lanes of each operand, in elements; 0 if all lanes share an element.
+  /// Strides in elements; 0 if all lanes share an element.
   std::array<int64_t, 3> laneStrides = {0, 0, 0};
-  /// A loop several of whose iterations share vectors of an operand.
+  /// A loop whose iterations share vectors of an operand.
   std::optional<unsigned> rows;
   /// True if the first outer loop has enough work for several threads.
   bool isParallel = false;
@@ -34,13 +31,11 @@ struct Contraction {
   bool depends(unsigned operand, unsigned loop) const {
     return maps[operand].isFunctionOfDim(loop);
   }
-  /// Returns true if the lanes of `operand` are contiguous in memory, or a single element.
   bool hasWholeVectors(unsigned operand) const { return laneStrides[operand] <= 1; }
   bool isSummedOverLanes() const { return !depends(result, lanes); }
 };
 
-/// Chooses the loop structure of `op`. Returns nothing if `op` is not a sum of products on memory,
-/// or if no loop has constant strides.
+/// Chooses the loop structure of `op`.
 std::optional<Contraction> planContraction(mlir::linalg::GenericOp op);
 
 /// Replaces the generic with loops over vectors of `numLanes` lanes, with `numRows` accumulators.

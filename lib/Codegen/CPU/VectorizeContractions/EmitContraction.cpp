@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Outer loops iterate over tiles of the result, `rows` by lanes. The accumulators of a tile stay in
-// registers while the inner loops add its terms. A partial last tile has fewer rows, or a mask.
+// The accumulators of a tile, `rows` by lanes, stay in registers while the inner loops add its
+// terms. A partial last tile has fewer rows, or a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +32,10 @@ public:
     places.assign(sizes.size(), builder.getIndexAttr(0));
   }
 
-  /// Emits the outer loops from position `depth` on, and their contents.
   void emitOuter(size_t depth);
 
 private:
   using Sums = SmallVector<Value>;
-  /// Emits the body of a loop; takes the sums at its entry and returns the updated sums.
   using Body = function_ref<Sums(Sums)>;
 
   Value getIndex(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
@@ -58,7 +56,6 @@ private:
   Sums emitInner(size_t depth, Sums sums);
   Sums emitTerm(Sums sums);
   SmallVector<Value> getPlace(unsigned operand, int64_t row);
-  /// Returns the indices of the lanes of `operand`, relative to the first lane.
   Value getLanePlaces(unsigned operand);
   Value getMask();
   Value load(unsigned operand, int64_t row);
@@ -71,17 +68,11 @@ private:
   Location loc;
   VectorType vectorType;
   SmallVector<OpFoldResult> sizes;
-  /// The current iteration of every loop; for tiles, the first one.
   SmallVector<OpFoldResult> places;
-  /// Rows of the current tile, and mask of active lanes; null if all are active.
   int64_t rowsOfTile = 1;
   Value mask;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 Emitter::Sums Emitter::emitFor(unsigned loop, Value begin, Value end, int64_t step, Sums sums,
                                Body body) {
@@ -107,7 +98,6 @@ Emitter::Sums Emitter::emitSteps(unsigned loop, Sums sums, Body body) {
   return emitFor(loop, getIndex(0), size, 1, std::move(sums), body);
 }
 
-/// Emits full vectors, then a masked partial vector.
 Emitter::Sums Emitter::emitLaneSteps(Sums sums, Body body) {
   unsigned loop = contraction.lanes;
   int64_t lanes = getNumLanes();
@@ -126,7 +116,6 @@ Emitter::Sums Emitter::emitLaneSteps(Sums sums, Body body) {
   return sums;
 }
 
-/// Emits tiles of rows, then the remaining rows one by one.
 void Emitter::emitRowSteps(size_t depth) {
   unsigned loop = *contraction.rows;
   std::optional<int64_t> size = getConstantIntValue(sizes[loop]);
@@ -189,10 +178,6 @@ void Emitter::emitOuter(size_t depth) {
     emitSteps(loop, {}, body);
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
-
 SmallVector<Value> Emitter::getPlace(unsigned operand, int64_t row) {
   SmallVector<Value> place;
   for (AffineExpr result : contraction.maps[operand].getResults()) {
@@ -233,7 +218,7 @@ Value Emitter::load(unsigned operand, int64_t row) {
   return vector::MaskedLoadOp::create(builder, loc, vectorType, memory, place, mask, zeros);
 }
 
-/// Adds all lanes by halving: faster than sequentially, and in a fixed order.
+/// Adds lanes by halving: fast, and in a fixed order.
 Value Emitter::addLanes(Value vector) {
   for (int64_t width = getNumLanes() / 2; width >= 1; width /= 2) {
     Value low = vector::ExtractStridedSliceOp::create(

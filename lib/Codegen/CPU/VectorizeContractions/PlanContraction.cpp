@@ -10,8 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the stride of the operand along `loop` in elements; 0 if all iterations use the same
-/// element. Returns nothing if the stride is unknown or negative.
+/// Returns the stride in elements, or nothing if it is unknown or negative.
 static std::optional<int64_t> getStride(const Contraction &contraction, unsigned operand,
                                         unsigned loop) {
   if (!contraction.depends(operand, loop))
@@ -36,7 +35,6 @@ static std::optional<int64_t> getStride(const Contraction &contraction, unsigned
   return stride.getValue();
 }
 
-/// Returns the fraction of its vectors that a loop of `size` iterations fills.
 static double getUse(int64_t size) {
   constexpr int64_t width = 16;
   if (ShapedType::isDynamic(size))
@@ -44,7 +42,6 @@ static double getUse(int64_t size) {
   return static_cast<double>(size) / llvm::alignTo(size, width);
 }
 
-/// Returns the strides of all operands along `loop`, or nothing if it cannot be vectorized.
 static std::optional<std::array<int64_t, 3>> getLaneStrides(const Contraction &contraction,
                                                             unsigned loop) {
   std::array<int64_t, 3> strides;
@@ -67,8 +64,7 @@ static bool chooseLanes(Contraction &contraction, ArrayRef<int64_t> sizes) {
       continue;
     bool isSum = (*strides)[Contraction::result] == 0;
     double use = getUse(sizes[loop]) - (isSum ? 0.01 : 0);
-    // Strided elements are gathered one by one. If lanes are summed, that happens for every term,
-    // and only pays off against nearly empty vectors.
+    // Strided elements are gathered, for every term if lanes are summed.
     for (int64_t stride : *strides)
       use *= stride <= 1 ? 1 : isSum ? 0.15 : 0.5;
     if (use > best) {
@@ -80,7 +76,6 @@ static bool chooseLanes(Contraction &contraction, ArrayRef<int64_t> sizes) {
   return best > 0;
 }
 
-/// Chooses a loop over the result along which one of the vectors does not change.
 static void chooseRows(Contraction &contraction) {
   for (unsigned loop : contraction.outer) {
     bool isPlain =
@@ -95,8 +90,8 @@ static void chooseRows(Contraction &contraction) {
   }
 }
 
-/// Puts a loop whose iterations write different elements first, and decides whether it has enough
-/// work for threads. Rows come last: there are few tiles of them.
+/// Puts a loop whose iterations write different elements first. Rows come last: there are few tiles
+/// of them.
 static void chooseThreads(Contraction &contraction, ArrayRef<int64_t> sizes) {
   SmallVector<utils::IteratorType> iterators = contraction.getOp().getIteratorTypesArray();
   auto isParallel = [&](unsigned loop) {
@@ -110,7 +105,6 @@ static void chooseThreads(Contraction &contraction, ArrayRef<int64_t> sizes) {
   if (first == contraction.outer.end())
     return;
   std::rotate(contraction.outer.begin(), first, first + 1);
-  // The products per iteration; dynamic sizes count as one.
   constexpr double enough = 16384;
   double products = 1;
   for (auto [loop, size] : llvm::enumerate(sizes))

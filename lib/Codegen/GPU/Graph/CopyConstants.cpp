@@ -17,8 +17,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Copies constant arrays to device memory with a kernel that contains them, because the originals
-/// are in host memory.
+/// Copies constants to device memory, because the originals are in host memory.
 static void copyConstants(func::FuncOp function) {
   SmallVector<memref::GetGlobalOp> globals(function.getOps<memref::GetGlobalOp>());
   for (memref::GetGlobalOp global : globals) {
@@ -43,7 +42,6 @@ static void copyConstants(func::FuncOp function) {
   }
 }
 
-/// Launches a thread for each store of a scalar that the host computed, such as a size.
 static void launchStores(func::FuncOp function) {
   SmallVector<memref::StoreOp> stores(function.getOps<memref::StoreOp>());
   for (memref::StoreOp store : stores) {

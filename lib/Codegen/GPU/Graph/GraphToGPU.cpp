@@ -24,12 +24,10 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if `op` runs on the host around existing launches.
 static bool holdsLaunches(Operation &op) {
   return op.walk([](gpu::LaunchOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Emits the launches of `op` if it writes arrays; loops with results only compute scalars.
 static bool launchOp(Operation &op) {
   if (op.getNumResults() != 0 || holdsLaunches(op))
     return false;
@@ -45,13 +43,11 @@ static bool launchOp(Operation &op) {
       .Default(false);
 }
 
-/// Returns true if `op` accesses elements of arrays, which are in device memory.
 static bool accessesElements(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp,
              vector::TransferReadOp, vector::TransferWriteOp>(op);
 }
 
-/// Copies array reads of `function` before a launch into the launch.
 static void sinkReads(func::FuncOp function) {
   SmallVector<Operation *> reads;
   for (Operation &op : function.getOps())
@@ -79,8 +75,7 @@ static void sinkReads(func::FuncOp function) {
       op.erase();
 }
 
-/// Launches the copies of `function` together, if there are several: `bppsa-outline-kernels` only
-/// puts independent copies into one kernel.
+/// `bppsa-outline-kernels` only puts independent copies into one kernel.
 static void lowerCopies(func::FuncOp function) {
   SmallVector<memref::CopyOp> copies(function.getOps<memref::CopyOp>());
   if (copies.size() < 2)
@@ -100,7 +95,6 @@ static void lowerKernel(func::FuncOp function) {
     sinkReads(function);
 }
 
-/// Rejects accesses of the host to array elements.
 static LogicalResult verifyHost(func::FuncOp function) {
   WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
     if (isa<gpu::LaunchOp>(op))

@@ -18,17 +18,14 @@
 
 namespace bppsa {
 
-/// Emits the launch of `op`. Fills before `op` are erased; its threads start with their values
-/// instead.
+/// Emits the launch of `op`. Fills before it are folded into the launch and erased.
 void launchLinalg(mlir::linalg::LinalgOp op);
 /// Returns true if `launchLinalg` of a later operation erases `fill`.
 bool isFolded(mlir::linalg::FillOp fill);
 void launchCopy(mlir::memref::CopyOp op);
 /// Emits independent copies of static shape as one launch before the last copy.
 void launchCopies(llvm::ArrayRef<mlir::memref::CopyOp> copies);
-/// Uses one thread per iteration.
 void launchParallel(mlir::scf::ParallelOp op);
-/// Runs the iterations in order in one thread.
 void launchSequential(mlir::scf::ForOp op);
 
 // Numeric phase of products of explicit sparse Jacobians: one warp per row or weight.

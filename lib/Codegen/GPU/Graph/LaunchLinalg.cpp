@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread per element of the result runs the reductions. If a reduction is long or of unknown
-// length and its combiner is a sum, maximum or the like, a block computes each element: each thread
-// folds a part, and a tree of fixed shape folds the parts.
+// One thread per element of the result runs the reductions; if they are long or of unknown length,
+// a block folds each element in a tree of fixed shape.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +23,6 @@ using namespace bppsa;
 /// such as for the squares of all gradients, has more threads.
 static constexpr int64_t kLongReduction = 1024, kReductionThreads = 128, kOnlyBlockThreads = 512;
 
-/// Returns true if iterations of the parallel loops write disjoint elements in every output.
 static bool isPointwise(linalg::LinalgOp op) {
   SmallVector<unsigned> reduction;
   op.getReductionDims(reduction);
@@ -87,8 +85,6 @@ public:
   }
 
 private:
-  /// Returns the loops whose iterations write disjoint elements in every output: each is the index
-  /// of a dimension.
   SmallVector<unsigned> findDisjointLoops() {
     SmallVector<unsigned> dims;
     for (unsigned dim = 0; dim < sizes.size(); ++dim)
@@ -101,7 +97,7 @@ private:
   }
 
   /// Emits outputs that are written through windows, such as the cotangent of a convolution's
-  /// input. A thread runs all iterations that may write the same element, in order.
+  /// input. One thread runs all iterations that may write the same element, in order.
   void launchWindows(OpBuilder &builder) {
     SmallVector<unsigned> disjoint = findDisjointLoops(), rest;
     for (unsigned dim = 0; dim < sizes.size(); ++dim)
@@ -132,7 +128,6 @@ private:
     return count;
   }
 
-  /// Sets the indices of the loops `dims` for iteration `number` of all of them.
   void setIndices(OpBuilder &builder, Value number, ArrayRef<unsigned> dims,
                   MutableArrayRef<Value> ivs) {
     SmallVector<Value> bases;
@@ -153,8 +148,7 @@ private:
     return terms >= kLongReduction;
   }
 
-  /// Returns the operation that combines the only result of a reduction with its terms, if parts of
-  /// the reduction can be folded separately; otherwise null.
+  /// Returns the combiner of a reduction whose parts can be folded separately, or null.
   Operation *findCombiner() {
     if (reduction.empty() || op.getNumDpsInits() != 1)
       return nullptr;
@@ -200,7 +194,6 @@ private:
     return values;
   }
 
-  /// Returns `ivs` with zero for loops that are not open; outputs do not depend on them.
   SmallVector<Value> getAll(OpBuilder &builder, ArrayRef<Value> ivs) {
     SmallVector<Value> all(ivs);
     for (Value &iv : all)
@@ -274,7 +267,6 @@ private:
                });
   }
 
-  /// Folds terms thread, thread + threads per block, ... of the reduction.
   Value foldPart(OpBuilder &builder, const LaunchedThread &thread, Value terms,
                  SmallVector<Value> ivs, Operation *combiner) {
     Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
@@ -313,7 +305,6 @@ private:
   Block *body;
   SmallVector<Value> sizes;
   SmallVector<unsigned> parallel, reduction;
-  /// Initial values of outputs that replace their values in memory.
   DenseMap<Value, Value> filled;
 };
 } // namespace

@@ -31,10 +31,6 @@ static EntryRange getEntries(OpBuilder &builder, Location loc, const MatrixReade
   return {matrix.getStart(builder, loc, row), matrix.getStart(builder, loc, next)};
 }
 
-//===----------------------------------------------------------------------===//
-// A matrix times cotangents
-//===----------------------------------------------------------------------===//
-
 void bppsa::launchSparseApply(jacobian::SparseApplyOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -62,14 +58,9 @@ void bppsa::launchSparseApply(jacobian::SparseApplyOp op) {
                getDim(builder, loc, cotangent, 1), emitRow);
 }
 
-//===----------------------------------------------------------------------===//
-// A matrix times a matrix
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A row of a product by Gustavson's algorithm, accumulated in the result. Each entry of the second
-/// factor adds a multiple of a row of the first factor, whose columns all occur in the row of the
-/// result. A row has each column once, so no two lanes add to the same element at once.
+/// A row of a product by Gustavson's algorithm. A row has each column once, so no two lanes add to
+/// the same element at once.
 struct ProductRow {
   Location loc;
   MatrixReader first, second, result;
@@ -94,7 +85,6 @@ struct ProductRow {
   }
 
 private:
-  /// Adds `factor` times row `inner` of the first matrix to the entries `own` of the result.
   void addRow(OpBuilder &builder, Value factor, Value inner, EntryRange own,
               const SampleBlock &sample, Value isOwn) const {
     EntryRange range = getEntries(builder, loc, first, inner);
@@ -107,17 +97,16 @@ private:
     });
   }
 
-  /// Iterates over the entries of this lane, or none if the sample is not its own. A condition
-  /// inside the loop would need another convergence barrier; GPUs have few of these before they
-  /// spill.
+  /// Iterates over the entries of this lane. A condition inside the loop would need another
+  /// convergence barrier; GPUs have few before they spill.
   void forEachOwnEntry(OpBuilder &builder, EntryRange range, Value isOwn,
                        function_ref<void(OpBuilder &, Value)> body) const {
     Value last = arith::SelectOp::create(builder, loc, isOwn, range.last, range.first);
     warp.forEachEntry(builder, range.first, last, body);
   }
 
-  /// Finds the entry with `column` among `own`, whose columns are sorted. The binary search always
-  /// takes the steps of the longest row, so that the lanes of a warp do not diverge.
+  /// The binary search always takes the steps of the longest row, so that the lanes of a warp do
+  /// not diverge.
   Value findEntry(OpBuilder &builder, Value column, EntryRange own) const {
     if (!result.columns)
       return addIndex(builder, loc, own.first, column);
@@ -154,10 +143,6 @@ void bppsa::launchSparseCompose(jacobian::SparseComposeOp op) {
                  ProductRow{loc, first, second, result, warp}.emit(nested);
                });
 }
-
-//===----------------------------------------------------------------------===//
-// Outer products
-//===----------------------------------------------------------------------===//
 
 void bppsa::launchSparseOuterSum(jacobian::SparseOuterSumOp op) {
   OpBuilder builder(op);

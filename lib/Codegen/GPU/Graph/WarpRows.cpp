@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Warps per block; they are independent.
 static constexpr int64_t kWarps = 4;
 
 Value WarpRow::foldEntries(OpBuilder &builder, Value first, Value last, Value value,
@@ -83,8 +82,6 @@ Value WarpRow::isFirstLane(OpBuilder &builder) const {
   return arith::AndIOp::create(builder, loc, isFirstPart(builder), isFirstSample);
 }
 
-/// Returns the logarithm of the number of sample lanes: the smallest power of two that is at least
-/// `numSamples`, but at most 32.
 static Value countLaneBits(OpBuilder &builder, Location loc, Value numSamples) {
   Value bits = getIndex(builder, loc, 0);
   for (int64_t bit = 0; int64_t(1) << bit < kWarpThreads; ++bit) {
@@ -100,8 +97,7 @@ void bppsa::emitWarpRows(OpBuilder &builder, Location loc, int64_t numRows, Valu
     return;
   if (!numSamples)
     numSamples = getIndex(builder, loc, 1);
-  // Use shifts, because a division by an unknown divisor is a call, around which registers are
-  // spilled.
+  // A division by an unknown divisor is a call, around which registers are spilled.
   Value bits = countLaneBits(builder, loc, numSamples);
   Value numBlocks = getIndex(builder, loc, (numRows + kWarps - 1) / kWarps);
   emitLaunch(builder, loc, numBlocks, kWarps * kWarpThreads, {},

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Samples are contiguous in memory, so up to 32 of them are lanes of a warp. With fewer samples,
-// the remaining lanes share the entries of the row, and their partial sums are combined by
-// shuffles. The order of additions depends only on the number of samples.
+// Samples are contiguous, so up to 32 of them are lanes of a warp; remaining lanes share the
+// entries of the row. The order of additions depends only on the number of samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,18 +28,17 @@ struct WarpRow {
   /// lane among them.
   mlir::Value numParts, part;
 
-  /// Folds this lane's part of entries [first, last); `body(entry, value)` returns the next value.
+  /// Folds this lane's part of entries [first, last).
   mlir::Value foldEntries(
       mlir::OpBuilder &builder, mlir::Value first, mlir::Value last, mlir::Value value,
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value, mlir::Value)> body) const;
   void forEachEntry(mlir::OpBuilder &builder, mlir::Value first, mlir::Value last,
                     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body) const;
-  /// Runs `body(sample, isOwn)` for every sample of this lane. All lanes run the same number of
-  /// iterations: a lane beyond the last sample uses the last sample, with `isOwn` false.
+  /// Runs `body(sample, isOwn)` for every sample of this lane. A lane beyond the last sample
+  /// repeats it with `isOwn` false, so all lanes run the same number of iterations.
   void forEachSample(
       mlir::OpBuilder &builder,
       llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &, mlir::Value)> body) const;
-  /// Folds the samples of this lane, possibly none; `body(sample, value)` returns the next value.
   mlir::Value
   foldSamples(mlir::OpBuilder &builder, mlir::Value value,
               llvm::function_ref<mlir::Value(mlir::OpBuilder &, const SampleBlock &, mlir::Value)>
@@ -49,13 +47,11 @@ struct WarpRow {
   mlir::Value addParts(mlir::OpBuilder &builder, mlir::Value value) const;
   /// Adds the values of all lanes of the warp; all lanes receive the sum.
   mlir::Value addLanes(mlir::OpBuilder &builder, mlir::Value value) const;
-  /// Check if this lane is the first of the lanes that share a sample, or the first of all lanes.
   mlir::Value isFirstPart(mlir::OpBuilder &builder) const;
   mlir::Value isFirstLane(mlir::OpBuilder &builder) const;
 };
 
-/// Launches one warp for each of `numRows` rows. `numSamples` is null if no value depends on
-/// samples.
+/// Launches one warp for each of `numRows` rows.
 void emitWarpRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numRows,
                   mlir::Value numSamples,
                   llvm::function_ref<void(mlir::OpBuilder &, const WarpRow &)> body);

@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Emit the kernels of a bufferized loop over all steps mapped to `cooperative` before the
-/// operation: several blocks share the rows of large matrices. Fail with a diagnostic if they
-/// cannot run the loop.
+/// Emit kernels whose blocks share the rows of large matrices, before a loop over all steps mapped
+/// to `cooperative`. Fail with a diagnostic if impossible.
 llvm::LogicalResult convertCooperatively(RecurrenceOp op);
 llvm::LogicalResult convertCooperatively(ChainOp op);
 

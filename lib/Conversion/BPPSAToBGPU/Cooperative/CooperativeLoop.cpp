@@ -14,12 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The distance between counters, in elements, so that groups do not wait on the same cache line.
+/// Elements between counters: groups must not wait on the same cache line.
 static constexpr int64_t kCounterStride = 32;
-
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
 
 CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, const LoopBody &loop, int64_t rowsOfWarp)
     : RowTiles(std::move(bodyPlan), *loop.body, loop.numCaptures), loc(loop.op->getLoc()),
@@ -41,7 +37,6 @@ bool CooperativeLoop::isSource(Value value) const {
 void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, rowsOfVectors}).second)
-      // Multiples of the columns that a warp reads at once.
       rowsOfVectors += countLoads(value) * cost::kCooperativeColumns;
   };
   for (Operation &op : body->without_terminator()) {
@@ -87,11 +82,7 @@ FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, GPUMapp
   return CooperativeLoop(std::move(*plan), loop, mapping.getRows());
 }
 
-//===----------------------------------------------------------------------===//
-// Host code
-//===----------------------------------------------------------------------===//
-
-/// Allocates for the smallest possible groups, so that the memory size does not depend on the GPU.
+/// Allocates for the smallest groups, so that the size does not depend on the GPU.
 void CooperativeLoop::allocate(OpBuilder &builder) {
   Value size = getIndex(builder, loc, kTile);
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, size);
@@ -110,9 +101,8 @@ void CooperativeLoop::allocate(OpBuilder &builder) {
       MemRefType::get({2, ShapedType::kDynamic, rowsOfVectors}, builder.getF32Type()), padded);
 }
 
-/// Returns the smallest multiple of kTile with which all groups are resident at once, up to the
-/// number of samples for which lanes have space. Small groups are faster because a block processes
-/// samples sequentially.
+/// Chooses the smallest groups that are all resident. Small groups are faster because blocks
+/// process samples sequentially.
 Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   Value tile = getIndex(builder, loc, kTile);
   Value share = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, together);
@@ -121,7 +111,7 @@ Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
   return minIndex(builder, loc, samples, getIndex(builder, loc, getMaxSamples()));
 }
 
-/// Returns the number of multiprocessors, each of which can hold at least one block.
+/// Each multiprocessor holds at least one block.
 static Value countMultiprocessors(OpBuilder &builder, Location loc) {
   auto module = builder.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
   Value count =
@@ -130,7 +120,7 @@ static Value countMultiprocessors(OpBuilder &builder, Location loc) {
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
 }
 
-/// All blocks of a group must be resident at once. A launch has as many groups as fit on the GPU.
+/// All blocks of a group must be resident, so a launch has as many groups as fit.
 void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
   loop = &ofLoop;
   allocate(builder);
@@ -153,10 +143,6 @@ void CooperativeLoop::emit(OpBuilder &builder, const LoopArrays &ofLoop) {
   memref::DeallocOp::create(builder, loc, counters);
   memref::DeallocOp::create(builder, loc, vectors);
 }
-
-//===----------------------------------------------------------------------===//
-// Kernel code
-//===----------------------------------------------------------------------===//
 
 void CooperativeLoop::emitBlock(OpBuilder &builder, Value block, Value firstGroup) {
   auto index = [&](int64_t value) { return getIndex(builder, loc, value); };
@@ -182,8 +168,7 @@ void CooperativeLoop::emitBlock(OpBuilder &builder, Value block, Value firstGrou
   finish(builder, carried);
 }
 
-/// Declares that the arrays of a step do not alias. Exchanged values share an array but have
-/// disjoint rows.
+/// Exchanged values share an array but have disjoint rows.
 void CooperativeLoop::separate(OpBuilder &builder) {
   SmallVector<Value> all;
   for (ArrayRef<Value> some : {ArrayRef(loop->sources), ArrayRef(loop->outputs),
@@ -219,7 +204,7 @@ void CooperativeLoop::allocateSums(OpBuilder &builder) {
   }
 }
 
-/// Returns the initial carried values: rows of states, rows of sources, and the barrier count.
+/// Returns rows of states, rows of sources and the barrier count.
 SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
   SmallVector<Value> carried;
   bool isExchanged = false;

@@ -4,14 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If the matrices of a body do not fit into the registers of one block, several blocks share their
-// rows and run a group of samples together. In all steps a warp has the same rows of every value
-// and matrix, and all samples of the group. Its lanes hold columns of the matrices in registers and
-// use each entry for several samples.
-//
-// Vectors that products read as a whole are double-buffered in device memory, with a barrier of the
-// blocks of the group between writing and reading. All other values stay in registers, one row of
-// one sample per lane, so every tile has 8 warps and 32 lanes.
+// Blocks share the rows of matrices too large for one block and run a group of samples together. A
+// warp keeps the same rows in all steps; its lanes hold matrix columns. Vectors that products read
+// are double-buffered in device memory with a barrier. Other values stay in registers, one row of
+// one sample per lane, so tiles have 8 warps and 32 lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,31 +21,29 @@
 
 namespace bppsa {
 
-/// The inputs and outputs of a loop: arrays `[step, sample, row]`, or `[sample, row]` for states.
+/// Arrays are `[step, sample, row]`, or `[sample, row]` for states.
 struct LoopArrays {
   mlir::Value numSteps, numSamples;
-  /// An array for each body argument except captures; null for states.
+  /// One array per body argument except captures; null for states.
   llvm::SmallVector<mlir::Value> sources;
-  /// An array for each yielded value; null if it is not stored. Arrays of states also contain the
-  /// initial state.
+  /// One array per yielded value; null if not stored. State arrays include the initial state.
   llvm::SmallVector<mlir::Value> outputs;
-  /// The initial and final array of each state; final arrays may be null.
+  /// One array per state; final arrays may be null.
   llvm::SmallVector<mlir::Value> starts, ends;
   mlir::ValueRange captures;
-  /// Maps a position of the loop to a step. `reverse` is set if steps descend.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Value position)> getStep;
   bool reverse;
 };
 
 class CooperativeLoop : private RowTiles {
 public:
-  /// Creates the loop for blocks with `mapping`. Fails with a diagnostic if they cannot run it.
+  /// Fails with a diagnostic if blocks with `mapping` cannot run the loop.
   static llvm::FailureOr<CooperativeLoop> create(const LoopBody &loop, GPUMappingAttr mapping);
 
   void emit(mlir::OpBuilder &builder, const LoopArrays &loop);
 
 private:
-  /// The destination of the rows of a tile: an array of all samples, or exchange slots.
+  /// Destination of a tile: an array of all samples, or exchange slots.
   struct Target {
     mlir::Value tile;
     Place place;
@@ -59,14 +53,13 @@ private:
       mlir::OpBuilder &, mlir::ValueRange at, mlir::ValueRange elements)>;
 
   CooperativeLoop(BodyPlan plan, const LoopBody &loop, int64_t rowsOfWarp);
-  /// The number of samples that a warp processes together, and the resulting number of sums per
-  /// product.
+  /// Samples that a warp processes together, and sums per product.
   static constexpr int64_t kTile = cost::kCooperativeSamples;
   int64_t getSumsOfTile() const { return kTile * rowsOfWarp; }
 
   bool isState(mlir::Value value) const;
   bool isSource(mlir::Value value) const;
-  /// Returns the number of loads in which the lanes of a warp read `vector` once.
+  /// Counts the loads with which a warp reads `vector` once.
   static int64_t countLoads(mlir::Value vector);
   void findExchanged();
   void countEntries();
@@ -74,13 +67,10 @@ private:
   int64_t getRowsOfBlock() const;
   int64_t getNumBlocks() const;
 
-  // Host code.
   void allocate(mlir::OpBuilder &builder);
-  /// Returns the number of samples of a group if the blocks of `together` groups are resident at
-  /// once.
+  /// Requires that the blocks of `together` groups are resident.
   mlir::Value chooseSamples(mlir::OpBuilder &builder, mlir::Value together);
 
-  // Kernel code.
   void emitBlock(mlir::OpBuilder &builder, mlir::Value block, mlir::Value firstGroup);
   void separate(mlir::OpBuilder &builder);
   void allocateSums(mlir::OpBuilder &builder);
@@ -92,12 +82,11 @@ private:
   void emitGroupBarrier(mlir::OpBuilder &builder);
   /// Returns the location of an exchanged value in buffer `copy`; nullopt for other values.
   std::optional<Place> findExchange(mlir::Value value, mlir::Value copy) const;
-  /// Loads the row and sample of each lane from `place`, which contains all samples.
+  /// `place` contains all samples.
   mlir::Value loadRows(mlir::OpBuilder &builder, const Place &place, int64_t rows);
-  /// Stores the rows of lanes with a valid row (below `rows`) and sample.
+  /// Stores existing rows (below `rows`) of existing samples.
   void storeRows(mlir::OpBuilder &builder, llvm::ArrayRef<Target> targets, int64_t rows);
 
-  // Steps.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value atPosition,
                                           mlir::ValueRange carried);
   void emitUnit(mlir::OpBuilder &builder, const RowUnit &unit);
@@ -121,9 +110,8 @@ private:
   mlir::Value loadArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument) override;
   ReadRow shareRows(mlir::OpBuilder &builder, mlir::Value value) override;
 
-  // For the lane at a position: the first row of its warp; its row; the index of its sample within
-  // the group; the slot of that sample, which may exceed the number of samples; the slot clamped to
-  // the last sample; whether the lane has a sample.
+  // Properties of a lane: first row of its warp; its row; sample in the group; slot of the sample,
+  // possibly too large; the slot clamped; whether the sample exists.
   mlir::Value getFirstRow(mlir::OpBuilder &builder, mlir::ValueRange at) const;
   mlir::Value getRow(mlir::OpBuilder &builder, mlir::ValueRange at) const;
   mlir::Value getNumber(mlir::OpBuilder &builder, mlir::ValueRange at) const;
@@ -135,27 +123,22 @@ private:
   size_t firstState, numStates;
   int64_t rowsOfWarp, numRows = 1, maxSums = 1, rowsOfVectors = 0;
   int64_t numEntries = 0;
-  /// The offset of each value that all blocks read in the array `[2, sample, row]` of exchanged
-  /// values. Zeros follow the last row of a value.
+  /// Offset of each exchanged value in `[2, sample, row]`; zeros follow its last row.
   llvm::MapVector<mlir::Value, int64_t> exchanged;
-  /// Arguments of which each lane reads its own row.
+  /// Arguments of which a lane reads its own row.
   llvm::SmallVector<mlir::BlockArgument> sources;
 
-  // State of the emitted launch.
   const LoopArrays *loop = nullptr;
   mlir::Value counters, vectors, numSamples;
-  // State of the emitted block: its group, the first slot of the group, the number of sample tiles,
-  // and its first row.
+  // Group of the block, its first slot, its sample tiles and its first row.
   mlir::Value group, firstSlot, numTiles, rowOfBlock;
   KernelArrays arrays;
-  /// The alias of `vectors` for each exchanged value, and shared arrays for 32 sums each: `[warp,
-  /// sum, tile, sample and row]`.
+  /// Alias of `vectors` for each exchanged value; shared arrays for 32 sums: `[warp, sum, tile,
+  /// sample and row]`.
   llvm::DenseMap<mlir::Value, mlir::Value> exchangedIn;
   llvm::SmallVector<mlir::Value> sums;
-  /// For each product, a tile of vectors with the matrix entries of each lane.
+  /// Tile with the matrix entries of each lane, by product.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrices;
-  // State of the current step: its position, the exchange buffers that are read and written, and
-  // the barrier count so far.
   mlir::Value position, current, next, passed;
 };
 

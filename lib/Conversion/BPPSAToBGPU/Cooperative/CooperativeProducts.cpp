@@ -18,11 +18,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of vector parts whose loads may be in flight: each needs a register for each of its
-/// 16 entries.
+/// Vector parts in flight. Each needs 16 registers.
 static constexpr int64_t kPartsTogether = 4;
 
-/// The number of matrix entries per lane above which registers limit the loads in flight.
+/// Matrix entries per lane above which registers limit the loads in flight.
 static constexpr int64_t kManyEntries = 96;
 
 void CooperativeLoop::loadMatrices(OpBuilder &builder) {
@@ -33,8 +32,7 @@ void CooperativeLoop::loadMatrices(OpBuilder &builder) {
         matrices[product] = loadMatrix(builder, product);
 }
 
-/// Loads, for each row of the warp, entries 4 l to 4 l + 3 of each group of 128 in lane l, with
-/// zeros past the last column.
+/// Lane l holds entries 4 l to 4 l + 3 of each group of 128. Entries past the last column are zero.
 Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   int64_t numLoads = countLoads(product.getVector());
@@ -67,8 +65,7 @@ Value CooperativeLoop::loadMatrix(OpBuilder &builder, MatVecOp product) {
   return forEachLane(builder, {}, type, loadEntries).front();
 }
 
-/// Computes the sums for the row and sample of each lane. The lanes that compute a sum pass it on
-/// through shared memory.
+/// Lanes exchange sums through shared memory.
 void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
   if (unit.sums.empty())
     return;
@@ -80,7 +77,7 @@ void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
   Value count = mulIndex(builder, loc, numTiles, getIndex(builder, loc, getSumsOfTile()));
   SmallVector<Type> types(unit.sums.size(), builder.getF32Type());
   auto loadOwn = [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-    // Lanes without a sample read an arbitrary valid sum.
+    // Lanes without a sample read an arbitrary sum.
     Value own = minIndex(inThread, loc, at[1], addIndex(inThread, loc, count, -1));
     SmallVector<Value> digits =
         splitIndex(inThread, loc, own, {Value(), getIndex(inThread, loc, getSumsOfTile())});
@@ -97,8 +94,7 @@ void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit) {
     tiles[sum.result] = total;
 }
 
-/// Returns the partial sums of each lane for a tile of samples, in vectors of 32. The last vector
-/// is padded with zeros to a power of two.
+/// Partial sums are in vectors of 32; the last is zero-padded to a power of two.
 SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUnit &unit,
                                                 Value firstSample) {
   int64_t numTotals = unit.sums.size() * getSumsOfTile();
@@ -124,8 +120,8 @@ SmallVector<Value> CooperativeLoop::addProducts(OpBuilder &builder, const RowUni
   return forEachLane(builder, ofProducts, types, addUp);
 }
 
-/// Returns the partial sums of a lane, ordered by sum, sample and row. A vector is loaded once for
-/// all rows, and a matrix entry is used for all samples.
+/// Sums are ordered by sum, sample and row. A vector is loaded once for all rows, a matrix entry
+/// once for all samples.
 SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit &unit,
                                                Value firstSample, Value lane,
                                                ValueRange ofProducts) {
@@ -178,8 +174,7 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
   return totals;
 }
 
-/// Reduces the sums over all lanes and stores them to shared memory, with the sums of a sample
-/// contiguous. If several lanes hold a sum, the first stores it.
+/// The sums of a sample are contiguous. Of several lanes with a sum, the first stores it.
 void CooperativeLoop::storeSums(OpBuilder &builder, const RowUnit &unit, ValueRange parts,
                                 Value tile) {
   int64_t left = unit.sums.size() * getSumsOfTile();

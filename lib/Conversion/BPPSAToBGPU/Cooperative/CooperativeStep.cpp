@@ -13,12 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The warps and lanes of a block.
 static constexpr int64_t kShape[] = {cost::kCooperativeWarps, kWarpThreads};
-
-//===----------------------------------------------------------------------===//
-// Lanes
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> CooperativeLoop::forEachLane(OpBuilder &builder, ValueRange ofLanes,
                                                 TypeRange elements, LaneBody laneBody) const {
@@ -26,7 +21,7 @@ SmallVector<Value> CooperativeLoop::forEachLane(OpBuilder &builder, ValueRange o
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-/// Lanes past the last row repeat the last row.
+/// Lanes past the end repeat the last row.
 SmallVector<Value> CooperativeLoop::forEachPosition(OpBuilder &builder, Location, int64_t rows,
                                                     ValueRange ofPositions, TypeRange elements,
                                                     RowBody rowBody) const {
@@ -106,10 +101,6 @@ void CooperativeLoop::storeRows(OpBuilder &builder, ArrayRef<Target> targets, in
               });
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPosition,
                                              ValueRange carried) {
   position = atPosition;
@@ -140,7 +131,7 @@ SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPositio
     after.push_back(getTile(builder, body->getTerminator()->getOperand(i)));
     handsOn |= exchanged.contains(body->getArgument(firstState + i));
   }
-  // Load the next sources before the barrier so that the loads overlap with it.
+  // The loads overlap with the barrier.
   Value last = addIndex(builder, loc, loop->numSteps, -1);
   Value following = minIndex(builder, loc, addIndex(builder, loc, position, 1), last);
   llvm::append_range(after, loadSources(builder, following));
@@ -162,7 +153,6 @@ void CooperativeLoop::emitUnit(OpBuilder &builder, const RowUnit &unit) {
   storeUnit(builder, unit);
 }
 
-/// Stores values to the exchange buffers and to the outputs of the body.
 void CooperativeLoop::storeUnit(OpBuilder &builder, const RowUnit &unit) {
   Value step = loop->getStep(builder, position);
   Value ofStates = loop->reverse ? step : addIndex(builder, loc, position, 1);

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns a type that is dynamic wherever two types differ.
+/// The result is dynamic wherever the types differ.
 static MemRefType getCommonType(MemRefType a, MemRefType b) {
   if (a == b)
     return a;

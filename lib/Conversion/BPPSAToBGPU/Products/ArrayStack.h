@@ -11,23 +11,20 @@
 
 namespace bppsa {
 
-/// Arrays accessed as one array, as if concatenated along a dimension. Nothing is copied: threads
-/// select the array that contains a position.
+/// Arrays accessed as if concatenated along a dimension, without copies.
 class ArrayStack {
 public:
   ArrayStack() = default;
-  /// `arrays` is not empty. The arrays hold float32 and differ only in their size along `dim` and
-  /// in their alignment. With several arrays, these sizes are static.
+  /// The arrays are float32 and differ only in their size along `dim`, static if there are several,
+  /// and in alignment.
   ArrayStack(mlir::ValueRange arrays, int64_t dim);
 
   int64_t getRank() const { return type.getRank(); }
   /// Returns the size of the whole stack, which may be dynamic.
   int64_t getDimSize(int64_t at) const { return at == dim ? size : type.getDimSize(at); }
   mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, int64_t at) const;
-  /// Like bppsa::getAlignedElements, for all vectors of the stack.
   int64_t getAlignedElements(int64_t most) const;
 
-  /// An array of the stack, and a position within it along the stacked dimension.
   struct Place {
     mlir::Value array, position;
   };

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The threads of a block copy the rows of both factors of a chunk as one group, several threads per
-// row. Out-of-bounds copies read nothing and write zeros, so requests have no branches.
+// The block copies rows of both factors of a chunk, several threads per row. Out-of-bounds copies
+// write zeros, so requests have no branches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,6 @@ ArrayStack TiledProduct::Factor::stack(ValueRange stacked) const {
   return ArrayStack(stacked, rows == FactorRows::OfDepth ? rank - 1 : 0);
 }
 
-/// Returns the indices, except the last, of row `number` of all `arrays`.
 static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const ArrayStack &arrays,
                                    Value number) {
   if (arrays.getRank() == 2)
@@ -29,7 +28,7 @@ static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const Array
   return splitIndex(builder, loc, number, {Value(), arrays.getDim(builder, loc, 1)});
 }
 
-/// With the layout `OfSide`, the same rows are copied for every chunk.
+/// With `OfSide`, every chunk copies the same rows.
 TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Factor &factor,
                                                  Value row) const {
   Value number = addIndex(builder, loc, factor.first, row);
@@ -42,8 +41,7 @@ TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Facto
           isBelow(builder, loc, number, count)};
 }
 
-/// Returns the step and sample of the rows of the first chunk that threads copy, if rows are steps
-/// of samples. Factors with layout `OfDepth` share these rows.
+/// Returns step and sample of the rows of the first chunk, shared by factors with `OfDepth`.
 SmallVector<Value> TiledProduct::getFirstDigits(OpBuilder &builder) {
   if (!ofDepth || ofDepth->arrays.getRank() == 2)
     return {};
@@ -61,7 +59,7 @@ SmallVector<Value> TiledProduct::getFirstDigits(OpBuilder &builder) {
   return llvm::to_vector_of<Value>(digits.getResults());
 }
 
-/// Step and sample are incremented from chunk to chunk, because a division takes many instructions.
+/// Divisions take many instructions, so step and sample are incremented.
 SmallVector<Value> TiledProduct::getNextDigits(OpBuilder &builder, ValueRange digits) const {
   if (digits.empty())
     return {};
@@ -85,7 +83,7 @@ TiledProduct::SourceRow TiledProduct::getDepthRow(OpBuilder &builder, Value firs
                                                   ValueRange digits) const {
   Value number = addIndex(builder, loc, addIndex(builder, loc, firstDepth, row), first);
   Value exists = isBelow(builder, loc, number, lastDepth);
-  // A row that does not exist is not read, but needs a valid address.
+  // A missing row is not read but needs a valid address.
   Value other = getIndex(builder, loc, 0);
   SmallVector<Value> at(digits);
   if (at.empty())
@@ -108,7 +106,6 @@ void TiledProduct::requestFactor(OpBuilder &builder, const Factor &factor, Value
                           });
 }
 
-/// Requests the part of a row of the chunk at `depth` that one of the threads of the row copies.
 void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const SourceRow &source,
                             Value depth, const ChunkPart &to) const {
   int64_t parts = factor.getNumParts(), rowSize = factor.getRowSize();
@@ -141,7 +138,7 @@ void TiledProduct::copyPart(OpBuilder &builder, const Factor &factor, const Sour
   }
 }
 
-/// Requests a chunk and returns the indices for the next one. Chunks past the end are zero.
+/// Returns the next indices. Chunks past the end are zero.
 SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueRange digits) const {
   requestFactor(builder, left, chunk, digits);
   requestFactor(builder, right, chunk, digits);
@@ -150,7 +147,7 @@ SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueR
   return getNextDigits(builder, digits);
 }
 
-/// Waits for a chunk after the chunk farthest ahead has been requested.
+/// Called after the chunk farthest ahead was requested.
 void TiledProduct::wait(OpBuilder &builder, Value chunk) const {
   Value slot = bgpu::getRingSlot(builder, loc, chunk, kSlots);
   SmallVector<Value> slots = {viewSlot(builder, loc, left.shared, slot),

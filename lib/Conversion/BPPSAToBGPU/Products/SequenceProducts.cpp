@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Computes the tile whose first element is at (`row`, `column`).
 static void emitTile(OpBuilder &builder, Location loc, const SequenceProduct &product,
                      TiledProduct &tiles, Value row, Value column) {
   int64_t columns = product.getNumColumns();

@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Emits kernels with the products of sequences and matrices for all time steps before `op`, which
-/// is mapped to `tiled_product`. Fails with a diagnostic if `op` computes anything else.
+/// Emits the products of all time steps before `op`, which is mapped to `tiled_product`. Fails with
+/// a diagnostic if `op` computes anything else.
 llvm::LogicalResult convertSequenceProducts(RecurrenceOp op);
 
 } // namespace bppsa

@@ -13,21 +13,14 @@ using namespace bppsa;
 
 static constexpr int64_t kWarpsOfSide = 2;
 
-/// The shape of fragment tiles: warps along rows and columns, groups of a warp, and threads of a
-/// group.
+/// Warps along rows and columns, groups of a warp, threads of a group.
 static constexpr int64_t kFragments[] = {kWarpsOfSide, kWarpsOfSide, FragmentLayout::kGroups,
                                          FragmentLayout::kGroupThreads};
 
-/// Padding of rows in shared memory. It puts the elements that a warp reads together, 4 neighbours
-/// of 8 rows or 8 neighbours of 4 depth rows, into different banks.
+/// Padding that puts 4 neighbours of 8 rows, or 8 of 4, into different shared-memory banks.
 static constexpr int64_t kPadding[] = {/*OfDepth=*/8, /*OfSide=*/4};
 
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-/// Chooses the side of a block tile. Each tile also reads the other factor, which costs as much as
-/// 16 elements.
+/// Reading the other factor costs as much as 16 elements.
 static int64_t chooseSide(int64_t size, int64_t tileSize) {
   int64_t most = 64, smallest = kWarpsOfSide * tileSize;
   if (ShapedType::isDynamic(size))
@@ -48,10 +41,6 @@ TiledProduct::TiledProduct(Location loc, TensorPrecision precision, int64_t rows
                            FactorRows leftRows, FactorRows rightRows)
     : loc(loc), precision(precision), left(leftRows, rows, FragmentLayout::kRows),
       right(rightRows, columns, FragmentLayout::kColumns) {}
-
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
 
 Value TiledProduct::allocate(OpBuilder &builder, const Factor &factor) const {
   int64_t stride = factor.getRowSize() + kPadding[static_cast<int>(factor.rows)];
@@ -109,7 +98,7 @@ Value TiledProduct::getColumn(OpBuilder &builder, const OwnThread &thread, int64
 
 void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_t columns,
                          function_ref<StoreInRow(OpBuilder &, Value row)> getStore) const {
-  // Each pair of neighbouring fragment entries is in one row.
+  // Pairs of fragment entries are in one row.
   int64_t together = 2;
   auto storeRow = [&](OpBuilder &inRow, const OwnThread &thread, ValueRange fragments, Value row,
                       int64_t first, int64_t half) {
@@ -138,10 +127,6 @@ void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_
           }
       });
 }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArrays,
                                           ValueRange rightArrays, Value first, Value last,
@@ -173,12 +158,11 @@ SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArr
         wait(nested, addIndex(nested, loc, chunk, 1));
         return after;
       });
-  // Pending copies must not overwrite the chunks of the next product.
+  // Pending copies must not overwrite the next product's chunks.
   bgpu::WaitOp::create(builder, loc, ValueRange{left.shared, right.shared}, /*groups=*/0);
   return SmallVector<Value>(ArrayRef(results).drop_front(numDigits));
 }
 
-/// Loads an element of a factor from `slot`. `side` is relative to the block tile.
 Value TiledProduct::load(OpBuilder &builder, const Factor &factor, Value slot, Value side,
                          Value depth) const {
   bool isOfDepth = factor.rows == FactorRows::OfDepth;
@@ -186,7 +170,7 @@ Value TiledProduct::load(OpBuilder &builder, const Factor &factor, Value slot, V
                                 ValueRange{isOfDepth ? depth : side, isOfDepth ? side : depth});
 }
 
-/// Returns the fragments of `count` tiles of a factor, from tile `first` on, at `depth` of a chunk.
+/// Returns fragments of tiles from `first` on, at `depth` of a chunk.
 SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor &factor, Value slot,
                                                int64_t depth, int64_t first, int64_t count) const {
   bool isLeft = &factor == &left;

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block computes a tile of the product of two matrices in device memory. It copies chunks of
-// depth 16 to shared memory asynchronously, three chunks ahead. Each of its four warps computes a
-// quarter of the tile and reuses the factor fragments that it reads for several tensor-core
-// products.
+// A block computes a tile of a matrix product. It copies chunks of depth 16 to shared memory three
+// chunks ahead; each of four warps computes a quarter of the tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,84 +18,75 @@
 
 namespace bppsa {
 
-/// The memory layout of a factor: whether its contiguous rows run along the side (`OfDepth`) or
-/// along the depth (`OfSide`).
+/// Contiguous rows run along the side (`OfDepth`) or the depth (`OfSide`).
 enum class FactorRows { OfDepth, OfSide };
 
-/// Computes `sums[i, j] += left[i, d] right[d, j]` over d in a kernel. The side of the left factor
-/// is its rows; the side of the right factor is its columns.
+/// Computes `sums[i, j] += left[i, d] right[d, j]` over d. The sides are the rows of `left` and the
+/// columns of `right`.
 class TiledProduct {
 public:
   TiledProduct(mlir::Location loc, TensorPrecision precision, int64_t rows, int64_t columns,
                FactorRows left, FactorRows right);
 
   static constexpr int64_t kThreads = cost::kTiledProductThreads;
-  /// The rows and columns of the result tile of a block.
   int64_t getTileRows() const { return left.side; }
   int64_t getTileColumns() const { return right.side; }
 
-  // The following functions are called inside of a kernel of `kThreads` threads.
+  // The following functions emit code in a kernel of `kThreads` threads.
 
-  /// Begins the tile whose first element is at (`row`, `column`). Returns its sums, tiles of
-  /// fragments, initialized to `start(column)` or zero.
+  /// Begins the tile at (`row`, `column`). Returns its sums, as fragments, initialized to
+  /// `start(column)` or zero.
   using Start = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value column)>;
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, mlir::Value row,
                                        mlir::Value column, Start start = nullptr);
-  /// Adds the product of two factors over depth [first, last). The arrays of each factor are
-  /// stacked along its side; out-of-bounds elements are zero.
+  /// Adds the product over depth [first, last). Factors are stacked along their sides;
+  /// out-of-bounds elements are zero.
   llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::ValueRange leftArrays,
                                           mlir::ValueRange rightArrays, mlir::Value first,
                                           mlir::Value last, mlir::ValueRange sums);
   using StoreInRow = std::function<void(mlir::OpBuilder &, mlir::Value column, mlir::Value sum)>;
-  /// Stores the sums with row below `rows` and column below `columns` using the function that
-  /// `getStore(row)` returns.
   void store(mlir::OpBuilder &builder, mlir::ValueRange sums, mlir::Value rows, int64_t columns,
              llvm::function_ref<StoreInRow(mlir::OpBuilder &, mlir::Value row)> getStore) const;
 
 private:
-  /// The part of a factor that a tile needs.
   struct Factor {
     Factor(FactorRows rows, int64_t size, int64_t tileSize);
 
     FactorRows rows;
-    /// The size of the block tile along the side, the size of a tensor-core tile, and the number of
-    /// such tiles per warp.
+    /// Sizes along the side: block tile, tensor-core tile, and tiles per warp.
     int64_t side, tileSize, tiles;
-    /// The first index of the block tile along the side.
     mlir::Value first;
-    /// The chunks in shared memory, `[slot, row, element]`.
+    /// Chunks in shared memory: `[slot, row, element]`.
     mlir::Value shared;
     ArrayStack arrays;
 
     int64_t getNumRows() const { return rows == FactorRows::OfDepth ? kDepth : side; }
     int64_t getRowSize() const { return rows == FactorRows::OfDepth ? side : kDepth; }
     int64_t getNumParts() const { return kThreads / getNumRows(); }
-    /// Stacks arrays along the side, which is the first or last dimension.
+    /// Stacks along the side, the first or last dimension.
     ArrayStack stack(mlir::ValueRange stacked) const;
   };
-  /// The position of a thread in a body on fragments.
   struct OwnThread {
     FragmentLayout layout;
-    /// The first row and column of its warp within the block tile.
+    /// First element of the warp in the block tile.
     mlir::Value firstRow, firstColumn;
   };
-  /// A row in memory: its array if all of the row is in one array, its indices except the last, and
-  /// whether the row exists.
+  /// The array if it contains the whole row, all indices except the last, and whether the row
+  /// exists.
   struct SourceRow {
     mlir::Value array;
     llvm::SmallVector<mlir::Value> at;
     mlir::Value exists;
   };
-  /// The destination of a copy by a thread: a part of a row in a slot.
   struct ChunkPart {
     mlir::Value slot, row, part;
   };
-  /// The depth of a chunk, and the chunks in shared memory: the current one and three ahead.
+  /// Depth of a chunk. Shared memory holds the current chunk and three ahead.
   static constexpr int64_t kDepth = 16, kSlots = 4, kAhead = kSlots - 1;
 
   mlir::Value allocate(mlir::OpBuilder &builder, const Factor &factor) const;
   OwnThread getThread(mlir::OpBuilder &builder, mlir::ValueRange position) const;
-  /// Return the position in the result of entry `i` of fragment `number` of the sums.
+  /// Return the position of entry `i` of fragment `number` of the sums.
   mlir::Value getRow(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
                      int64_t i) const;
   mlir::Value getColumn(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
@@ -129,10 +118,9 @@ private:
   TensorPrecision precision;
   Factor left, right;
 
-  // State of the current product.
   mlir::Value firstDepth, lastDepth;
-  /// A factor with layout `OfDepth`, or null. If its rows are steps of samples: the number of
-  /// samples, and the size of a chunk in steps and samples.
+  /// A factor with `OfDepth`, or null. If its rows are steps of samples: the number of samples, and
+  /// the chunk size in steps and samples.
   const Factor *ofDepth = nullptr;
   mlir::Value numSamples, chunkSteps, chunkSamples;
 };

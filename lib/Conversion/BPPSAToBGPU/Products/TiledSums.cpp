@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One kernel computes the outer products of each slab (Slabs.h) on tensor cores, and another adds
-// up the slabs. The outer products of a slab are a matrix product whose depth is the rows of the
-// slab.
+// One kernel computes the outer products of each slab as a matrix product over its rows; another
+// adds up the slabs.
 //
 //===----------------------------------------------------------------------===//
 

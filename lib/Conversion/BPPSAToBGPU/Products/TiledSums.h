@@ -11,8 +11,8 @@
 
 namespace bppsa {
 
-/// Emits the kernels of consecutive outer sums mapped to `tiled_product` with the same right
-/// factor, before the operations. Fails with a diagnostic if their rows are not contiguous.
+/// Emits kernels of consecutive outer sums mapped to `tiled_product` with one right factor. Fails
+/// with a diagnostic if rows are not contiguous.
 llvm::LogicalResult convertTiledSums(llvm::ArrayRef<OuterSumOp> ops);
 
 } // namespace bppsa

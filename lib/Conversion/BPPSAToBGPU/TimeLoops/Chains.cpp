@@ -30,10 +30,6 @@ static void storeCotangents(OpBuilder &builder, Location loc, const LinkLoop &li
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Over all steps
-//===----------------------------------------------------------------------===//
-
 LogicalResult bppsa::convertChain(ChainOp op) {
   CotangentLoop loop = getCotangentLoop(op);
   FailureOr<LinkLoop> links = LinkLoop::create(loop, {}, getMapping(op));
@@ -52,24 +48,19 @@ LogicalResult bppsa::convertChain(ChainOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// On windows of steps
-//===----------------------------------------------------------------------===//
-
 namespace {
 class ChainSweep {
 public:
   ChainSweep(scf::ForallOp parallel, ChainOp op)
       : parallel(parallel), op(op), loc(op.getLoc()), window(op) {}
-  // `getLoop` returns references to the vectors in this object.
+  // `getLoop` returns references to vectors of this object.
   ChainSweep(const ChainSweep &) = delete;
 
-  /// Fails with a diagnostic unless each chain runs one row of the same sequences.
+  /// Each chain must run one row of the same sequences.
   LogicalResult findWindows();
   LogicalResult convert();
 
 private:
-  /// Returns the loop over the whole sequences.
   CotangentLoop getLoop() const;
   void emitRun(OpBuilder &builder, LinkLoop &links, IterationValues values);
 
@@ -137,7 +128,7 @@ void ChainSweep::emitRun(OpBuilder &builder, LinkLoop &links, IterationValues va
   auto [first, last] = window.getPositions(builder, loop, values);
   SmallVector<Value> end =
       links.run(builder, {values.get(builder, window.getFirstRow()), first, last}, start);
-  // Skip cotangents without readers, for which an iteration has a local array.
+  // Skip cotangents without readers.
   SmallVector<Value> read, views;
   for (auto [cotangent, view] : llvm::zip(end, loop.destinations))
     if (!view.getDefiningOp<memref::AllocaOp>()) {

@@ -12,11 +12,11 @@
 
 namespace bppsa {
 
-/// Emits the kernel of a bufferized chain mapped to `block_per_row` before the operation, with one
-/// block per sample. Fails with a diagnostic if the link has no row-wise evaluation.
+/// Emits the kernel of a chain mapped to `block_per_row`, with one block per sample. Fails with a
+/// diagnostic if the link is not row-wise.
 llvm::LogicalResult convertChain(ChainOp op);
-/// Emits the kernel of a parallel loop of chains, one block per iteration. Each chain must have one
-/// row, and all must use windows of the same sequences. Fails with a diagnostic otherwise.
+/// Emits the kernel of a parallel loop of chains, one block per iteration. Fails with a diagnostic
+/// unless each chain has one row and all use windows of the same sequences.
 llvm::LogicalResult convertChains(mlir::scf::ForallOp loop);
 
 } // namespace bppsa

@@ -59,7 +59,7 @@ void LinkLoop::begin(OpBuilder &builder, Value flatSums) {
     zeroSums = sums.begin(builder, steps, arrays.lookup(memory));
 }
 
-/// Declares that the arrays of a step do not alias: a step never writes an array that it reads.
+/// A step never writes an array that it reads.
 void LinkLoop::separateAll(OpBuilder &builder) {
   SmallVector<Value> ofStep = getSources(loop, options);
   llvm::append_range(ofStep, loop.captures);
@@ -84,9 +84,9 @@ SmallVector<Value> LinkLoop::makeCotangents(OpBuilder &builder, RowOfState value
   return cotangents;
 }
 
-/// If steps are read ahead, surplus threads do not repeat the last row: its address would occupy
-/// one more register during the steps. In a run of one step they do repeat it, because LLVM would
-/// otherwise move all multiplications into the branch, after all loads.
+/// With read-ahead, surplus threads do not repeat the last row, whose address would take a
+/// register. In runs of one step they do; otherwise LLVM moves all multiplications into the branch,
+/// after all loads.
 void LinkLoop::forEachRow(OpBuilder &builder, Value cotangent, StoreRow store) const {
   auto each = bgpu::ForEachOp::create(
       builder, loc, cast<RankedTensorType>(cotangent.getType()).getShape(), cotangent,
@@ -137,8 +137,7 @@ void LinkLoop::setArguments(ArrayRef<Place> read, ValueRange cotangents) {
   sums.beginStep(factors);
 }
 
-/// Adds terms without a factor as soon as they are available. Adding them later would keep their
-/// operands in registers until then.
+/// Terms without a factor are added early to free the registers of their operands.
 SmallVector<Value> LinkLoop::emitStep(OpBuilder &builder, Value position, ValueRange running,
                                       ArrayRef<Place> outputs) {
   ValueRange yielded = region->front().getTerminator()->getOperands();

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A time loop carries the states of a sample as tiles. The block shares the states that products
-// read and fetches the inputs of each step.
+// Carries the states of a sample as tiles and shares the states that products read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +29,9 @@ public:
 
 private:
   SmallVector<Value> getArrays(ValueRange operands) const;
-  /// Emits the dependent steps of a sample.
   void emitSteps(OpBuilder &builder, Value sample);
   SmallVector<Value> emitStart(OpBuilder &builder, Value sample);
-  /// Emits a group of independent steps.
   void emitGroup(OpBuilder &builder, Value block);
-  /// Emits a step that stores each yielded value to its output location. Returns the next states.
   SmallVector<Value> emitStep(OpBuilder &builder, ArrayRef<Place> outputs);
   Value getStep(OpBuilder &builder, Value position) const;
 
@@ -44,7 +40,6 @@ private:
   Location loc;
   StepSources sources;
   Value numSteps, numSamples;
-  /// The operands of the recurrence in the kernel.
   KernelArrays arrays;
 };
 } // namespace
@@ -80,10 +75,6 @@ Value RecurrenceKernel::getStep(OpBuilder &builder, Value position) const {
   return getRecurrenceStep(builder, op, numSteps, position);
 }
 
-//===----------------------------------------------------------------------===//
-// With states
-//===----------------------------------------------------------------------===//
-
 void RecurrenceKernel::emitSteps(OpBuilder &builder, Value sample) {
   Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
   size_t numStates = op.getInitial().size();
@@ -117,10 +108,6 @@ SmallVector<Value> RecurrenceKernel::emitStart(OpBuilder &builder, Value sample)
   }
   return states;
 }
-
-//===----------------------------------------------------------------------===//
-// Without states
-//===----------------------------------------------------------------------===//
 
 void RecurrenceKernel::emitGroup(OpBuilder &builder, Value block) {
   SmallVector<Value> digits = splitIndex(builder, loc, block, {Value(), numSamples});

@@ -11,12 +11,10 @@
 
 namespace bppsa {
 
-/// Emits the kernel of a bufferized recurrence mapped to `block_per_row` before the operation. A
-/// block runs a sample or, without states, a group of steps of a sample. Fails with a diagnostic if
-/// the body has no row-wise evaluation.
+/// Emits the kernel of a recurrence mapped to `block_per_row`. A block runs a sample or, without
+/// states, a group of steps. Fails with a diagnostic if the body is not row-wise.
 llvm::LogicalResult convertRecurrence(RecurrenceOp op);
 
-/// Returns the step at `position` of a loop of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
                               mlir::Value position);
 

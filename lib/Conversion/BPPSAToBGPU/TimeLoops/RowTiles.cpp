@@ -53,7 +53,6 @@ Value RowTiles::emitElementwise(OpBuilder &builder, Operation *op) {
   return onTiles->getResult(0);
 }
 
-/// Emits constants and operations that read other rows of their operands.
 Value RowTiles::emitRows(OpBuilder &builder, CellOpInterface cell) {
   Value result = cell->getResult(0);
   DenseMap<Value, ReadRow> others;

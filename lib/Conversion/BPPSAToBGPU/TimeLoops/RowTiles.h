@@ -12,21 +12,21 @@
 
 namespace bppsa {
 
-/// Base class of kernels that evaluate a body row by row, except for its products. Each value is a
-/// tile with one row per thread; subclasses define the mapping of rows to threads.
+/// Base of kernels that evaluate a body row by row. Each value is a tile with one row per thread;
+/// subclasses map rows to threads.
 class RowTiles {
 public:
   virtual ~RowTiles() = default;
 
 protected:
-  /// The last `numCaptures` arguments of `body` are captures.
+  /// The last `numCaptures` arguments are captures.
   RowTiles(BodyPlan plan, mlir::Block &body, size_t numCaptures)
       : plan(std::move(plan)), body(&body), firstCapture(body.getNumArguments() - numCaptures) {}
 
   using RowBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::ValueRange at, mlir::Value row, mlir::ValueRange elements)>;
-  /// Evaluates `rowBody` for each position of the tile of a value with `rows` rows; each position
-  /// has one row. Returns a tile for each type in `elements`.
+  /// Evaluates `rowBody` for each position, which has one row. Returns a tile per type in
+  /// `elements`.
   virtual llvm::SmallVector<mlir::Value> forEachPosition(mlir::OpBuilder &builder,
                                                          mlir::Location loc, int64_t rows,
                                                          mlir::ValueRange ofPositions,
@@ -35,29 +35,25 @@ protected:
   virtual mlir::RankedTensorType getTileType(mlir::Value value) const = 0;
   /// Returns the tile of an argument that is not in `tiles`.
   virtual mlir::Value loadArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument) = 0;
-  /// Makes all rows of `value` available to later bodies and returns how they read a row.
+  /// Makes `value` available to later bodies. Returns a function that reads a row.
   using ReadRow =
       std::function<mlir::Value(mlir::OpBuilder &, mlir::ValueRange at, mlir::Value row)>;
   virtual ReadRow shareRows(mlir::OpBuilder &builder, mlir::Value value) = 0;
 
-  /// Creates tiles of the captured vectors before the first step. `inKernel` are the arrays of all
-  /// captures.
+  /// Called before the first step; `inKernel` are all captures.
   void loadCaptures(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inKernel);
   mlir::Value getArray(mlir::Value capture) const;
-  /// Returns the tile of a value of the current step.
   mlir::Value getTile(mlir::OpBuilder &builder, mlir::Value value);
 
   BodyPlan plan;
   mlir::Block *body;
   unsigned firstCapture;
-  /// The known tiles of the current step.
   llvm::DenseMap<mlir::Value, mlir::Value> tiles;
 
 private:
   mlir::Value emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
   mlir::Value emitRows(mlir::OpBuilder &builder, CellOpInterface cell);
 
-  // State of the emitted kernel.
   llvm::SmallVector<mlir::Value> arrays;
   llvm::DenseMap<mlir::Value, mlir::Value> captured;
 };

@@ -56,8 +56,7 @@ SmallVector<Place> StepOutputs::getPlaces(OpBuilder &builder, Value step,
 
 SmallVector<Value> StepOutputs::advance(OpBuilder &builder, Value position,
                                         ValueRange carried) const {
-  // Without the condition LLVM recognizes the progression of the index and carries an address per
-  // array again.
+  // Without the condition LLVM recognizes the index progression and carries an address per array.
   Value goesOn = isBelow(builder, loc, addIndex(builder, loc, position, 1), count);
   return moveIndices(builder, loc, goesOn, carried, strides);
 }

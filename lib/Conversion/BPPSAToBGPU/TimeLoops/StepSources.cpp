@@ -21,7 +21,7 @@ KernelArrays bppsa::separateArrays(OpBuilder &builder, Location loc, ValueRange 
   return separate;
 }
 
-/// Collapsing steps and samples lets all contiguous sources share one index.
+/// All contiguous sources share one index if collapsed.
 void StepSources::begin(OpBuilder &builder, const KernelArrays &arrays, Value count) {
   numSamples = count;
   inKernel = llvm::map_to_vector(sources, [&](Value source) { return arrays.lookup(source); });

@@ -14,21 +14,17 @@ namespace bppsa {
 
 /// Maps arrays to their values in a kernel.
 using KernelArrays = llvm::DenseMap<mlir::Value, mlir::Value>;
-/// Declares at the beginning of a kernel that `arrays` do not alias: a step never writes an array
-/// that it reads.
+/// Declares that `arrays` do not alias: a step never writes an array that it reads.
 KernelArrays separateArrays(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange arrays);
 
-/// The vectors that the steps of a loop read from arrays `[step, sample, row]`.
+/// Reads the vectors of steps from `[step, sample, row]`.
 class StepSources {
 public:
-  /// Vectors are fetched with `stages` stages, or read directly from device memory if `stages` is
-  /// 0.
+  /// If `stages` is 0, steps read directly from device memory.
   StepSources(mlir::Location loc, mlir::ValueRange sources, int64_t stages)
       : loc(loc), sources(sources), stages(stages) {}
 
   bool areFetched() const { return stages > 0; }
-  /// Begins a time loop over `numSamples` samples. `arrays` maps the sources to their values in the
-  /// kernel.
   void begin(mlir::OpBuilder &builder, const KernelArrays &arrays, mlir::Value numSamples);
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value step,
                                      mlir::Value sample) const;
@@ -38,9 +34,8 @@ private:
   llvm::SmallVector<mlir::Value> sources;
   int64_t stages;
 
-  // State of the emitted loop.
   llvm::SmallVector<mlir::Value> inKernel;
-  /// Contiguous sources with steps and samples collapsed; null for other sources.
+  /// Sources with steps and samples collapsed; null if not contiguous.
   llvm::SmallVector<mlir::Value> views;
   mlir::Value numSamples;
 };

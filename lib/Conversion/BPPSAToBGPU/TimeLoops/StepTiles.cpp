@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
 FailureOr<StepTiles> StepTiles::create(Block &body, ValueRange captures, GPUMappingAttr mapping) {
   FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
   if (failed(plan))
@@ -29,7 +25,6 @@ StepTiles::StepTiles(BodyPlan plan, Block &body, GPUMappingAttr mapping, size_t 
     : RowTiles(std::move(plan), body, numCaptures), parts(mapping.getParts()),
       numThreads(mapping.getThreads()), inRegisters(mapping.keepsMatricesInRegisters()) {}
 
-/// Returns true if threads read rows of `value` that other threads hold.
 static bool needsOtherRows(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     auto cell = dyn_cast<CellOpInterface>(use.getOwner());
@@ -45,10 +40,6 @@ RankedTensorType StepTiles::getTileType(Value value) const {
 RowProduct StepTiles::getRowProduct(MatVecOp product) const {
   return RowProduct(product, getArray(product.getMatrix()), parts);
 }
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
 
 SmallVector<Value> StepTiles::forEachPart(OpBuilder &builder, Location loc, int64_t rows,
                                           ValueRange ofParts, TypeRange elements,
@@ -139,10 +130,6 @@ Place StepTiles::getVector(OpBuilder &builder, Value value) {
   return shared;
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield, ReadMore readMore) {
   factors.clear();
   for (BlockArgument argument : body->getArguments().take_front(firstCapture))
@@ -154,8 +141,7 @@ void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield, ReadMore
       std::exchange(readMore, nullptr)(builder, *left);
     for (const ProductSum &sum : unit.sums)
       tiles[sum.result] = emitProductSum(builder, loc, sum, unit.rows);
-    // Share all values of a unit together, in a single branch if only one of several threads
-    // stores.
+    // All values of a unit are shared in a single branch.
     auto shared = llvm::to_vector(llvm::make_filter_range(unit.stored, needsOtherRows));
     for (Value value : shared)
       getTile(builder, value);
@@ -182,10 +168,6 @@ RowTiles::ReadRow StepTiles::shareRows(OpBuilder &builder, Value value) {
   };
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
 int64_t StepTiles::countAhead() const {
   int64_t registers = numReserved;
   for (const RowUnit &unit : plan.getUnits())
@@ -195,7 +177,7 @@ int64_t StepTiles::countAhead() const {
   return inRegisters ? countReadAhead(registers, firstCapture) : 0;
 }
 
-/// Reads as many vectors that the products of `unit` multiply as registers can hold.
+/// Reads as many vectors of products ahead as fit into registers.
 std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
   factors.clear();
   SmallVector<MatVecOp> ahead;

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block evaluates a body for one sample: a value of N rows is a tile of N elements. Threads share
-// or fetch vectors that products read as a whole. Rows of captured matrices are tiles that stay in
-// registers for all steps if they fit. Several threads may then share a row, each with a part of
-// its columns; all of them receive the sum.
+// A block evaluates a body for one sample: N rows are a tile of N elements. Matrix rows stay in
+// registers if they fit; several threads may share a row, each with some columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,44 +20,39 @@ namespace bppsa {
 
 class StepTiles : private RowTiles {
 public:
-  /// Plans `body`, whose last arguments are `captures`, for a block with `mapping`. Fails with a
-  /// diagnostic if the body has no row-wise evaluation.
+  /// Plans `body`, whose last arguments are `captures`. Fails with a diagnostic if it is not
+  /// row-wise.
   static llvm::FailureOr<StepTiles> create(mlir::Block &body, mlir::ValueRange captures,
                                            GPUMappingAttr mapping);
 
-  /// The number of threads of a block, and of threads that share a row.
+  /// Threads of a block, and threads that share a row.
   int64_t getNumThreads() const { return numThreads; }
   int64_t getNumParts() const { return parts; }
   void reserveRegisters(int64_t count) { numReserved = count; }
 
-  /// Creates tiles of the captures before the first step. `captures` are their arrays in the
-  /// kernel.
+  /// Called before the first step; `captures` are arrays in the kernel.
   void begin(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange captures);
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Place &array,
                    int64_t rows) const;
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tile,
              const Place &array) const;
 
-  /// Sets an argument other than a capture for the next step: a tile that the time loop carries, or
-  /// a vector in memory.
+  /// Sets an argument of the next step: a carried tile, or a vector in memory.
   void setTile(unsigned argument, mlir::Value tile);
   void setVector(unsigned argument, Place vector);
-  /// Emits a step. Calls `yield(value, tile)` for each yielded value as soon as it is available.
-  /// When vectors are read ahead of the products, `readMore(left)` may read as many elements as
-  /// there are registers left.
+  /// Yields each value as soon as it is available. `readMore(left)` may read as many elements as
+  /// registers are left.
   using Yield = llvm::function_ref<void(mlir::Value value, mlir::Value tile)>;
   using ReadMore = llvm::function_ref<void(mlir::OpBuilder &, int64_t left)>;
   void emitStep(mlir::OpBuilder &builder, mlir::Location loc, Yield yield,
                 ReadMore readMore = nullptr);
 
-  /// Evaluates a body for each row in all threads that share the row.
   mlir::Value
   forEachRow(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, mlir::Type element,
              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> body) const;
   using PartBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::Value row, mlir::Value part, mlir::ValueRange elements)>;
-  /// Evaluates a body for each thread of each row. Tiles are `[rows, parts]`, or `[rows]` with one
-  /// part.
+  /// Tiles are `[rows, parts]`, or `[rows]` with one part.
   llvm::SmallVector<mlir::Value> forEachPart(mlir::OpBuilder &builder, mlir::Location loc,
                                              int64_t rows, mlir::ValueRange tiles,
                                              mlir::TypeRange elements, PartBody body) const;
@@ -70,14 +63,12 @@ private:
   RowProduct getRowProduct(MatVecOp product) const;
   void loadMatrixRows(mlir::OpBuilder &builder, MatVecOp product);
   int64_t countAhead() const;
-  /// Reads the vectors of a unit ahead of its products. Returns the number of registers left, or
-  /// nullopt if nothing is read.
+  /// Returns the registers left, or nullopt if nothing is read ahead.
   std::optional<int64_t> loadAhead(mlir::OpBuilder &builder, const RowUnit &unit);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
                              int64_t rows);
-  /// Adds the part of a product that a thread computes to partial sums. `own` begins with the
-  /// matrix entries of the thread and, if read ahead, its elements of the vector. Returns how many
-  /// of `own` are consumed.
+  /// Adds the thread's part of a product. `own` begins with matrix entries and, if read ahead,
+  /// vector elements. Returns how many are consumed.
   size_t addProduct(mlir::OpBuilder &builder, MatVecOp product, const Place &vector,
                     mlir::Value row, mlir::Value part, mlir::ValueRange own,
                     llvm::MutableArrayRef<mlir::Value> partials) const;
@@ -88,18 +79,15 @@ private:
   mlir::RankedTensorType getTileType(mlir::Value value) const override;
   mlir::Value loadArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument) override;
   ReadRow shareRows(mlir::OpBuilder &builder, mlir::Value value) override;
-  /// Returns a location from which any thread may read any row of `value`.
+  /// Returns a place from which any thread may read any row.
   Place getVector(mlir::OpBuilder &builder, mlir::Value value);
 
   int64_t parts, numThreads, numReserved = 0;
   bool inRegisters;
 
-  // State of the emitted kernel.
-  /// For each product, a tile of vectors with the part of a matrix row that each thread holds.
+  /// Tiles with each thread's part of a matrix row, by product.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrixRows;
-  // State of the current step.
   llvm::DenseMap<mlir::Value, Place> vectors;
-  /// Vector elements that are read ahead, as tiles of vectors.
   llvm::DenseMap<mlir::Value, mlir::Value> factors;
 };
 

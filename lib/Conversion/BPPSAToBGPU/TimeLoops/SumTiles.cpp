@@ -15,8 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Steps after which sums in registers are added to memory, because the error of a sum grows with
-/// its terms. A power of two.
+/// Steps between additions to memory, which limit rounding errors. A power of two.
 static constexpr int64_t kStepsOfSums = 512;
 
 SumTiles::SumTiles(const CotangentLoop &loop, Block &link, int64_t parts)
@@ -48,10 +47,6 @@ Type SumTiles::getElementType(const Sum &sum) const {
   return sum.hasFactor() ? VectorType::get(getLayout(sum).getNumSlots(), element) : element;
 }
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
 SmallVector<Value> SumTiles::makeTiles(OpBuilder &builder, const StepTiles &steps,
                                        function_ref<Value(OpBuilder &)> number) const {
   SmallVector<Value> tiles;
@@ -71,7 +66,6 @@ SmallVector<Value> SumTiles::makeTiles(OpBuilder &builder, const StepTiles &step
   return tiles;
 }
 
-/// The arrays of the sums are views of one array that do not overlap.
 SmallVector<Value> SumTiles::begin(OpBuilder &builder, const StepTiles &steps, Value memory) {
   SmallVector<Value> views;
   int64_t first = 0;
@@ -103,9 +97,8 @@ void SumTiles::store(OpBuilder &builder, ValueRange running) const {
     bgpu::AccumulateOp::create(builder, loc, tile, array, /*overwrite=*/false);
 }
 
-/// Sums restart from a zero loaded from memory: a constant would become a select for each sum in
-/// every step. With a separate outer loop for flushing, steps would need more registers for
-/// addresses.
+/// Sums restart from a zero in memory: a constant would become a select per sum and step, and a
+/// separate outer loop would need more registers.
 SmallVector<Value> SumTiles::empty(OpBuilder &builder, const StepTiles &steps, Value position,
                                    ValueRange running) {
   Value last = getIndex(builder, loc, kStepsOfSums - 1);
@@ -123,17 +116,13 @@ SmallVector<Value> SumTiles::empty(OpBuilder &builder, const StepTiles &steps, V
   return llvm::to_vector_of<Value>(left.getResults());
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 void SumTiles::beginStep(ArrayRef<Place> ofStep) {
   factors.assign(ofStep.begin(), ofStep.end());
   loaded.clear();
 }
 
-/// Columns of a sum are distributed over the threads of a row like columns of matrices. Elements
-/// past the last column are not loaded.
+/// Columns are distributed over a row's threads like matrix columns. Elements past the end are not
+/// loaded.
 Value SumTiles::getFactor(OpBuilder &builder, const StepTiles &steps, const Sum &sum) {
   Value &tile = loaded[{sum.factor, sum.rows}];
   if (tile)

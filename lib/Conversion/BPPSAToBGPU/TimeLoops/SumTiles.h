@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of outer products is a tile of vectors, and a plain sum is a tile of scalars. The thread
-// that holds a row of a term also holds this row of the sum, or a part of its columns if several
-// threads share the row. The time loop carries these tiles.
+// Running sums are tiles carried by the time loop: vectors for outer products, scalars for plain
+// sums. The thread with a row of a term holds that row of the sum, or some of its columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,31 +20,30 @@ namespace bppsa {
 
 class SumTiles {
 public:
-  /// Creates the sums of `loop`, whose link yields their terms last. `parts` threads share a row.
+  /// The link yields terms last; `parts` threads share a row.
   SumTiles(const CotangentLoop &loop, mlir::Block &link, int64_t parts);
 
   bool isEmpty() const { return sums.empty(); }
   int64_t countRegisters() const;
   int64_t countElements() const;
 
-  /// Places the sums of a block in `memory`, one after the other in column-major order, and clears
-  /// them. Returns tiles of zeros for the start of the loop.
+  /// Clears the sums in `memory`, in column-major order, and returns tiles of zeros.
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value memory);
   void beginStep(llvm::ArrayRef<Place> ofStep);
-  /// Reads the factors ahead if they have at most `capacity` elements.
+  /// Factors with more than `capacity` elements are not read ahead.
   void readFactors(mlir::OpBuilder &builder, const StepTiles &steps, int64_t capacity);
   mlir::Value add(mlir::OpBuilder &builder, const StepTiles &steps, size_t number,
                   mlir::Value running, mlir::Value term);
-  /// Returns true if adding a term has to wait for a factor.
+  /// True if the term has to wait for a factor.
   bool hasFactor(size_t number) const { return sums[number].hasFactor(); }
-  /// After every few hundred positions, adds the sums to memory and restarts them from zero.
+  /// Adds the sums to memory and restarts them every few hundred positions.
   llvm::SmallVector<mlir::Value> empty(mlir::OpBuilder &builder, const StepTiles &steps,
                                        mlir::Value position, mlir::ValueRange running);
   void store(mlir::OpBuilder &builder, mlir::ValueRange running) const;
 
 private:
-  /// A sum of `rows` x `columns` elements. Plain sums have no factor.
+  /// Plain sums have no factor.
   struct Sum {
     int64_t factor, rows, columns;
     bool hasFactor() const { return factor != kNoFactor; }
@@ -63,12 +61,10 @@ private:
   int64_t parts;
   llvm::SmallVector<Sum> sums;
 
-  // State of the emitted kernel.
   llvm::SmallVector<mlir::Value> arrays;
   mlir::Value zero;
-  // State of the current step.
   llvm::SmallVector<Place> factors;
-  /// The factor elements that threads multiply, by factor and number of rows of the sum.
+  /// Factor elements, by factor and rows of the sum.
   std::map<std::pair<int64_t, int64_t>, mlir::Value> loaded;
 };
 

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
 FailureOr<ColumnLoop> ColumnLoop::create(const CotangentLoop &loop, GPUMappingAttr mapping) {
   std::unique_ptr<Region> link = cloneLink(loop, {/*inject=*/false, /*emit=*/false});
   std::string obstacle = findObstacleToThreads(loop, link->front(), mapping.getParts());
@@ -59,17 +55,13 @@ Value ColumnLoop::getCapture(BlockArgument argument) const {
   return arrays.lookup(loop.captures[argument.getArgNumber() - first]);
 }
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
 void ColumnLoop::emitKernel(OpBuilder &builder, Value numColumns,
                             function_ref<void(OpBuilder &, Value)> body) {
   count = numColumns;
   Value size = getIndex(builder, loc, getColumnsOfWarp());
   Value numBlocks = arith::CeilDivUIOp::create(builder, loc, count, size);
   auto kernel = bgpu::KernelOp::create(builder, loc, numBlocks, kWarpThreads, body);
-  // If entries are read from shared memory, threads need registers for reading ahead.
+  // Entries in shared memory need registers for reading ahead.
   kernel.setManyBlocks(inRegisters);
 }
 
@@ -102,18 +94,18 @@ SmallVector<Value> ColumnLoop::forEachThread(OpBuilder &builder, ValueRange tile
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-/// Returns the column index of the thread, which may exceed the number of columns.
+/// The result may exceed the number of columns.
 Value ColumnLoop::getPosition(OpBuilder &builder) const {
   Value first = mulIndex(builder, loc, block, getIndex(builder, loc, getColumnsOfWarp()));
   return addIndex(builder, loc, first, columnOfWarp);
 }
 
-/// Returns the column index clamped to the last column.
+/// The result is clamped to the last column.
 Value ColumnLoop::getNumber(OpBuilder &builder) const {
   return minIndex(builder, loc, getPosition(builder), addIndex(builder, loc, count, -1));
 }
 
-/// Returns the state rows of the thread, counted through all states.
+/// Rows are counted through all states.
 SmallVector<BlockCyclicLayout::Element> ColumnLoop::getRows(OpBuilder &builder) const {
   SmallVector<BlockCyclicLayout::Element> rows;
   int64_t first = 0;
@@ -172,8 +164,8 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
   if (ring)
     carried.push_back(ring->begin(builder, block, arrays, ofColumns));
   auto emitLink = [&](OpBuilder &nested, Value link, ValueRange before) {
-    // A barrier keeps LLVM from hoisting the loads of matrix entries, which do not change, out of
-    // the loop. They do not fit into registers.
+    // The barrier keeps LLVM from hoisting the invariant matrix loads, which do not fit into
+    // registers.
     if (!inRegisters && !ring)
       gpu::BarrierOp::create(nested, loc);
     SavedPlaces saved = {{}, link};
@@ -186,10 +178,6 @@ Value ColumnLoop::run(OpBuilder &builder, const ColumnRuns &ofColumns, Value row
   };
   return emitFold(builder, loc, getIndex(builder, loc, 0), runs->length, carried, emitLink).front();
 }
-
-//===----------------------------------------------------------------------===//
-// Matrices
-//===----------------------------------------------------------------------===//
 
 Value ColumnLoop::allocate(OpBuilder &builder, int64_t numVectors, int64_t rows, Type vector) {
   int64_t stride = llvm::alignTo(rows, std::max(parts, kElementsPerAccess));
@@ -205,7 +193,7 @@ static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isT
   return memref::LoadOp::create(builder, loc, matrix, at);
 }
 
-/// Used if a column has one thread: each thread copies a row of each factor with independent loads.
+/// Used with one thread per column: each copies a row of each factor with independent loads.
 void ColumnLoop::copyFactors(OpBuilder &builder) {
   copies.clear();
   entries.clear();
@@ -225,7 +213,6 @@ void ColumnLoop::copyFactors(OpBuilder &builder) {
   }
 }
 
-/// Loads the rows of each thread of each factor for all steps with independent loads.
 void ColumnLoop::loadFactors(OpBuilder &builder) {
   entryTiles.clear();
   entries.assign(factors.size(), {});

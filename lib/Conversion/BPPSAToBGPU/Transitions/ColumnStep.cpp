@@ -14,12 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Parts
-//===----------------------------------------------------------------------===//
-
-/// Operations keep their order, except that operations move before products that wait for other
-/// threads. The vectors of several products are then exchanged together.
+/// Operations move before products that wait for other threads, so that several products exchange
+/// vectors together.
 void ColumnLoop::planSteps() {
   Block &body = region->front();
   DenseSet<Value> known(body.getArguments().begin(), body.getArguments().end()), exchanged;
@@ -45,7 +41,7 @@ void ColumnLoop::planSteps() {
   findHandedOn();
 }
 
-/// Returns the vectors of which an operation reads the rows of its own thread.
+/// Returns vectors of which `op` reads the rows of its thread.
 static SmallVector<Value> getOwnOperands(Operation *op, bool isExchanged) {
   auto product = dyn_cast<MatVecOp>(op);
   SmallVector<Value> own;
@@ -80,10 +76,6 @@ void ColumnLoop::findHandedOn() {
     later.insert(ofStep.exchanged.begin(), ofStep.exchanged.end());
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
 
 Value ColumnLoop::emitStep(OpBuilder &builder, const SavedPlaces &saved, Value column) {
   llvm::MapVector<Value, Value> tiles;
@@ -132,7 +124,6 @@ ColumnLoop::Rows ColumnLoop::getYielded(const RowsOfValues &rows) const {
   return next;
 }
 
-/// Loads the row in `slot` of the thread from saved array `number`.
 Value ColumnLoop::loadSaved(OpBuilder &builder, const SavedPlaces &saved, size_t number,
                             int64_t numRows, int64_t slot) {
   Value numColumns = getIndex(builder, loc, runs->numColumns);
@@ -190,7 +181,7 @@ ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const Row
   int64_t numRows = getNumRows(op->getResult(0)), numSlots = layout(numRows).getNumSlots();
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
-  // A thread that reads other rows holds all rows, so the indices are constants.
+  // A thread that reads other rows holds all rows, so indices are constant.
   auto readOther = [&](Value operand, Value row) {
     return rows.lookup(operand)[*getConstantIntValue(row)];
   };
@@ -208,7 +199,7 @@ ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const Row
   return result;
 }
 
-/// The sum of a row is one chain of additions in column order. Rows are independent.
+/// Each row is one chain of additions in column order.
 ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
                                          const RowsOfValues &rows) {
   Type element = cast<VectorType>(product.getType()).getElementType();

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
 ColumnTileLoop::ColumnTileLoop(const CotangentLoop &loop, std::unique_ptr<Region> link,
                                ColumnTilePlan ownPlan, GPUMappingAttr mapping)
     : loop(loop), loc(loop.op->getLoc()), region(std::move(link)), plan(std::move(ownPlan)),
@@ -92,10 +88,6 @@ SmallVector<Value> ColumnTileLoop::forEachThread(OpBuilder &builder, ValueRange 
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-//===----------------------------------------------------------------------===//
-// Positions of the entries of a thread
-//===----------------------------------------------------------------------===//
-
 ColumnTileLoop::Fragments
 ColumnTileLoop::makeColumns(OpBuilder &builder,
                             function_ref<Value(OpBuilder &, const Entry &)> value) {
@@ -125,8 +117,7 @@ void ColumnTileLoop::forEachEntry(OpBuilder &builder, ValueRange columns, StoreE
   });
 }
 
-/// Calls `visit(entry, isOwned)` for the entries of all states in order. A thread owns an entry if
-/// its row exists.
+/// Visits the entries of all states. A thread owns an entry if its row exists.
 void ColumnTileLoop::forEntries(OpBuilder &builder, VisitEntry visit) const {
   int64_t first = 0;
   for (size_t state = 0; state < loop.getNumStates(); ++state) {
@@ -152,7 +143,7 @@ int64_t ColumnTileLoop::getSlot(size_t entry) const {
   return entry / (plan.getNumColumnTiles() * FragmentLayout::kEntries);
 }
 
-/// Returns row `inTile` of the tile of a slot, which may exceed the rows of a value.
+/// The result may exceed the rows of a value.
 Value ColumnTileLoop::getTileRow(OpBuilder &builder, int64_t slot, Value inTile) const {
   Value number = addIndex(builder, loc, warp, slot * plan.getNumWarps());
   Value first = mulIndex(builder, loc, number, getIndex(builder, loc, FragmentLayout::kRows));
@@ -164,7 +155,6 @@ Value ColumnTileLoop::getEntryRow(OpBuilder &builder, size_t entry) const {
                     layout->getRow(builder, entry % FragmentLayout::kEntries));
 }
 
-/// Clamps rows past the end to the last row.
 Value ColumnTileLoop::limitRow(OpBuilder &builder, Value row, int64_t rows) const {
   if (plan.getNumSlots(rows) * plan.getNumWarps() * FragmentLayout::kRows == rows)
     return row;
@@ -177,12 +167,8 @@ Value ColumnTileLoop::getColumn(OpBuilder &builder, size_t entry) const {
   return addIndex(builder, loc, inTile, number * FragmentLayout::kColumns);
 }
 
-//===----------------------------------------------------------------------===//
-// Column tiles in shared memory
-//===----------------------------------------------------------------------===//
-
-/// Swizzles columns so that four neighbouring rows, in groups of eight columns, are in different
-/// banks when there are two or four column tiles.
+/// Swizzles columns so that four neighbouring rows are in different banks with two or four column
+/// tiles.
 SmallVector<Value> ColumnTileLoop::getSharedPlace(OpBuilder &builder, Value row,
                                                   Value column) const {
   int64_t numTiles = plan.getNumColumnTiles();
@@ -197,8 +183,7 @@ SmallVector<Value> ColumnTileLoop::getSharedPlace(OpBuilder &builder, Value row,
   return {row, arith::XOrIOp::create(builder, loc, column, moved)};
 }
 
-/// Stores the entries of `value` to its shared array. Rows past the end are set to zero, because
-/// they are multiplied by matrix columns.
+/// Rows past the end are zero because matrix columns multiply them.
 void ColumnTileLoop::share(OpBuilder &builder, Value value) {
   int64_t rows = getNumRows(value),
           stored = ColumnTilePlan::getNumTiles(rows) * FragmentLayout::kRows;

@@ -13,12 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-/// Each stage computes the values that need only shared column tiles of earlier stages, then shares
-/// its own.
+/// A stage computes values that need only earlier shared column tiles, then shares its own.
 ColumnTileLoop::Fragments ColumnTileLoop::emitStep(OpBuilder &builder, ValueRange states) {
   Block &body = region->front();
   columnTiles.clear();
@@ -89,8 +84,7 @@ ColumnTileLoop::Fragments ColumnTileLoop::makeFragments(
   });
 }
 
-/// Returns the fragments of any value. A value shared by all columns is repeated for each column
-/// tile.
+/// Values shared by all columns are repeated for each column tile.
 ColumnTileLoop::Fragments ColumnTileLoop::getFragments(OpBuilder &builder, Value value) {
   if (plan.isColumnTile(value))
     return columnTiles[value];
@@ -106,7 +100,7 @@ Value ColumnTileLoop::getEntry(Value value, size_t entry, const Numbers &numbers
                                       : 2 * getSlot(entry) + entry % FragmentLayout::kEntries / 2];
 }
 
-/// Returns the rows of a thread of a value shared by all columns: two rows per tile.
+/// A thread holds two rows per tile, shared by all columns.
 Value ColumnTileLoop::getRowTile(OpBuilder &builder, Value value) {
   if (Value known = rowTiles.lookup(value))
     return known;
@@ -134,7 +128,6 @@ Value ColumnTileLoop::getRowTile(OpBuilder &builder, Value value) {
   return rowTiles[value] = forEachThread(builder, tiles, type, emitRows).front();
 }
 
-/// Emits row `row` of a value shared by all columns; `read` returns the same row of an operand.
 Value ColumnTileLoop::emitRow(OpBuilder &builder, Value value, Value row,
                               function_ref<Value(Value operand)> read) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -153,11 +146,7 @@ Value ColumnTileLoop::recomputeRow(OpBuilder &builder, Value value, Value row) {
                  [&](Value operand) { return recomputeRow(builder, operand, row); });
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// Columns past the end repeat the last column; they are multiplied by rows of zeros.
+/// Columns past the end repeat the last one, which zeros multiply.
 Value ColumnTileLoop::readMatrix(OpBuilder &builder, MatVecOp product, int64_t slot, Value depth) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   Value matrix = getCapture(product.getMatrix());
@@ -183,8 +172,7 @@ int64_t ColumnTileLoop::countDepthTiles(MatVecOp product) const {
   return llvm::divideCeil(getNumRows(product.getVector()), getTileDepth(precision));
 }
 
-/// Returns the type of the factor fragment of a thread if `threads` threads share the depth of a
-/// tile.
+/// `threads` threads share the depth of a tile.
 Type ColumnTileLoop::getFactorType(Builder &builder, int64_t threads) const {
   return VectorType::get(getTileDepth(precision) / threads, builder.getF32Type());
 }
@@ -228,7 +216,7 @@ ColumnTileLoop::Fragments ColumnTileLoop::emitProduct(OpBuilder &builder, MatVec
   return sums;
 }
 
-/// Adds the products of one depth tile, which begins at column `depth` of the matrix.
+/// The depth tile begins at matrix column `depth`.
 ColumnTileLoop::Fragments ColumnTileLoop::addTiles(OpBuilder &builder, MatVecOp product,
                                                    Value depth, ValueRange sums,
                                                    function_ref<Value(int64_t slot)> getMatrix) {

@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
 RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t stages, int64_t numColumns,
                  int64_t columnsOfWarp, int64_t multiple)
     : loc(loc), sources(sources), stages(stages), columnsOfWarp(columnsOfWarp), multiple(multiple),
@@ -40,7 +36,7 @@ int64_t RunRing::getWidth(size_t source) const {
 }
 
 void RunRing::planCopies() {
-  // Contiguous sources of the same type share an address for the same offset in the ring.
+  // Contiguous sources of one type share addresses for equal ring offsets.
   DenseMap<std::pair<Type, int64_t>, size_t> known;
   for (size_t i = 0; i < sources.size(); ++i) {
     auto type = cast<MemRefType>(sources[i].getType());
@@ -53,10 +49,6 @@ void RunRing::planCopies() {
     }
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
 
 void RunRing::allocate(OpBuilder &builder) {
   rings.clear();
@@ -72,7 +64,7 @@ void RunRing::view(OpBuilder &builder, const KernelArrays &arrays) {
   elements.clear();
   for (Value source : sources) {
     auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, arrays.lookup(source));
-    // The steps of an array may have gaps. Copies may reach up to its end.
+    // Arrays may have gaps between steps; copies may reach the end.
     Value count = mulIndex(builder, loc, parts.getSizes()[0], parts.getStrides()[0]);
     Value array =
         viewElements(builder, loc, parts.getBaseBuffer(), OpFoldResult(parts.getOffset()), count);
@@ -135,8 +127,7 @@ Value RunRing::advance(OpBuilder &builder, Value link, Value from) {
   return next;
 }
 
-/// Requests `link` and returns the addresses of the next link. Links past the end repeat the last
-/// link, in slots that have already been read.
+/// Returns the next addresses. Links past the end repeat the last one, in slots already read.
 Value RunRing::request(OpBuilder &builder, Value link, Value from) {
   Value slot = bgpu::getRingSlot(builder, loc, link, stages);
   Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);

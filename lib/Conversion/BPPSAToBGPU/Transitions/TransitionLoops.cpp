@@ -51,7 +51,7 @@ void TransitionLoops::emitKernels(OpBuilder &builder, const DeviceMaps &maps, Va
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value));
   };
   Runs runs = {maps, count, getRun};
-  // A diagonal is the result of the links for a column of ones.
+  // A diagonal is the result for a column of ones.
   auto startMatrix = [&](OpBuilder &b, Value row, Value column) -> Value {
     Value one = constant(b, 1);
     if (maps.isDiagonal)

@@ -14,28 +14,28 @@
 
 namespace bppsa {
 
-/// Transitions g -> A g + s of runs of links, `memref[map, sample, column, row]`, or `memref[map,
-/// sample, row, column]` by rows.
+/// Transitions g -> A g + s, `memref[map, sample, column, row]`, or `memref[map, sample, row,
+/// column]` by rows.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
 
-  /// Stores an entry of A, or of s in the column after A.
+  /// s is stored in the column after A.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value sample,
              mlir::Value map, mlir::Value column, mlir::Value row) const;
 };
 
-/// Computes transitions: the columns of A in one loop each, and s in another.
+/// Computes columns of A in one loop each, and s in another.
 class TransitionLoops {
 public:
-  /// Fails with a diagnostic if `mapping` is not possible for `loop`.
+  /// Fails with a diagnostic if `mapping` is impossible.
   static llvm::FailureOr<TransitionLoops> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-  /// Positions [first, last) of the links of a run, and the index of its transition.
+  /// Links [first, last) have the transition `map`.
   struct Run {
     mlir::Value first, last, map;
   };
   using GetRun = llvm::function_ref<Run(mlir::OpBuilder &, mlir::Value run)>;
-  /// Emits kernels with a loop for each sample, column and run of `count` runs of equal length.
+  /// Emits a loop per sample, column and run of `count` runs of equal length.
   void emitKernels(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count,
                    GetRun getRun);
 
@@ -45,13 +45,13 @@ private:
     mlir::Value count;
     GetRun get;
   };
-  /// Columns of the transitions, and the initial value of row `row` of column `column`.
+  /// Columns of transitions, and initial values by row and column.
   struct Columns {
     int64_t count, first;
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
   };
 
-  /// A column or column tile of one run of one sample.
+  /// A column or column tile of one run and sample.
   struct Loop {
     mlir::Value sample, run, column;
   };
@@ -68,7 +68,7 @@ private:
                          const Columns &columns);
 
   CotangentLoop loop;
-  /// Exactly one of these computes the columns of A.
+  /// Exactly one of these is set.
   std::optional<ColumnLoop> byThreads;
   std::optional<ColumnTileLoop> byColumnTiles;
   std::optional<LinkLoop> byBlocks;

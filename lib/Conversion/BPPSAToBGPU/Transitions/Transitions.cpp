@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The iterations of a parallel loop compute the transitions of runs of links, which are windows of
-// the same sequences. A single kernel runs all of them.
+// One kernel computes all transitions of a parallel loop, whose runs are windows of the same
+// sequences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ class TransitionSweep {
 public:
   TransitionSweep(scf::ForallOp parallel, TransitionOp op)
       : parallel(parallel), op(op), window(op) {}
-  // `getLoop` returns references to the vectors in this object.
+  // `getLoop` returns references to vectors of this object.
   TransitionSweep(const TransitionSweep &) = delete;
 
-  /// Fails with a diagnostic unless the transitions are of runs of all rows of the same sequences.
+  /// Transitions must be of all rows of the same sequences.
   LogicalResult findWindows();
   LogicalResult convert();
 

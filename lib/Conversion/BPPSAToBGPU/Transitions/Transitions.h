@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Emits the kernels for the transitions in the iterations of `loop`, as written by
-/// `bppsa-expand-scan`, before the loop: one kernel, or two if cotangents are injected. Fails with
-/// a diagnostic if the loop is not supported.
+/// Emits kernels for the transitions in `loop` (`bppsa-expand-scan`): one, or two if cotangents are
+/// injected. Fails with a diagnostic if unsupported.
 llvm::LogicalResult convertTransitions(mlir::scf::ForallOp loop);
 
 } // namespace bppsa

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In an array of one lane, the steps of a chunk are contiguous. Packing chunks into lanes is
-// therefore a matrix transposition, done in registers in tiles of four elements.
+// Packs contiguous chunks into lanes: a transposition in registers in tiles of four elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@ using namespace bppsa;
 namespace {
 enum class Direction { Pack, Unpack };
 
-/// Emits copies between sequences of one lane, `plain`, and their chunks in lanes.
+/// `plain` has one lane.
 class ChunkCopy {
 public:
   ChunkCopy(Location loc, Value plain, Value packed, Direction direction)
@@ -42,14 +41,12 @@ private:
   Value plain, packed;
   Direction direction;
   MemRefType packedType;
-  /// The steps per chunk, the chunks per sample, the first row of the block, and the number of rows
-  /// from there on.
+  /// Steps per chunk, chunks per sample, first row, and rows from there on.
   Value steps, numChunks, firstRow, present;
   Value lastRow;
 };
 } // namespace
 
-/// Returns true if the elements of a chunk are contiguous.
 bool ChunkCopy::isSideBySide() const {
   auto type = cast<MemRefType>(plain.getType());
   int64_t offset;
@@ -72,7 +69,7 @@ void ChunkCopy::emit(OpBuilder &builder) {
   });
 }
 
-/// Chunks smaller than a tile are copied element by element.
+/// Chunks smaller than a tile are copied by element.
 void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
   int64_t lanes = getNumLanes();
   if (!isSideBySide() || !canTransposeRows(lanes))
@@ -92,8 +89,7 @@ void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
       });
 }
 
-/// Returns the sample and the first step of the chunk in `lane`. Lanes past the last row repeat the
-/// last row.
+/// Lanes past the end repeat the last row.
 SmallVector<Value> ChunkCopy::getRun(OpBuilder &builder, Value lane) const {
   Value row = arith::AddIOp::create(builder, loc, firstRow, lane);
   row = arith::MinUIOp::create(builder, loc, row, lastRow);
@@ -101,10 +97,6 @@ SmallVector<Value> ChunkCopy::getRun(OpBuilder &builder, Value lane) const {
   return {arith::DivUIOp::create(builder, loc, row, numChunks),
           arith::MulIOp::create(builder, loc, chunk, steps)};
 }
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
 
 void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
   Value zero = getIndex(builder, loc, 0), lanes = getIndex(builder, loc, getNumLanes());
@@ -136,11 +128,7 @@ void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
-
-/// The last tile overlaps the previous tile if the chunk size is not a multiple of the tile size.
+/// The last tile overlaps the previous one if sizes do not divide.
 void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   int64_t lanes = getNumLanes();
   Type element = packedType.getElementType();
@@ -187,7 +175,7 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
       rows.push_back(
           vector::LoadOp::create(nested, loc, packedRow, ofPacked, getPacked(nested, i, first)));
     rows = transposeFourColumns(nested, loc, rows);
-    // Store in reverse order: lanes past the last row store to that row before its own lane does.
+    // In reverse order, lanes past the end store to the last row before its own lane does.
     for (int64_t lane = lanes - 1; lane >= 0; --lane)
       vector::StoreOp::create(nested, loc, rows[lane], ofPlain, getPlain(nested, lane, first));
   });

@@ -20,7 +20,7 @@ static bool copiesParts(memref::CopyOp op) {
          (isPart(op.getSource()) || isPart(op.getTarget()));
 }
 
-/// Returns the vector type of the last dimension if it can be copied as a vector, else null.
+/// Returns null if the last dimension cannot be copied as a vector.
 static VectorType getCopiedRow(memref::CopyOp op) {
   auto isRows = [](MemRefType type) {
     return type.getRank() > 1 && type.isLastDimUnitStride() &&
@@ -32,7 +32,6 @@ static VectorType getCopiedRow(memref::CopyOp op) {
   return VectorType::get(type.getShape().back(), type.getElementType());
 }
 
-/// Emits loops over the dimensions of `array` after `indices`, except the last `inner`.
 static void emitOverRows(OpBuilder &builder, Location loc, Value array, SmallVector<Value> indices,
                          int64_t inner, function_ref<void(OpBuilder &, ArrayRef<Value>)> body) {
   int64_t dim = indices.size();

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The features of a sample are contiguous, so packing samples into lanes is a matrix transposition.
-// It is done in registers in tiles of four features.
+// Packs samples, whose features are contiguous, into lanes: a transposition in registers in tiles
+// of four features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A plain array `[T, B, N]` or `[B, N]` and its packed form.
+/// An array `[T, B, N]` or `[B, N]`, and its packed form.
 struct Packing {
   Value plain, packed;
 
@@ -30,7 +30,6 @@ struct Packing {
   Value getNumSamples(OpBuilder &builder, Location loc) const {
     return getDim(builder, loc, plain, hasTime() ? 1 : 0);
   }
-  /// Prepends the step index if the array has a time axis.
   SmallVector<Value> atPlain(Value step, Value sample, Value feature) const {
     SmallVector<Value> indices = {sample, feature};
     if (hasTime())
@@ -45,8 +44,7 @@ struct Packing {
 };
 } // namespace
 
-/// Calls `emit(block, step)` in parallel. Blocks of a step are consecutive because they are
-/// adjacent in the plain array.
+/// Blocks of a step are consecutive because they are adjacent in the plain array.
 static void emitPositions(OpBuilder &builder, Location loc, const Packing &packing,
                           function_ref<void(OpBuilder &, Value, Value)> emit) {
   Value numBlocks = getDim(builder, loc, packing.packed, 0);
@@ -59,7 +57,7 @@ static void emitPositions(OpBuilder &builder, Location loc, const Packing &packi
                [&](OpBuilder &nested, Value block) { emit(nested, block, Value()); });
 }
 
-/// With one lane, packing only moves the sample dimension to the front.
+/// With one lane, only the sample dimension moves to the front.
 static void copyOneLane(OpBuilder &builder, Location loc, const Packing &packing, bool isPack) {
   emitParallel(builder, loc, getDim(builder, loc, packing.packed, 0),
                [&](OpBuilder &nested, Value sample) {
@@ -79,7 +77,7 @@ static void copyOneLane(OpBuilder &builder, Location loc, const Packing &packing
 }
 
 namespace {
-/// Emits copies between the samples of one step and the lanes of one block.
+/// Copies between samples of a step and lanes of a block.
 class LaneCopy {
 public:
   LaneCopy(OpBuilder &builder, Location loc, const Packing &packing, int64_t lanes, Value block,
@@ -106,8 +104,7 @@ private:
   const Packing &packing;
   int64_t lanes;
   Rows rows;
-  /// The step, the last sample, the first sample of the block, and the number of samples from there
-  /// on.
+  /// Step, last sample, first sample of the block, and samples from there on.
   Value step, lastSample, firstSample, present;
 };
 } // namespace
@@ -121,8 +118,7 @@ LaneCopy::LaneCopy(OpBuilder &builder, Location loc, const Packing &packing, int
   present = arith::SubIOp::create(builder, loc, numSamples, firstSample);
 }
 
-/// Emits code for full blocks and for the partial block. In the partial block, lanes past the last
-/// sample repeat that sample, and `mask` selects the other lanes.
+/// In the partial block, lanes past the end repeat the last sample and `mask` selects the others.
 void LaneCopy::emitBranches(
     OpBuilder &builder, function_ref<void(OpBuilder &, ArrayRef<Value> samples, Value mask)> emit) {
   auto emitBranch = [&](OpBuilder &branch, bool isWhole) {
@@ -146,8 +142,7 @@ void LaneCopy::emitBranches(
       [&](OpBuilder &otherwise, Location) { emitBranch(otherwise, false); });
 }
 
-/// The last tile overlaps the previous tile if the number of features is not a multiple of the tile
-/// size.
+/// The last tile overlaps the previous one if sizes do not divide.
 void LaneCopy::emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Value feature)> emit) {
   int64_t features = packing.getFeatures();
   emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, features),
@@ -158,10 +153,6 @@ void LaneCopy::emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Valu
             emit(nested, feature);
           });
 }
-
-//===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
 
 void LaneCopy::emitPack(OpBuilder &builder) {
   emitBranches(builder, [&](OpBuilder &branch, ArrayRef<Value> samples, Value mask) {
@@ -204,10 +195,6 @@ void LaneCopy::packRow(OpBuilder &builder, Value row, Value feature, Value mask)
   rows.store(builder, loc, row, feature);
 }
 
-//===----------------------------------------------------------------------===//
-// Unpacking
-//===----------------------------------------------------------------------===//
-
 void LaneCopy::emitUnpack(OpBuilder &builder) {
   if (!isTiled())
     return unpackElements(builder);
@@ -221,8 +208,7 @@ void LaneCopy::unpackTiles(OpBuilder &builder, ArrayRef<Value> samples) {
     SmallVector<Value> columns;
     for (int64_t i = 0; i < kTransposedColumns; ++i)
       columns.push_back(rows.load(nested, loc, addIndex(nested, loc, feature, i)));
-    // Store in reverse order: lanes past the last sample store to that sample before its own lane
-    // does.
+    // In reverse order, lanes past the end store to the last sample before its own lane does.
     SmallVector<Value> ofSamples = transposeFourColumns(nested, loc, columns);
     for (auto [sample, values] : llvm::reverse(llvm::zip(samples, ofSamples)))
       vector::StoreOp::create(nested, loc, values, packing.plain,
@@ -246,10 +232,6 @@ void LaneCopy::unpackElements(OpBuilder &builder) {
             });
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
 
 static void lowerLanes(Operation *op, const Packing &packing, int64_t lanes, bool isPack) {
   OpBuilder builder(op);

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Partial sums per row, which break the dependence between additions.
+/// Partial sums per row make additions independent.
 static constexpr int64_t kNumSums = 4;
 static Value emitRowSum(OpBuilder &builder, Location loc, const MatrixReader &matrix,
                         Value cotangent, Value first, Value last, const SampleBlock &block) {

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gustavson's algorithm: a row of the product is summed in a dense array of all columns, of which
-// only the possible nonzeros are cleared and read.
+// Gustavson's algorithm: rows are summed in a dense array, of which only possible nonzeros are
+// cleared and read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace bppsa;
 namespace {
 struct ProductRows {
   MatrixReader first, second, result;
-  /// `[16 * columns]`: the sums of a row, with the samples of a block contiguous for each column.
+  /// Sums of a row, `[16 * columns]`, with contiguous samples.
   Value sums;
 
   void emitRow(OpBuilder &builder, Location loc, Value row, const SampleBlock &block) const;
@@ -94,7 +94,7 @@ void bppsa::lowerSparseCompose(jacobian::SparseComposeOp op) {
   Value numSamples = getNumSamples(builder, loc, {op.getFirst(), op.getSecond()});
   auto sumsType = MemRefType::get({16 * cols},
                                   cast<MemRefType>(op.getDestination().getType()).getElementType());
-  // Use few tasks, because each allocates an array of sums.
+  // Each task allocates sums, so there are few tasks.
   emitRowTasks(
       builder, loc, op.getRows(), /*mostTasks=*/16, [&](OpBuilder &inTask, Value begin, Value end) {
         ProductRows own = product;

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Emits the sum over the samples of `range` of the products of rows for entries `[begin, end)`.
+/// Sums entries `[begin, end)` over the samples of `range`.
 static Value emitRangeSum(OpBuilder &builder, jacobian::SparseOuterSumOp op, Value begin, Value end,
                           const SampleRange &range) {
   Location loc = op.getLoc();
@@ -55,7 +55,7 @@ static void emitClear(OpBuilder &builder, Location loc, Value array) {
   });
 }
 
-/// Clears `array` with nontemporal stores of cache lines, to which the array must be aligned.
+/// Uses nontemporal stores of cache lines, to which the array must be aligned.
 static void emitStreamedClear(OpBuilder &builder, Location loc, Value array, int64_t lineBytes) {
   auto type = cast<MemRefType>(array.getType());
   int64_t width = 8 * lineBytes / type.getElementTypeBitWidth();
@@ -68,8 +68,8 @@ static void emitStreamedClear(OpBuilder &builder, Location loc, Value array, int
   });
 }
 
-/// Clears `array`, `[N]`. Large arrays bypass the caches: few of their lines are written again
-/// soon, and full lines need not be read first.
+/// Large arrays bypass the caches: few lines are written again soon, and full lines need not be
+/// read.
 static void emitZeros(OpBuilder &builder, Location loc, Value array) {
   constexpr int64_t kStreamedBytes = 1 << 20, kLineBytes = 64;
   auto type = cast<MemRefType>(array.getType());

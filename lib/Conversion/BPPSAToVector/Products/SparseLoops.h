@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Samples are contiguous, so a vector holds the same entry of several samples: blocks of 16, then
-// 4, then 1. Indices are loaded once per block. Result rows are distributed over threads, and each
-// row is summed in a fixed order.
+// A vector holds the same entry of 16, 4 or 1 contiguous samples. Result rows are distributed over
+// threads and summed in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +17,21 @@
 
 namespace bppsa {
 
-/// Samples `[first, last)` in blocks of `width`.
+/// Samples [first, last) in blocks of `width`.
 struct SampleRange {
   mlir::Value first, last;
   int64_t width;
 };
 
-/// Splits `numSamples` samples into blocks of 16, 4 and 1.
+/// Splits samples into blocks of 16, 4 and 1.
 llvm::SmallVector<SampleRange> splitSamples(mlir::OpBuilder &builder, mlir::Location loc,
                                             mlir::Value numSamples);
 
-/// Calls `body` for blocks that cover `numSamples` samples, or once without samples if `numSamples`
-/// is null.
+/// Calls `body` once without samples if `numSamples` is null.
 void emitSampleBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSamples,
                       llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &)> body);
 
-/// Calls `emitTask(first, last)` for at most `maxTasks` parallel tasks of rows.
+/// Calls `emitTask(first, last)` for at most `maxTasks` parallel tasks.
 void emitRowTasks(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, int64_t maxTasks,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> emitTask);
 

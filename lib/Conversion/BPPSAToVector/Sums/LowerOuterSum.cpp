@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The products of a slab (see LowerSums.cpp) are computed in blocks whose sums stay in registers.
-// Every block reads rows of each step of the slab. With wide operands the rows of neighbouring
-// steps are far apart, so rows that are read again are copied to contiguous memory, and rows that
-// are read once are prefetched.
+// Blocks keep sums in registers and read rows of each step of a slab. Wide steps are far apart, so
+// rows read again are copied to contiguous memory and rows read once are prefetched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +17,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The distance, in steps, at which rows that no block has read yet are prefetched.
+/// Prefetch distance of unread rows, in steps.
 static constexpr int64_t kFetchedStepsAhead = 12;
 
-/// Like emitBlocks, but emits separate code for the first block if it `differs`.
+/// Emits separate code for the first block if it `differs`.
 static void emitBlocksAndFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
                                bool differs,
                                function_ref<void(OpBuilder &, Value, int64_t, bool isFirst)> emit) {
@@ -52,8 +50,8 @@ Rows SlabArray::getRows(OpBuilder &builder, Location loc, const LaneSlab &slab, 
 
 OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
                                  const LaneOptions &options) {
-  // Nearly square blocks read the fewest rows per product, and the rows of a column tile are
-  // nearby. If a vector takes several registers, blocks of whole vectors would be far from square.
+  // Nearly square blocks read the fewest rows; blocks of vectors of several registers would be far
+  // from square.
   int64_t parts = options.getRegistersOfVector();
   int64_t budget = options.getNumAccumulators() * parts, maxRows = 4;
   bool isLarge = budget >= 24;
@@ -61,11 +59,10 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
     maxRows = 6;
   int64_t rows = getEvenBlock(lhs.getNumRows(), std::min(budget, maxRows));
   int64_t cols = getEvenBlock(rhs.getNumRows(), std::max<int64_t>(1, budget / rows));
-  // Small blocks are bound by the L2 cache, not by memory.
+  // Small blocks are bound by the L2 cache.
   return {rows, cols, parts, /*fetchesAhead=*/budget >= 12};
 }
 
-/// Prefetches rows of the step `kFetchedStepsAhead` after `step` into the L2 cache.
 static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &array,
                            const LaneSlab &slab, Value step, Value row0, int64_t rows) {
   Value end = array.isSlab ? slab.last : getDim(builder, loc, array.array, 1);
@@ -89,19 +86,19 @@ struct OuterSlabSums::OperandRows {
   const SlabArray &array;
   Value first;
   int64_t offset;
-  /// The contiguous copies of rows, or null, and the index of row `first` in them.
+  /// Contiguous copies, or null, and the index of row `first` in them.
   Value copies, copy;
   bool isFirst;
 };
 
-/// Products that accumulate in registers over a slab: rows from `row0` of the left and `col0` of
-/// the right operand, for the sums from `sumRow` and `sumCol` on.
+/// Products that accumulate in registers: rows from `row0` and columns from `col0` on, for the sums
+/// from `sumRow` and `sumCol` on.
 struct OuterSlabSums::ProductBlock {
   Value row0, sumRow, col0, sumCol;
-  /// The first lane of the part of the lanes, if lanes are split.
+  /// Set if lanes are split.
   Value firstLane;
   int64_t rows = 0, cols = 0;
-  /// True if no block of the slab has read these rows of an operand before.
+  /// True if no block of the slab has read these rows before.
   bool readsLhsFirst = false, readsRhsFirst = false;
 };
 
@@ -116,7 +113,7 @@ OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, Sl
   };
   if (lhs.hasDistantSteps())
     leftRows = allocate(blocking.rows);
-  // Each part of the lanes reads the same cache lines again.
+  // Each part of the lanes reads the same cache lines.
   if (blocking.parts > 1 && rhs.hasDistantSteps() && lhs.getNumRows() > blocking.rows)
     rightRows = allocate(maxCols);
 }
@@ -227,15 +224,14 @@ void OuterSlabSums::emitAll(OpBuilder &builder, const LaneSlab &slab, const Rows
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The rows of the result that a task computes, `cols` columns together.
+/// Rows of the result per task, of which `cols` columns are computed together.
 struct ResultTile {
   int64_t rows, cols;
 };
 } // namespace
 
-/// Chooses a tile whose running sums stay in the L2 cache together with the rows of a slab. Square
-/// tiles read the fewest rows. Machines with few registers have at most 512 KiB of L2 cache.
-/// Threads need several tasks for load balance.
+/// Square tiles read the fewest rows. Sums and slab rows stay in L2, of at most 512 KiB with few
+/// registers. Several tasks per thread balance load.
 static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocking &blocking,
                              VectorType rowType) {
   constexpr int64_t kMinTasks = 4;
@@ -277,7 +273,6 @@ static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &t
   });
 }
 
-/// Calls `emit(first, size)` in parallel for tasks of `taskRows` rows and for the remainder.
 static void emitParallelRows(OpBuilder &builder, Location loc, int64_t numRows, int64_t taskRows,
                              function_ref<void(OpBuilder &, Value, int64_t)> emit) {
   if (int64_t numTasks = numRows / taskRows)

@@ -20,10 +20,6 @@ void bppsa::forEachRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape
           [&](OpBuilder &nested, Value row) { emit(nested, row, shape[1]); });
 }
 
-//===----------------------------------------------------------------------===//
-// Segments without a chain
-//===----------------------------------------------------------------------===//
-
 void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -44,17 +40,13 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
 static SmallVector<Value, 3> concat(Value first, ArrayRef<Value> rest) {
   SmallVector<Value, 3> all = {first};
   llvm::append_range(all, rest);
   return all;
 }
 
-/// Loads `sums` with zeros in the lanes without a sample in batch block `block`.
+/// Lanes without a sample are zero.
 static Value emitLoadPresent(OpBuilder &builder, Location loc, const Rows &sums, Value entry,
                              Value block, Value batch) {
   Value lanes = sums.load(builder, loc, entry);
@@ -70,7 +62,7 @@ static Value emitLoadPresent(OpBuilder &builder, Location loc, const Rows &sums,
   return arith::SelectOp::create(builder, loc, mask, lanes, zero);
 }
 
-/// Adds batch blocks of `sums` from the last to the first, then lanes.
+/// Adds batch blocks from last to first, then lanes.
 static void emitReduction(OpBuilder &builder, Location loc, Value sums, Value batch,
                           Value destination) {
   Value numBlocks = getDim(builder, loc, sums, 0);

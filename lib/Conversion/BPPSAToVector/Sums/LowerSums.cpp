@@ -4,13 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every entry is summed in a fixed order: over the steps of a slab in registers, over slabs in
-// memory, and over lanes at the end. Threads compute different rows, so results do not depend on
-// their number. Slabs limit the rounding error of long sums.
-//
-// Lanes without a sample may hold arbitrary values, even infinities. Only the last batch block has
-// such lanes. It is summed first, and its unused lanes are then cleared in the sums, so products
-// need no mask.
+// Entries are summed in a fixed order: over a slab in registers, over slabs in memory, over lanes
+// at the end, so results do not depend on the number of threads. Unused lanes of the last batch
+// block may hold infinities; it is summed first and these lanes are cleared, so products need no
+// mask.
 //
 //===----------------------------------------------------------------------===//
 

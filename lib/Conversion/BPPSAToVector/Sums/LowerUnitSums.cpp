@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Like in LowerSums.cpp, every entry is summed in a fixed order: over the steps of a slab in
-// registers, and over slabs in memory. A vector holds neighbouring entries of the result, so no
-// lanes are summed at the end.
+// Sums in the order of LowerSums.cpp, but vectors hold neighbouring result entries instead of
+// lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +18,21 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// `rows` and `cols` are the size of blocks of sums in registers. `partRows` is the minimum number
-/// of rows per thread, and `partCols` the number of columns for which all rows of a part read the
-/// same steps of a slab.
+/// Block size, minimum rows per thread, and columns for which all rows of a part read the same
+/// steps.
 struct UnitBlocking {
   int64_t rows, cols, partRows, partCols;
 
   static UnitBlocking get(const OuterOperands &operands, const LaneOptions &options);
 };
 
-/// A group of parts of `numRows` result rows (columns if `operands` are swapped) computed by one
-/// thread. It has up to `most` parts, which all use each slab while it is in a cache.
+/// Up to `most` parts of `numRows` result rows (columns if swapped) that use each slab while it is
+/// cached.
 class UnitTask {
 public:
   UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operands, UnitBlocking blocking,
            int64_t numRows, int64_t most);
 
-  /// Computes the parts that begin at rows [first, end).
   void emit(OpBuilder &builder, Value first, Value end);
 
 private:
@@ -50,16 +47,15 @@ private:
   UnitBlocking blocking;
   int64_t numRows;
   Value first;
-  /// The running sums, `[row, column]`.
+  /// Running sums `[row, column]`.
   Value sums;
-  /// A contiguous copy of the left operand of a part, `[step, row]`. Null if the sequence is used
-  /// directly.
+  /// Contiguous `[step, row]` copy for a part, or null.
   Value left;
 };
 } // namespace
 
 UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions &options) {
-  // The steps of a slab stay in the L1 cache, and the sums in the L2 cache.
+  // The steps of a slab stay in L1, the sums in L2.
   constexpr int64_t kSide = 128, kSums = 32768, kParts = 4;
   int64_t numRows = operands.getNumRows(), numCols = operands.getNumCols();
   int64_t budget = options.getNumAccumulators();
@@ -72,8 +68,7 @@ UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions 
   blocking.partCols = numCols;
   if (numCols > 3 * kSide / 2)
     blocking.partCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
-  // Choose tasks of equal size whose number is a multiple of kParts, to balance even numbers of
-  // threads.
+  // Tasks are equal, and their number is a multiple of kParts for even thread counts.
   int64_t maxPartRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
   int64_t numParts = kParts * llvm::divideCeil(numRows, kParts * maxPartRows);
   blocking.partRows =
@@ -90,7 +85,7 @@ UnitTask::UnitTask(OpBuilder &builder, Location loc, const OuterOperands &operan
                                     builder.getI64IntegerAttr(64));
   };
   sums = allocate({most * numRows, operands.getNumCols()});
-  // Rows of neighbouring steps would map to few sets of the L1 cache.
+  // Rows of neighbouring steps would map to few L1 sets.
   if (numRows < operands.getNumRows() && numRows > 1)
     left = allocate({kSlabSteps, numRows});
 }
@@ -137,8 +132,7 @@ void UnitTask::emitSlab(OpBuilder &builder, const LaneSlab &slab, Value part) co
              });
 }
 
-/// Adds the products of rows [row, row + rows) of a part with `cols` rows of the right operand in a
-/// slab.
+/// Multiplies rows [row, row + rows) of a part by `cols` right rows.
 void UnitTask::emitProducts(OpBuilder &builder, const LaneSlab &slab, Value part, Value row,
                             int64_t rows, Value col, int64_t cols) const {
   Value sequenceRow = arith::AddIOp::create(builder, loc, part, row);
@@ -187,8 +181,7 @@ void UnitTask::emitStore(OpBuilder &builder, Value end) const {
   });
 }
 
-/// Emits tasks for the first `numRows` rows, which are whole parts. A task has as many parts as
-/// keep all threads busy and as fit into the L2 cache.
+/// `numRows` are whole parts. A task has as many as keep all threads busy and fit into L2.
 static void emitTasks(OpBuilder &builder, OuterSumOp op, const OuterOperands &operands,
                       const UnitBlocking &blocking, int64_t numRows) {
   constexpr int64_t kMaxSums = 65536;
@@ -214,7 +207,7 @@ void bppsa::lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   OuterOperands operands = {op.getLhs(), op.getRhs(), op.getDestination(), false};
-  // Vectors hold entries of the wider operand if the other would not fill a vector.
+  // Vectors hold the wider operand if the other would not fill one.
   if (operands.getNumCols() < std::min(kTileUnits, operands.getNumRows()))
     operands = {op.getRhs(), op.getLhs(), op.getDestination(), true};
   UnitBlocking blocking = UnitBlocking::get(operands, options);

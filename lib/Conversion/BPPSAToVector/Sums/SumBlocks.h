@@ -12,19 +12,16 @@
 
 namespace bppsa {
 
-/// A sequence, or the steps of one slab, `[steps, N, L]`.
+/// A sequence, or one slab: `[steps, N, L]`.
 struct SlabArray {
   mlir::Value array;
   bool isSlab = false;
-  /// True if all of the array is in a cache.
   bool isInCache = false;
 
   int64_t getNumRows() const { return getType().getDimSize(isSlab ? 1 : 2); }
-  /// Returns true if rows of neighbouring steps are at least a page apart. Few of them then stay in
-  /// the L1 cache, because they map to the same sets, and the hardware prefetcher does not reach
-  /// the next step.
+  /// True if rows of neighbouring steps are at least a page apart. They then map to the same L1
+  /// sets, and hardware prefetch does not reach the next step.
   bool hasDistantSteps() const;
-  /// Returns the rows of step `step` of `slab`, from `first` on.
   Rows getRows(mlir::OpBuilder &builder, mlir::Location loc, const LaneSlab &slab, mlir::Value step,
                int64_t first = 0) const;
 
@@ -32,14 +29,14 @@ private:
   mlir::MemRefType getType() const { return mlir::cast<mlir::MemRefType>(array.getType()); }
 };
 
-/// The blocking of the products of a slab of an outer sum; the sums of a block stay in registers.
+/// Blocking of a slab's products; sums stay in registers.
 struct OuterBlocking {
   int64_t rows, cols;
-  /// The number of parts into which lanes are split. A block has sums for one part.
+  /// Lanes are split into parts; a block has sums for one.
   int64_t parts;
   bool fetchesAhead;
 
-  /// Returns true if rows of `array` that no block has read yet are prefetched.
+  /// True if rows that no block has read yet are prefetched.
   bool fetches(const SlabArray &array) const {
     return fetchesAhead && !array.isInCache && array.hasDistantSteps();
   }
@@ -47,18 +44,16 @@ struct OuterBlocking {
   static OuterBlocking get(const SlabArray &lhs, const SlabArray &rhs, const LaneOptions &options);
 };
 
-/// Rows [row0, row0 + rows) of the left operand and [col0, col0 + cols) of the right operand of an
-/// outer sum.
 struct OuterTile {
   mlir::Value row0, col0;
   int64_t rows, cols;
 };
 
-/// Adds outer products slab by slab to running sums in memory.
+/// Adds outer products slab by slab to sums in memory.
 class OuterSlabSums {
 public:
-  /// Allocates the scratch memory of one thread at the insertion point. The running sum of row m
-  /// and column n of a tile is `sums[prefix..., m, n]`. Tiles have at most `maxCols` columns.
+  /// Allocates a thread's scratch memory. The sum of row m and column n of a tile, of at most
+  /// `maxCols` columns, is `sums[prefix..., m, n]`.
   OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
                 OuterBlocking blocking, int64_t maxCols);
 
@@ -73,21 +68,19 @@ private:
                     const Rows &sums) const;
   void emitParts(mlir::OpBuilder &builder, const LaneSlab &slab, ProductBlock block,
                  const Rows &sums) const;
-  /// Loads a row, or the part of it that begins at `lane`.
+  /// Loads a row, or the part from `lane` on.
   mlir::Value loadRow(mlir::OpBuilder &builder, const LaneSlab &slab, mlir::Value step,
                       mlir::Value lane, const OperandRows &operand) const;
 
   mlir::Location loc;
   SlabArray lhs, rhs;
   OuterBlocking blocking;
-  /// Contiguous copies of operand rows, `[row, step, lane]`, that later blocks read again: rows of
-  /// a block of the left operand, and rows of all columns of a tile of the right operand. Null if
-  /// steps are close enough in the sequence.
+  /// Copies `[row, step, lane]` of rows read again, of a left block and of all right columns of a
+  /// tile. Null if steps are close enough.
   mlir::Value leftRows, rightRows;
 };
 
-/// Adds the running sums of `emitStep(step, running sums)` over a slab to `sums`. Running sum `i`
-/// is `tiles[i]` of `sums[i]`.
+/// Adds running sum `i` of `emitStep` over a slab to `tiles[i]` of `sums[i]`.
 void emitSlabSums(mlir::OpBuilder &builder, mlir::Location loc, const LaneSlab &slab,
                   llvm::ArrayRef<Rows> sums, llvm::ArrayRef<Tile> tiles,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value,
@@ -100,8 +93,8 @@ llvm::SmallVector<Tile> getTiles(mlir::OpBuilder &builder, mlir::Location loc, c
 void emitStepSlab(mlir::OpBuilder &builder, mlir::Location loc, const SlabArray &sequence,
                   const LaneSlab &slab, const Rows &sums, const LaneOptions &options);
 
-/// The operands of an outer sum if lanes hold units. With `areSwapped` they are exchanged, and the
-/// destination receives the transposed sum.
+/// Used if lanes hold units. With `areSwapped`, operands are exchanged and the destination is
+/// transposed.
 struct OuterOperands {
   mlir::Value lhs, rhs, destination;
   bool areSwapped;
@@ -116,38 +109,34 @@ private:
   }
 };
 
-/// Returns the smallest block size that needs no more blocks than `most` does.
+/// Returns the smallest size that needs no more blocks than `most`.
 int64_t getEvenBlock(int64_t size, int64_t most);
 
-/// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the last block to the
-/// first, and `finish(block)` after each block.
+/// Visits the slabs of batch blocks from last to first, with `finish(block)` after each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
                llvm::function_ref<void(mlir::OpBuilder &, const LaneSlab &)> emit,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
 
-/// Clears the lanes of `rows` without a sample in batch block `block`. If `batch`, the number of
-/// samples, is null, all lanes have samples.
+/// If `batch` is null, all lanes have samples.
 void emitClearPadding(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value batch,
                       mlir::Value block, const Rows &rows, int64_t count);
 
-/// Calls `store(row, sum)` with the lane sum of each of `count` rows.
+/// `sum` is the sum over lanes of a row.
 void emitLaneSums(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> store);
 
-/// Calls `emit` for each row of running sums, or once for a sum without columns, with the number of
-/// sums. `shape` is `[row, column, lane]`, or without columns.
+/// Visits each row of sums, or a sum without columns once. `shape` is `[row, column, lane]`, or
+/// without columns.
 void forEachRow(
     mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> shape,
     llvm::function_ref<void(mlir::OpBuilder &, llvm::ArrayRef<mlir::Value> row, int64_t count)>
         emit);
 
-/// Adds up the running sums of all batch blocks, `[block, row, column, lane]` or without columns,
-/// and writes the result to `destination`. Lanes without one of `batch` samples are ignored; if
-/// `batch` is null, all lanes have samples.
+/// Adds up `[block, row, column, lane]`, or without columns. Lanes without one of `batch` samples
+/// are ignored; if null, all have samples.
 void emitFinishSums(mlir::OpBuilder &builder, mlir::ModuleOp module, mlir::Location loc,
                     mlir::Value sums, mlir::Value batch, mlir::Value destination);
 
-/// Lowers an outer sum if lanes hold units.
 void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);
 
 } // namespace bppsa

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The emitted values of a long sequence do not fit into a cache, so each sum would read them from
-// memory again. In blocks of one slab they stay in the L2 cache. Sums of the same shape share a
-// function, because chains have few different shapes.
+// In blocks of one slab, emitted values stay in L2 for the sums. Sums of one shape share a
+// function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +19,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Selection of sums
-//===----------------------------------------------------------------------===//
-
-/// Returns true if the running sums of `sum`, if any, are added in the order of `chain`.
+/// True if running sums of `sum`, if any, are added in chain order.
 static bool hasOrderOf(Operation *sum, ChainOp chain) {
   auto running = dyn_cast<AddToSumsOp>(sum);
   return !running || running.getReverse() == chain.getReverse();
@@ -56,17 +51,13 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
   return sums;
 }
 
-/// Returns true if only `chain`, `sums` and a deallocation use `array`.
+/// A deallocation does not count.
 static bool isOnlyOf(Value array, Operation *chain, ArrayRef<Operation *> sums) {
   return array.getDefiningOp<memref::AllocOp>() &&
          llvm::all_of(array.getUsers(), [&](Operation *user) {
            return user == chain || llvm::is_contained(sums, user) || isa<memref::DeallocOp>(user);
          });
 }
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
 
 bool TimeBlocks::RunningSum::isOuter() const { return getSummed(op).size() == 2; }
 
@@ -92,7 +83,7 @@ TimeBlocks::TimeBlocks(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<O
     buffers.push_back(isOnlyOf(emitted, loop.op, ops) ? emitted : Value());
 }
 
-/// Replaces each marker in `buffers` by a buffer for the steps of a block.
+/// Replaces each marker by a buffer for a block.
 void TimeBlocks::allocateBuffers(OpBuilder &builder) {
   for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted())) {
     if (!buffer)
@@ -106,8 +97,7 @@ void TimeBlocks::allocateBuffers(OpBuilder &builder) {
   }
 }
 
-/// Returns the elements of `array` from `offsets` on, with these leading dimensions dropped, or the
-/// last of them of size `steps`. The type has a dynamic offset.
+/// Drops leading dimensions at `offsets`; `steps` sizes the last of them. The offset is dynamic.
 static Value emitView(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> offsets,
                       Value steps) {
   auto type = cast<MemRefType>(array.getType());
@@ -141,10 +131,6 @@ SlabArray TimeBlocks::getSteps(OpBuilder &builder, const LaneSlab &slab, Value o
               /*isSlab=*/true, /*isInCache=*/true};
   return {emitView(builder, loc, operand, {slab.block, slab.first}, count), /*isSlab=*/true};
 }
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 void TimeBlocks::emitStart(OpBuilder &builder, Value block, const RunningSum &sum) const {
   auto emitBody = [&](OpBuilder &inside, ValueRange arguments) {

@@ -10,8 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The size of the columns to which links are applied together, in bytes. With the activations of a
-/// step, they stay in the L1 cache.
+/// Size of columns that stay in L1 with the activations of a step.
 static constexpr int64_t kColumnGroupBytes = 16384;
 
 static constexpr int64_t kComposeRows = 4;
@@ -25,10 +24,6 @@ Rows AffineMapRows::getColumn(Value column) const {
 Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
   return getColumn(getIndex(builder, loc, getNumMatrixColumns()));
 }
-
-//===----------------------------------------------------------------------===//
-// Maps of runs of links
-//===----------------------------------------------------------------------===//
 
 FailureOr<AffineMapBuilder> AffineMapBuilder::create(const CotangentLoop &loop,
                                                      const LaneOptions &options) {
@@ -65,14 +60,13 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from
           });
 }
 
-/// Returns the type of an entry: sample lanes, or one element if lanes hold units.
 static VectorType getEntryType(const AffineMapRows &map) {
   Rows column = map.getColumn(Value());
   VectorType rowType = column.getRowType();
   return column.lanesHoldUnits() ? VectorType::get(1, rowType.getElementType()) : rowType;
 }
 
-/// Writes columns [first, last) of the identity. A diagonal is one column of ones.
+/// A diagonal is one column of ones.
 static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map, Value first,
                          Value last) {
   Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);
@@ -121,12 +115,7 @@ void AffineMapBuilder::emit(OpBuilder &builder, Value block, const AffineMapRows
   injected->emit(builder, block, offset);
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// Emits `target[row] = diagonal[row] * source[row] + addend[row]` for all rows. The addend may be
-/// empty.
+/// Emits `target[row] = diagonal[row] * source[row] + addend[row]`. The addend may be empty.
 static void emitScale(OpBuilder &builder, Location loc, const AffineMapRows &map,
                       const Rows &source, const Rows &addend, const Rows &target) {
   Rows diagonal = map.getColumn(getIndex(builder, loc, 0));
@@ -175,8 +164,8 @@ void bppsa::emitApply(OpBuilder &builder, Location loc, const AffineMapRows &map
 
 int64_t bppsa::getComposeScratchRows(int64_t size) { return kComposeRows * size; }
 
-/// Emits `second[row0 + i, column0 + j] = kept[i] . first[:, column0 + j]`, where `kept` holds the
-/// old rows of `second`. The offset column also adds its old value.
+/// Emits `second[row0 + i, column0 + j] = kept[i] . first[:, column0 + j]`. `kept` are old rows of
+/// `second`. The offset column adds its old value.
 static void emitComposeBlock(OpBuilder &builder, Location loc, const AffineMapRows &first,
                              const AffineMapRows &second, const Rows &kept, Value row0,
                              int64_t numRows, Value column0, int64_t numColumns, bool isOffset) {
@@ -216,7 +205,7 @@ void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &f
                         const AffineMapRows &second, const Rows &scratch,
                         const LaneOptions &options) {
   if (first.isDiagonal) {
-    // Update the offset first, because it needs the old diagonal.
+    // The offset is first because it needs the old diagonal.
     if (first.hasOffset) {
       Rows offset = second.getOffset(builder, loc);
       emitScale(builder, loc, second, first.getOffset(builder, loc), offset, offset);
@@ -227,7 +216,7 @@ void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &f
   int64_t rows = std::min<int64_t>(kComposeRows, options.getNumAccumulators());
   int64_t columns = std::max<int64_t>(1, options.getNumAccumulators() / rows);
   emitBlocks(builder, loc, first.size, rows, [&](OpBuilder &inRows, Value row0, int64_t numRows) {
-    // A row of the product needs only that row of the second factor.
+    // A product row needs only that row of `second`.
     emitFor(inRows, loc, getIndex(inRows, loc, 0), getIndex(inRows, loc, first.size), 1,
             [&](OpBuilder &nested, Value k) {
               for (int64_t i = 0; i < numRows; ++i)

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A run of links maps a cotangent g to A g + s, where s is the contribution of injected cotangents.
-// Scans store such transitions. Each sample has its own transition, so an entry of A is a vector of
-// lanes. A is computed column by column by applying the links to unit vectors; Jacobians of single
-// steps are formed only for runs of one step.
+// Transitions g -> A g + s of runs of links; s comes from injected cotangents. A is computed by
+// applying links to unit vectors. An entry is a vector of lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +16,7 @@
 
 namespace bppsa {
 
-/// A transition in memory, `memref[prefix..., column, row, lane]`: the columns of A, then s if
-/// cotangents are injected.
+/// Memory `memref[prefix..., column, row, lane]`: A, then s if cotangents are injected.
 struct AffineMapRows : AffineMapLayout {
   AffineMapRows(const AffineMapLayout &layout, mlir::Value memref,
                 llvm::ArrayRef<mlir::Value> prefix)
@@ -39,14 +36,14 @@ public:
 
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Returns the number of columns of `map` to which links are best applied together.
+  /// Returns the best number of columns for one application of links.
   static int64_t getColumnsTogether(const AffineMapRows &map);
 
-  /// Writes columns [first, last) of A, over all steps of batch block `block`, to `map`.
+  /// Writes columns [first, last) of A.
   void emitColumns(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map,
                    mlir::Value first, mlir::Value last);
 
-  /// Writes the transition of all steps of batch block `block` to `map`.
+  /// Writes the transition of all steps of `block`.
   void emit(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map);
 
 private:
@@ -61,11 +58,11 @@ private:
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &from,
               const AffineMapRows &to);
 
-/// Emits `to = A from + s`. `to` must not overlap `from`.
+/// Emits `to = A from + s`. The arrays must not overlap.
 void emitApply(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &map,
                const Rows &from, const Rows &to, const LaneOptions &options);
 
-/// Emits `second = second * first` in place. `scratch` must hold `getComposeScratchRows` rows.
+/// Emits `second = second * first` in place. `scratch` has `getComposeScratchRows` rows.
 void emitCompose(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &first,
                  const AffineMapRows &second, const Rows &scratch, const LaneOptions &options);
 int64_t getComposeScratchRows(int64_t size);

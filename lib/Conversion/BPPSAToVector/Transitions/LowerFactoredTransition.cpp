@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Emits the entries of the transition of one block of samples.
 class FactoredEntries {
 public:
   FactoredEntries(FactoredTransitionOp op, Value block, const AffineMapRows &map)
@@ -20,16 +19,16 @@ public:
   void emit(OpBuilder &builder);
 
 private:
-  /// Returns the terms of state block (`row`, `col`), either with a matrix or diagonal.
+  /// Returns the terms of state block (`row`, `col`), with a matrix or diagonal.
   SmallVector<TermAttr> getTerms(int64_t row, int64_t col, bool withMatrix);
-  /// Loads element `index` of a scale; null if the scale is one.
+  /// Returns null if the scale is one.
   Value loadScale(OpBuilder &builder, int64_t number, Value index);
   Value emitSum(OpBuilder &builder, ArrayRef<TermAttr> terms, ArrayRef<Value> rights, Value row,
                 Value col);
   void emitBlock(OpBuilder &builder, int64_t row, int64_t col);
   void emitDiagonals(OpBuilder &builder, int64_t row, int64_t col);
   void emitOffset(OpBuilder &builder);
-  /// Returns column `col` of state `state`, starting at the first row of state `row`.
+  /// The column begins at the first row of state `row`.
   Rows getColumn(OpBuilder &builder, int64_t state, Value col, int64_t row) {
     Value column = addIndex(builder, loc, col, op.getStateOffset(state));
     return map.getColumn(column).dropFront(op.getStateOffset(row));
@@ -51,7 +50,7 @@ private:
 };
 } // namespace
 
-/// Multiplies two values; null means one.
+/// Null means one.
 static Value multiply(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;

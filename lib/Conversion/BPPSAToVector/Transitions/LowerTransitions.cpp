@@ -16,7 +16,7 @@ static AffineMapRows getTransition(Value array, Value block, bool isDiagonal) {
   return {{shape[2], hasOffset, isDiagonal}, array, {block}};
 }
 
-/// Emits the columns of A in parallel too: if lanes hold units, there are few samples.
+/// If lanes hold units, there are few samples, so columns are parallel.
 static void emitColumnsInParallel(OpBuilder &builder, TransitionOp op, AffineMapBuilder &run,
                                   Value numBlocks) {
   constexpr int64_t kMaxColumns = 8;
@@ -74,7 +74,7 @@ void bppsa::lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &
       });
 }
 
-/// Emits `to = A from + s` with neighbouring rows in a vector.
+/// Neighbouring rows share a vector.
 static void emitApplyOverUnits(OpBuilder &builder, Location loc, const AffineMapRows &map,
                                const Rows &from, const Rows &to) {
   emitTiles(builder, loc, to, 0, map.size, [&](OpBuilder &inTile, const Tile &tile) {

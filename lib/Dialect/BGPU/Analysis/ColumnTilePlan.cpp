@@ -26,8 +26,7 @@ static bool isVectorOf(Value value, bool isBoolean) {
 
 static bool isVector(Value value) { return isVectorOf(value, false) || isVectorOf(value, true); }
 
-/// A product needs a column tile as its vector: values with one element per row give no matrix
-/// product.
+/// Values with one element per row give no matrix product, so a product needs a column tile.
 static bool isSupported(Operation &op, bool isColumnTile) {
   if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
     return false;
@@ -92,8 +91,6 @@ int64_t bppsa::getNumFactorRegisters(TensorPrecision precision) {
   return precision == TensorPrecision::FP32 ? 8 : 4;
 }
 
-/// Returns the registers of a thread for its parts of the matrices of `body`, whose rows are
-/// distributed over `numWarps` warps.
 static int64_t countMatrixRegisters(Block &body, int64_t numWarps, TensorPrecision precision) {
   int64_t count = 0;
   for (auto product : body.getOps<MatVecOp>()) {

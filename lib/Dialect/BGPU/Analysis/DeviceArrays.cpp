@@ -15,7 +15,7 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
   auto [strides, offset] = array.getStridesAndOffset();
   ArrayRef<int64_t> outer = ArrayRef(strides).drop_back();
   int64_t count = array.getShape().back();
-  // Dynamic strides are multiples of a static stride, as is the offset of whole vectors.
+  // Dynamic strides and offsets of whole vectors are multiples of a static stride.
   bool isStatic =
       llvm::any_of(outer, [](int64_t stride) { return !ShapedType::isDynamic(stride); });
   bool isWhole = llvm::is_contained(outer, count);
@@ -37,7 +37,6 @@ int64_t bppsa::getStagedRows(MemRefType array) {
                        cost::kWarpThreads * getCopyWidth(array, cost::kWarpThreads));
 }
 
-/// Returns the memref type of `source`; a tensor is treated as contiguous.
 static MemRefType getArrayType(Value source) {
   auto type = cast<ShapedType>(source.getType());
   auto array = dyn_cast<MemRefType>(type);
@@ -52,7 +51,7 @@ int64_t bppsa::getStagedBytes(ValueRange sources, int64_t stages) {
 }
 
 int64_t bppsa::countStages(ValueRange sources, int64_t maxBytes) {
-  // Asynchronous copies move at least four bytes, which must be one element here.
+  // Asynchronous copies move at least four bytes, here one element.
   auto canCopy = [](Value source) {
     return cast<ShapedType>(source.getType()).getElementTypeBitWidth() == 32;
   };

@@ -15,16 +15,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of threads (two warps) that a block may always use for sums, even if the body needs
-/// fewer.
+/// Threads (two warps) that a block may use for sums even if the body needs fewer.
 static constexpr int64_t kThreadsForSums = 64;
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// The maximum number of rows of a value in a block, and the columns of the products.
 struct BlockNeeds {
   explicit BlockNeeds(const BodyPlan &plan) {
     for (const RowUnit &unit : plan.getUnits()) {
@@ -47,8 +41,7 @@ static GPUMappingAttr getBlock(Operation *op, GPUKernel kernel, const cost::Bloc
                              /*offset=*/{});
 }
 
-/// Chooses a block that runs `kernel`. Threads read matrices from memory if no number of threads
-/// per row gives enough registers.
+/// Falls back to matrices in memory if no number of threads per row gives enough registers.
 static FailureOr<MappingChoice> chooseBlock(const LoopBody &loop, GPUKernel kernel,
                                             const BlockNeeds &needs, bool readAhead) {
   int64_t stages = readAhead ? countStages(loop.sources) : 0;
@@ -83,10 +76,6 @@ FailureOr<bool> bppsa::fitsSums(const LoopBody &loop) {
        together = cost::shareRows(needs.rows, needs.columns, loop.summed);
   return alone && together && together->threads <= std::max(alone->threads, kThreadsForSums);
 }
-
-//===----------------------------------------------------------------------===//
-// Blocks that share rows
-//===----------------------------------------------------------------------===//
 
 std::string bppsa::findObstacleToSharing(const LoopBody &loop) {
   Block &body = *loop.body;
@@ -166,10 +155,6 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(const LoopBody &loop, bool can
   return block;
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
 FailureOr<MappingChoice> bppsa::chooseLoopMapping(RecurrenceOp op) {
   return chooseLoopMapping({op, &op.getBody().front(), op.getCaptures().size(),
                             op.getSequences().size(), op.getInitial().size(),
@@ -220,10 +205,6 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(ChainOp op) {
   return chooseLoopMapping(body, canCooperate);
 }
 
-//===----------------------------------------------------------------------===//
-// Transitions
-//===----------------------------------------------------------------------===//
-
 SmallVector<LinkFactor> bppsa::getFactors(Block &body) {
   SmallVector<LinkFactor> factors;
   for (auto product : body.getOps<MatVecOp>()) {
@@ -243,8 +224,7 @@ static bool hasRows(Value value) {
   return type && type.getRank() == 1;
 }
 
-/// Returns true if a value has slices: row i of a slice is held by a different thread than row i of
-/// the operand.
+/// True if row i of a slice is held by a different thread than row i of the operand.
 static bool hasSlices(Block &body) {
   return llvm::any_of(body, [](Operation &op) {
     auto cell = dyn_cast<CellOpInterface>(op);
@@ -270,8 +250,7 @@ std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body,
                                       : "";
 }
 
-/// Returns the limit that a link exceeds with one column per thread, or else the obstacle to its
-/// evaluation; empty if none.
+/// Returns the exceeded limit or the obstacle; empty if there is none.
 static std::string findLimitOfThreads(const CotangentLoop &loop, Block &body) {
   auto exceeds = [](int64_t value, const char *what, int64_t most) {
     return llvm::formatv("{0} {1}, above {2}", value, what, most).str();
@@ -310,7 +289,6 @@ static GPUMappingAttr shareColumn(const CotangentLoop &loop, Block &body, bool r
                              /*offset=*/{});
 }
 
-/// Returns a mapping to column tiles; null if they cannot evaluate the link or do not fit.
 static GPUMappingAttr tileColumns(const CotangentLoop &loop, Block &body, bool readAhead,
                                   TensorPrecision precision) {
   std::optional<ColumnTilePlan> plan = ColumnTilePlan::create(loop, body);
@@ -320,7 +298,6 @@ static GPUMappingAttr tileColumns(const CotangentLoop &loop, Block &body, bool r
   return plan->chooseMapping(loop, body, getStagedBytes(loop.saved, stages), stages, precision);
 }
 
-/// Chooses a block per column for the links, with or without injected cotangents.
 static FailureOr<MappingChoice> chooseColumnBlock(const CotangentLoop &loop, bool inject,
                                                   bool readAhead) {
   LinkOptions options = {inject, /*emit=*/false};

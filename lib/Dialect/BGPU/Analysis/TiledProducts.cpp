@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A recurrence without states that multiplies its inputs by captured matrices is a matrix product
-// whose left factor has one row per step and sample. Results that multiply the same vectors, such
-// as the input projections of all gates, are combined into one product whose right factor has all
-// their matrices.
+// Results that multiply the same vectors, such as the input projections of all gates, are combined
+// into one matrix product with one row per step and sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,16 +26,11 @@ bool bppsa::isTiledFactor(Value array) {
          !type.isDynamicDim(type.getRank() - 1) && type.isLastDimUnitStride();
 }
 
-/// Returns true if the vectors of `array` (its last dimension) may be stacked with those of other
-/// arrays. Vectors copied element by element may not: a thread would need registers for the array
+/// Vectors copied element by element are not stacked: a thread would need registers for the array
 /// of each element.
 static bool isStackedVector(Value array) {
   return getAlignedElements(cast<MemRefType>(array.getType())) > 1;
 }
-
-//===----------------------------------------------------------------------===//
-// Products of sequences
-//===----------------------------------------------------------------------===//
 
 int64_t SequenceProduct::getNumColumns() const {
   return llvm::sum_of(llvm::map_range(destinations, getVectorSize));
@@ -63,8 +56,6 @@ bool SequenceProduct::absorb(const SequenceProduct &other) {
   return true;
 }
 
-/// Returns the sequence or capture that corresponds to a body argument of `op`; null for other
-/// values.
 static Value getArray(RecurrenceOp op, Value value, bool isSequence) {
   auto argument = dyn_cast<BlockArgument>(value);
   unsigned numSequences = op.getSequences().size();

@@ -38,10 +38,6 @@ void BGPUDialect::initialize() {
       >();
 }
 
-//===----------------------------------------------------------------------===//
-// Layouts
-//===----------------------------------------------------------------------===//
-
 bool bppsa::bgpu::areInWarp(int64_t threads) {
   return threads > 1 && threads <= cost::kWarpThreads && llvm::isPowerOf2_64(threads);
 }
@@ -79,10 +75,6 @@ int64_t bppsa::bgpu::countThreads(RankedTensorType tile) {
   return tile.getNumElements() * getReplicas(tile);
 }
 
-//===----------------------------------------------------------------------===//
-// KernelOp
-//===----------------------------------------------------------------------===//
-
 void KernelOp::build(OpBuilder &builder, OperationState &state, Value numBlocks, int64_t threads,
                      function_ref<void(OpBuilder &, Value)> emitBody) {
   OpBuilder::InsertionGuard guard(builder);
@@ -115,7 +107,6 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), getThreadsAttrName().getValue());
 }
 
-/// Returns the first tile with more elements than the block has threads.
 static Type findLargeTile(KernelOp kernel) {
   Type large;
   auto isLarge = [&](RankedTensorType tile) {
@@ -148,10 +139,6 @@ LogicalResult KernelOp::verifyRegions() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Operations on tiles
-//===----------------------------------------------------------------------===//
-
 static RankedTensorType withRows(ShapedType tile, int64_t rows) {
   SmallVector<int64_t> shape(tile.getShape());
   shape[0] = rows;
@@ -160,9 +147,7 @@ static RankedTensorType withRows(ShapedType tile, int64_t rows) {
                                tensor ? tensor.getEncoding() : Attribute());
 }
 
-/// Checks that `tile` consists of rows of `buffer` starting at `first`.
 static LogicalResult verifyRows(Operation *op, Type tileType, Type bufferType, int64_t first) {
-  // Arrays do not depend on the distribution of a tile over threads.
   auto tile = cast<RankedTensorType>(tileType).dropEncoding();
   auto buffer = cast<MemRefType>(bufferType);
   if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer))
@@ -208,7 +193,6 @@ LogicalResult AccumulateOp::verify() {
       return emitOpError("needs a tile of the elements of ") << array << ", but has " << tile;
     return success();
   }
-  // The number of threads per row determines the columns of each thread.
   int64_t columns = llvm::divideCeil(getNumColumns(), getNumParts());
   SmallVector<int64_t> shape = {rows};
   if (tile.getRank() == 2)
@@ -271,10 +255,6 @@ LogicalResult GridBarrierOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// ForEachOp
-//===----------------------------------------------------------------------===//
-
 void ForEachOp::build(OpBuilder &builder, OperationState &state, ArrayRef<int64_t> shape,
                       ValueRange tiles,
                       function_ref<void(OpBuilder &, ValueRange, ValueRange)> emitBody,
@@ -312,7 +292,7 @@ RankedTensorType ForEachOp::getPositions() {
   return getTileType(getShape(), IndexType::get(getContext()), getReplicas());
 }
 
-/// Returns true if `tile` has one element per row of `each`, replicated in all threads of the row.
+/// True if `tile` has one element per row of `each`, replicated in all threads of the row.
 static bool isOfRows(RankedTensorType tile, ForEachOp each) {
   ArrayRef<int64_t> shape = each.getShape();
   return each.getReplicas() == 1 && shape.size() > 1 && tile.getShape() == shape.drop_back() &&

@@ -55,7 +55,7 @@ LogicalResult ReduceAcrossOp::verify() {
   return success();
 }
 
-/// Returns the type after distributing the vector elements of a row over its threads.
+/// Distributes the vector elements of a row over its threads.
 static RankedTensorType shareOut(RankedTensorType tile) {
   auto type = cast<VectorType>(tile.getElementType());
   SmallVector<int64_t> shape(tile.getShape().drop_back());

@@ -33,8 +33,7 @@ static bool areDistinctObjects(ArrayRef<Value> objects, ArrayRef<Value> others) 
   });
 }
 
-/// Arrays in shared memory never alias other arrays. Arrays in device memory may be views of the
-/// same memory.
+/// Shared-memory arrays never alias; device arrays may be views of the same memory.
 Scope Access::findConflict(const Access &other) const {
   if (!writes && !other.writes)
     return Scope::None;
@@ -44,8 +43,7 @@ Scope Access::findConflict(const Access &other) const {
     return Scope::None;
   if (array != other.array)
     return isShared(array) || isShared(other.array) ? Scope::None : Scope::Block;
-  // Tiles with the same row shape and first row give each element to the same thread. Disjoint row
-  // ranges never conflict.
+  // Tiles with the same row shape and first row give each element to the same thread.
   if (owners && other.owners && owners->row == other.owners->row &&
       (owners->first == other.owners->first || owners->first >= other.owners->last ||
        other.owners->first >= owners->last))
@@ -53,7 +51,6 @@ Scope Access::findConflict(const Access &other) const {
   return ofWarp && other.ofWarp ? Scope::Warp : Scope::Block;
 }
 
-/// Returns true if a subview keeps the last `count` dimensions, with offset 0 and stride 1.
 static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   auto is = [](ArrayRef<OpFoldResult> values, int64_t number) {
     return llvm::all_of(values, [&](OpFoldResult v) { return isConstantIntValue(v, number); });
@@ -67,8 +64,8 @@ static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
 }
 
-/// Parses a slot number: a loop induction variable, the low bits of an index plus a constant, or
-/// the other of two slots.
+/// Parses a loop induction variable, the low bits of an index plus a constant, or the other of two
+/// slots.
 static std::optional<Access::Slot> parseSlot(Value number) {
   if (scf::getForInductionVarOwner(number))
     return Access::Slot{number, 0, 0};
@@ -95,7 +92,6 @@ static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   return slot ? parseSlot(slot) : std::nullopt;
 }
 
-/// Calls `visit` for `view` and each view it is derived from; returns the root array.
 static Value walkViews(Value view, function_ref<void(Value)> visit) {
   while (Operation *op = view.getDefiningOp()) {
     auto distinct = dyn_cast<memref::DistinctObjectsOp>(op);
@@ -109,7 +105,6 @@ static Value walkViews(Value view, function_ref<void(Value)> visit) {
   return view;
 }
 
-/// Returns true if `view` keeps dimension `dim` of its array, with offset 0 and stride 1.
 static bool keepsDim(Value view, int64_t dim) {
   bool keeps = true;
   walkViews(view, [&](Value part) {
@@ -123,8 +118,6 @@ static bool keepsDim(Value view, int64_t dim) {
   return keeps;
 }
 
-/// Returns the root array of `view` and sets the slot and objects of `access`. Sets `keeps` to
-/// false if the view does not keep the last `count` dimensions.
 static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   memref::SubViewOp last;
   Value array = walkViews(view, [&](Value part) {
@@ -133,7 +126,6 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
       return;
     }
     last = part.getDefiningOp<memref::SubViewOp>();
-    // Reshaped views may have fewer dimensions.
     keeps =
         keeps && (last ? keepsLastDims(last, count) : isa<memref::CastOp>(part.getDefiningOp()));
   });
@@ -141,16 +133,14 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   return array;
 }
 
-/// Returns true if each row of `tile`, an operand of `op`, belongs to one warp. Surplus threads may
-/// share the elements of the last row.
+/// Surplus threads may share the last row of `tile`.
 static bool hasRowsOfWarps(RankedTensorType tile, Operation *op) {
   int64_t threads = op->getParentOfType<KernelOp>().getThreads();
   return tile.getRank() > 0 && countThreads(tile) == threads &&
          tile.getDimSize(0) * bppsa::cost::kWarpThreads == threads;
 }
 
-/// Returns the access to the rows of `buffer` from `first` on that correspond to `tile`. A
-/// replicated element is written by one thread and may be read by any.
+/// A replicated element is written by one thread and may be read by any.
 static Access getRows(Operation *op, Value buffer, RankedTensorType tile, int64_t first,
                       bool writes) {
   bool keeps = getReplicas(tile) == 1;
@@ -163,8 +153,7 @@ static Access getRows(Operation *op, Value buffer, RankedTensorType tile, int64_
   return access;
 }
 
-/// The types determine the thread of each element. The operation also reads the elements that it
-/// writes.
+/// The types determine the thread of each element. Written elements are also read.
 static Access getSums(AccumulateOp op) {
   bool keeps = true;
   Access access = {Value(), /*writes=*/true, {}};
@@ -188,11 +177,8 @@ private:
   void addCopy(nvgpu::DeviceAsyncCopyOp copy);
 
   Operation *op;
-  /// The shape of the tile over which the body is evaluated, and the body arguments with the
-  /// position.
   ArrayRef<int64_t> shape;
   ValueRange position;
-  /// The warp number, if it is the first position.
   Value warp;
   SmallVector<Access> accesses;
 };
@@ -209,8 +195,6 @@ AccessCollector::AccessCollector(Operation *op) : op(op) {
     warp = each.getBody().getArgument(0);
 }
 
-/// Returns the slot given by the first index that is a slot number and is the same in all
-/// evaluations of the body.
 std::optional<Access::Slot> AccessCollector::findSlot(Value view, ValueRange indices) const {
   for (auto [dim, index] : llvm::enumerate(indices)) {
     std::optional<Access::Slot> slot = parseSlot(index);
@@ -242,7 +226,6 @@ void AccessCollector::add(Value view, ValueRange indices, bool writes, bool isEl
     accesses.push_back(access);
 }
 
-/// The sources of copies are never written in the kernel, so only the destination is recorded.
 void AccessCollector::addCopy(nvgpu::DeviceAsyncCopyOp copy) {
   Access access = {Value(), /*writes=*/true, {}};
   bool keeps = false;
@@ -275,7 +258,6 @@ LogicalResult AccessCollector::visit(Operation *inner) {
   } else if (auto store = dyn_cast<memref::StoreOp>(inner)) {
     add(store.getMemRef(), store.getIndices(), /*writes=*/true);
   } else if (auto load = dyn_cast<vector::LoadOp>(inner)) {
-    // The load reads several elements along the last dimensions.
     ValueRange indices = load.getIndices().drop_back(load.getVectorType().getRank());
     add(load.getBase(), indices, /*writes=*/false, /*isElement=*/false);
   } else if (auto memory = dyn_cast<MemoryEffectOpInterface>(inner)) {

@@ -62,8 +62,7 @@ Value AllocateShared::allocate(Operation *op, ArrayRef<int64_t> shape, Type elem
   return memref::AllocOp::create(builder, op->getLoc(), type);
 }
 
-/// Emits a tree reduction. A thread keeps its column in all levels, and one of the two rows it
-/// combines is its own.
+/// Emits a tree reduction. A thread keeps its column in all levels.
 void AllocateShared::lower(ReduceOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -83,8 +82,8 @@ void AllocateShared::lower(ReduceOp op) {
   op.erase();
 }
 
-/// Returns an insertion point before `loop` at which `values` are defined. If possible, that is
-/// before the scf.if that guards the loop and requests its first copies.
+/// The insertion point is dominated by `values` and, if possible, before the scf.if that guards the
+/// loop and requests its first copies.
 static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
   auto branch = dyn_cast<scf::IfOp>(loop->getParentOp());
   bool isInside = branch && llvm::any_of(values, [&](Value value) {
@@ -131,8 +130,7 @@ LogicalResult AllocateShared::lower(ShareOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   SmallVector<int64_t> shape(tile.getShape());
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  // The padding also avoids arrays that are a power of two apart, for which LLVM carries separate
-  // addresses and emits more instructions.
+  // Padding also avoids power-of-two distances, for which LLVM carries separate addresses.
   if (loop || op->getParentOfType<KernelOp>().getRepeatLast())
     shape[0] = llvm::alignTo(shape[0], kElementsPerAccess) + kSpareRows;
   BlockArgument carried = getCarried(op, loop);

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Visits memory accesses in program order and tracks the accesses since the last barrier. A barrier
-// that only the first iteration of a loop needs is placed before the loop. A barrier between
-// iterations is placed at the end of the body. Trial visits of the body detect both.
+// Visits accesses in program order and tracks those since the last barrier. Trial visits of a loop
+// body find barriers needed only once, before the loop, and between iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,6 @@
 using namespace mlir;
 using namespace bppsa::bgpu;
 
-/// Returns true if `op` has a region with accesses by a block, as opposed to a thread.
 static bool holdsBlockAccesses(Operation &op) {
   if (op.getNumRegions() == 0 || isa<tensor::GenerateOp, ForEachOp>(op))
     return false;
@@ -67,8 +65,7 @@ LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, Sco
   return success();
 }
 
-/// Returns true if the accesses use different slots of an array, in the same iteration or in
-/// consecutive iterations of `next`.
+/// True if the accesses use different slots in the same or consecutive iterations of `next`.
 bool BarrierPlacement::isOtherSlot(const Access &own, const Open &other) {
   std::optional<Access::Slot> before = other.access.slot;
   if (!own.slot || !before || own.array != other.access.array)
@@ -106,7 +103,6 @@ LogicalResult BarrierPlacement::visit(Operation *op) {
   if (waits != Scope::None && isTrying) {
     close(waits);
   } else if (waits != Scope::None) {
-    // Place the barrier before a group of reads: they only need to wait for writes.
     Operation *place = op;
     while (isa<GetOp>(op) && isa_and_nonnull<GetOp>(place->getPrevNode()))
       place = place->getPrevNode();

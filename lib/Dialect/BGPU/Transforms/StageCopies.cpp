@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies the vectors that a loop fetches to rings in shared memory, one group of asynchronous
-// copies per iteration. Requests have no branches, so an iteration is a single basic block in which
-// ptxas can overlap latencies. Surplus threads, and iterations past the end, copy data that is
-// never read.
+// Copies vectors that a loop fetches to rings in shared memory without branches, so that ptxas sees
+// one basic block per iteration. Surplus threads and iterations copy data that is never read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +41,7 @@ public:
         stages(fetches.front().getStages()),
         numThreads(loop->getParentOfType<KernelOp>().getThreads()) {}
 
-  /// Fails with a diagnostic if the positions of later iterations cannot be computed ahead of time.
+  /// Fails with a diagnostic if later positions cannot be computed ahead of time.
   LogicalResult verify();
   void stage();
   int64_t getBytes();
@@ -54,14 +52,13 @@ private:
     return cast<MemRefType>(fetch.getArray().getType());
   }
   void allocateRings();
-  /// Wraps the loop in an scf.if that is taken if it has at least one iteration.
   void guardLoop();
   void requestFirst(OpBuilder &builder);
   void request(OpBuilder &builder, Value position);
   void copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration);
-  /// Offsets of the `width` elements that a thread copies: `to` in its slot, and `from` in an array
-  /// in which the vector begins at `first` (or 0). They are part `begin` + `number` of a vector of
-  /// `rows` elements. Parts past the end repeat the last part.
+  /// Offsets of the `width` elements that a thread copies: `to` in its slot, and `from` in the
+  /// array. They are part `begin` + `number` of `rows` elements; parts past the end repeat the
+  /// last.
   struct Copy {
     Value to, from;
   };
@@ -70,8 +67,6 @@ private:
   void requestInLoop();
   void wait(OpBuilder &builder, Value position);
   SmallVector<Value> viewSlots(OpBuilder &builder, Value position);
-  /// Clones `value` of the loop body for the iteration to which `mapping` maps the induction
-  /// variable.
   Value cloneAt(OpBuilder &builder, Value value, IRMapping &mapping);
 
   scf::ForOp loop;
@@ -79,7 +74,6 @@ private:
   Location loc;
   int64_t stages, numThreads;
   SmallVector<Value> rings;
-  /// Contiguous arrays as flat memrefs; null for other arrays.
   SmallVector<Value> elements;
 };
 } // namespace
@@ -94,12 +88,6 @@ Value LoopCopies::cloneAt(OpBuilder &builder, Value value, IRMapping &mapping) {
   return mapping.lookup(value);
 }
 
-//===----------------------------------------------------------------------===//
-// What can be staged
-//===----------------------------------------------------------------------===//
-
-/// Returns true if `value` is computed from `index` and values outside of `loop` by operations
-/// without side effects.
 static bool followsFrom(Value value, Value index, scf::ForOp loop) {
   if (value == index)
     return true;
@@ -136,10 +124,6 @@ int64_t LoopCopies::getBytes() {
     arrays.push_back(fetch.getArray());
   return getStagedBytes(arrays, stages);
 }
-
-//===----------------------------------------------------------------------===//
-// Staging
-//===----------------------------------------------------------------------===//
 
 void LoopCopies::allocateRings() {
   auto builder = OpBuilder::atBlockBegin(&loop->getParentOfType<KernelOp>().getBody().front());
@@ -223,7 +207,7 @@ LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t be
 }
 
 void LoopCopies::request(OpBuilder &builder, Value position) {
-  // A position past the last iteration maps to a slot that has already been read.
+  // A position past the end maps to a slot that has already been read.
   Value slot = getRingSlot(builder, loc, position, stages);
   Value last = addIndex(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
   Value iteration = minIndex(builder, loc, position, last);
@@ -233,9 +217,8 @@ void LoopCopies::request(OpBuilder &builder, Value position) {
   nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());
 }
 
-/// Disables unrolling. If all threads copy in each iteration, the loop has no branch, and ptxas
-/// would unroll it and keep the addresses of several iterations in registers. In small cells that
-/// exceeds the registers of a step.
+/// Disables unrolling: ptxas would keep the addresses of several iterations in registers and spill
+/// in small cells.
 static void keepRolled(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
   LLVM::LoopAnnotationAttr annotation;
@@ -276,8 +259,7 @@ void LoopCopies::wait(OpBuilder &builder, Value position) {
   WaitOp::create(builder, loc, viewSlots(builder, position), stages - 2);
 }
 
-/// Requests are placed after the first reads of fetched vectors or shared tiles, on which the step
-/// depends.
+/// The step depends on the first reads, so requests come after them.
 void LoopCopies::requestInLoop() {
   Operation *firstRead = fetches.front();
   for (Operation &op : *loop.getBody()) {
@@ -295,8 +277,8 @@ void LoopCopies::requestInLoop() {
   request(builder, addIndex(builder, loc, index, getIndex(builder, loc, stages - 1)));
 }
 
-/// Each iteration ends by waiting for the vectors of the next. A single barrier then separates both
-/// the copies and all writes of the iteration from the next one.
+/// Each iteration ends by waiting for the next vectors, so that one barrier separates both copies
+/// and writes from the next iteration.
 void LoopCopies::stage() {
   allocateRings();
   guardLoop();

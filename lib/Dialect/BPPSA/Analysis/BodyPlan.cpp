@@ -11,14 +11,12 @@ using namespace bppsa;
 
 int64_t bppsa::getNumRows(Value value) { return cast<VectorType>(value.getType()).getDimSize(0); }
 
-/// Returns true if `cell` copies rows to other positions.
 static bool isSlice(CellOpInterface cell) {
   return llvm::any_of(llvm::seq(cell->getNumOperands()), [&](unsigned operand) {
     return cell.getRowAccess(operand) == RowAccess::Other;
   });
 }
 
-/// Returns true if operand `operand` of `cell` must be in memory with all rows.
 static bool isReadWhole(CellOpInterface cell, unsigned operand) {
   return cell.getRowAccess(operand) == RowAccess::All || isSlice(cell);
 }
@@ -64,7 +62,7 @@ void BodyPlan::collectMemoryValues() {
         fused.insert(product.getResult());
     }
   }
-  // A product that must also be in memory cannot only be accumulated in registers.
+  // Products needed in memory cannot be accumulated only in registers.
   for (Value value : inMemory)
     fused.erase(value);
 }
@@ -95,7 +93,7 @@ LogicalResult BodyPlan::computeStages() {
     if (failed(computeStage(&op)))
       return failure();
     Value result = op.getResult(0);
-    // Booleans are never stored. Values that depend only on arguments do not need an earlier loop.
+    // Booleans are never stored. Values of arguments need no earlier loop.
     bool isBoolean = cast<VectorType>(result.getType()).getElementType().isInteger(1);
     auto isFree = [&](Value operand) { return isa<BlockArgument>(operand) || isLazy(operand); };
     auto cell = cast<CellOpInterface>(op);
@@ -124,8 +122,6 @@ void BodyPlan::addStored(Value value) {
     unit.stored.push_back(value);
 }
 
-/// Marks the values that rows of `value` depend on: products of this unit and stored values of
-/// earlier units.
 void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return;
@@ -158,11 +154,11 @@ void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
 }
 
 void BodyPlan::buildUnits() {
-  // Reserve space so that references to units stay valid while units are added.
+  // References to units must stay valid while units are added.
   units.reserve(2 * body->getOperations().size() + 2 * body->getNumArguments() + 2);
   for (Value value : inMemory)
     addStored(value);
-  // Visit later units first: they request values that earlier units must store.
+  // Later units are visited first because they request values from earlier ones.
   int64_t last = 0;
   for (const RowUnit &unit : units)
     last = std::max(last, unit.stage);
@@ -190,8 +186,7 @@ bool BodyPlan::isLoadedAt(Value value, const RowUnit &unit) const {
   return !isLazy(value) && (unit.stage != getStage(value) || unit.rows != getNumRows(value));
 }
 
-/// Returns true if evaluating a row of `value` in `unit` loads rows of `argument`. Sets `otherRows`
-/// if it may load other rows than its own.
+/// Sets `otherRows` if rows other than the own one are loaded.
 static bool readsArgument(Value value, Value argument, const BodyPlan &plan, const RowUnit &unit,
                           bool &otherRows) {
   if (value == argument)

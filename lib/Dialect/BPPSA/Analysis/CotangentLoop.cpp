@@ -12,8 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the rows of the states, whose cotangents follow `numSaved` saved values in the arguments
-/// of `body`.
+/// Cotangents follow `numSaved` saved values in the arguments of `body`.
 static SmallVector<int64_t> getStateSizes(Block &body, size_t numSaved, size_t numStates) {
   return llvm::map_to_vector(
       body.getArguments().slice(numSaved, numStates),

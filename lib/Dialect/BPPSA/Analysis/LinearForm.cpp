@@ -13,27 +13,18 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Sums of terms
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Merges the terms of a yielded cotangent into as few terms as possible.
 class TermMerger {
 public:
-  /// Creates scales with `builder`. `yielded` has as many rows as the terms.
   TermMerger(OpBuilder &builder, LinkTerms &link, Value yielded)
       : builder(builder), link(link), yielded(yielded) {}
 
-  /// Returns the merged terms, without signs.
   SmallVector<LinkTerm> run();
 
 private:
   Value createFilled(Value like, double value);
-  /// Adds two scales of two terms. The sum has the type of `like`.
   TermScale addScales(const LinkTerm &lhs, TermScale lhsScale, const LinkTerm &rhs,
                       TermScale rhsScale, Value like);
-  /// Merges `other` into `term` if they differ in only one scale. Returns true on success.
   bool merge(LinkTerm &term, const LinkTerm &other);
   void dropSign(LinkTerm &term);
 
@@ -54,7 +45,6 @@ TermScale TermMerger::addScales(const LinkTerm &lhs, TermScale lhsScale, const L
   Location loc = like.getLoc();
   Value first = lhsScale.value ? lhsScale.value : createFilled(like, 1);
   Value second = rhsScale.value ? rhsScale.value : createFilled(like, 1);
-  // The sum takes the sign of `lhs`.
   if (lhs.isNegated == rhs.isNegated)
     return {arith::AddFOp::create(builder, loc, first, second)};
   return {arith::SubFOp::create(builder, loc, first, second)};
@@ -92,11 +82,6 @@ SmallVector<LinkTerm> TermMerger::run() {
   return merged;
 }
 
-//===----------------------------------------------------------------------===//
-// Linear forms
-//===----------------------------------------------------------------------===//
-
-/// Returns the index of `value` in `values`, inserting it if necessary; -1 for null.
 template <typename T> static int64_t getNumber(llvm::SetVector<T> &values, T value) {
   if (!value)
     return -1;
@@ -104,8 +89,6 @@ template <typename T> static int64_t getNumber(llvm::SetVector<T> &values, T val
   return llvm::find(values, value) - values.begin();
 }
 
-/// Returns true if all yielded `cotangents` are sums of known terms. Other yielded values are not
-/// restricted.
 static bool areKnown(LinkTerms &link, OperandRange cotangents) {
   return llvm::all_of(cotangents, [&](Value yielded) {
     if (!link.dependsOnStates(yielded))
@@ -143,7 +126,7 @@ std::optional<LinearForm> LinearForm::get(ChainOp chain) {
 }
 
 int64_t LinearForm::countEntryFlops(ArrayRef<int64_t> stateSizes) const {
-  // Pairs of states for which an earlier term has written their block of entries.
+  // Pairs of states whose block an earlier term has written.
   llvm::DenseSet<std::pair<int64_t, int64_t>> started;
   int64_t flops = 0;
   for (TermAttr term : terms) {

@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Terms
-//===----------------------------------------------------------------------===//
-
 bool LinkTerm::isKnown() const {
   return !left.isUnknown && !right.isUnknown && (kind == Matrix::None || kind == Matrix::Capture);
 }
@@ -35,10 +31,6 @@ jacobian::StructureAttr LinkTerm::getStructure(MLIRContext *context, int64_t row
   return right.isOne() ? structure
                        : jacobian::StructureAttr::product(structure, diagonal, rows, cols, cols);
 }
-
-//===----------------------------------------------------------------------===//
-// Bodies
-//===----------------------------------------------------------------------===//
 
 LinkTerms::LinkTerms(Operation *loop, Block &scales)
     : body(loop->getRegion(0).front()), builder(loop->getContext()) {
@@ -67,7 +59,7 @@ static bool isFloatVector(Type type) {
   return vector && isa<FloatType>(vector.getElementType());
 }
 
-/// Returns terms that keep only the states of `terms`; their matrices are unknown.
+/// Keeps only the states of `terms`; the matrices become unknown.
 static SmallVector<LinkTerm> forget(ArrayRef<LinkTerm> terms) {
   return llvm::map_to_vector(terms, [](const LinkTerm &term) {
     return LinkTerm{term.col, {}, {}, LinkTerm::Matrix::Any};
@@ -90,14 +82,12 @@ void LinkTerms::visit(Operation &op) {
     else
       for (Value operand : op.getOperands())
         llvm::append_range(found, forget(lookup(operand)));
-    // Only float vectors have derivatives.
     if (!isFloatVector(result.getType()))
       found.clear();
     terms[result] = std::move(found);
   }
 }
 
-/// Returns true if `operand` does not depend on states and is added to values that do.
 bool LinkTerms::isSummand(CellOpInterface cell, OpOperand &operand) {
   if (dependsOnStates(operand.get()) || matchPattern(operand.get(), m_AnyZeroFloat()))
     return false;

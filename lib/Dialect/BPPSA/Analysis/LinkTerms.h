@@ -13,9 +13,8 @@
 
 namespace bppsa {
 
-/// A diagonal matrix given by a vector; the identity if it has no value and is known.
+/// Diagonal matrix of a vector; the identity if it is known and has no value.
 struct TermScale {
-  /// One of the values that `LinkTerms` creates.
   mlir::Value value;
   bool isUnknown = false;
 
@@ -25,51 +24,42 @@ struct TermScale {
   }
 };
 
-/// A term of the derivative of a value with respect to state `col`: `diag(left) M diag(right)` or
-/// its negation. Without a matrix M, `right` holds the product of all scales.
+/// A term `diag(left) M diag(right)`, or its negation, of the derivative with respect to state
+/// `col`. Without M, `right` is the product of all scales.
 struct LinkTerm {
   enum class Matrix {
-    /// M is the identity.
     None,
     Capture,
-    /// M is a product of captures.
     Product,
-    /// M is unknown.
     Any,
   };
 
   unsigned col;
   TermScale left, right;
   Matrix kind = Matrix::None;
-  /// The captured matrix, an argument of the body.
   mlir::BlockArgument matrix = {};
   bool isTransposed = false;
   bool isNegated = false;
 
-  /// Returns true if the term can be built from its scales and a capture.
+  /// True if the term can be built from its scales and a capture.
   bool isKnown() const;
-  /// Returns the structure of the term, a `rows` x `cols` matrix.
   jacobian::StructureAttr getStructure(mlir::MLIRContext *context, int64_t rows,
                                        int64_t cols) const;
 };
 
-/// Derives the terms of all values of a time loop body that depend on its states or, in a chain, on
-/// its cotangents. `CellOpInterface` provides the slopes of elementwise operations.
+/// Terms of the body values of a time loop that depend on its states or cotangents.
 class LinkTerms {
 public:
-  /// Analyzes the body of `loop`, a `bppsa.recurrence` or `bppsa.chain` over vectors. Clones the
-  /// operations that do not depend on states into `scales`, an empty block. The arguments of
-  /// `scales` become those of the body without the states.
+  /// Analyzes a recurrence or chain over vectors. Clones operations independent of states into
+  /// `scales`, an empty block with the body arguments except states.
   LinkTerms(mlir::Operation *loop, mlir::Block &scales);
 
   size_t getNumStates() const { return numStates; }
   mlir::BlockArgument getState(unsigned state) { return body.getArgument(firstState + state); }
   bool dependsOnStates(mlir::Value value) const { return terms.contains(value); }
-  /// Returns true if `value`, which depends on states, is exactly the sum of its terms.
   bool isLinear(mlir::Value value) const { return !affine.contains(value); }
-  /// Returns the terms of `value`; empty if it does not depend on states.
+  /// Returns no terms if `value` does not depend on states.
   llvm::SmallVector<LinkTerm> lookup(mlir::Value value) const { return terms.lookup(value); }
-  /// Returns the structure of the derivative of `value` with respect to state `col`.
   jacobian::StructureAttr getStructure(mlir::Value value, unsigned col);
 
 private:
@@ -82,10 +72,9 @@ private:
   mlir::Block &body;
   size_t firstState, numStates;
   mlir::OpBuilder builder;
-  /// Maps values that do not depend on states to their copies in the scales block.
   mlir::IRMapping copies;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<LinkTerm>> terms;
-  /// Values that also contain a summand that does not depend on states.
+  /// Values with a summand independent of states.
   llvm::DenseSet<mlir::Value> affine;
 };
 

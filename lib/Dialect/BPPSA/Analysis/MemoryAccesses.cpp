@@ -40,8 +40,6 @@ std::optional<unsigned> bppsa::getViewedArgument(func::FuncOp function, Value va
   return argument.getArgNumber();
 }
 
-/// Marks the arguments that `op`, an operation in the body of `function`, may write; all of them if
-/// its effects are unknown.
 static void addWrites(func::FuncOp function, Operation *op, llvm::BitVector &writes) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   if (!interface) {

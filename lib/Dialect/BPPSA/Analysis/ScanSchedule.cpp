@@ -26,7 +26,6 @@ int64_t ScanSchedule::emit(Kind kind, int64_t left, int64_t right, size_t level,
 }
 
 namespace {
-/// Indices and arithmetic of a scan over a known number of links.
 struct StaticLoops {
   using Index = int64_t;
 
@@ -40,11 +39,7 @@ struct StaticLoops {
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Blelloch and hybrid
-//===----------------------------------------------------------------------===//
-
-/// Lists the operations of a tree scan. Operations that can run in parallel form one level.
+/// Operations that can run in parallel form one level.
 class ScanSchedule::TreeEmitter : public StaticLoops {
 public:
   explicit TreeEmitter(ScanSchedule &schedule)
@@ -101,7 +96,6 @@ private:
   ScanSchedule &schedule;
   Sweep sweep = Sweep::Up;
   size_t level = 0;
-  /// The value numbers of the elements. Prefixes are stored in `vectors`.
   std::vector<int64_t> matrices, vectors;
 };
 
@@ -122,11 +116,7 @@ ScanSchedule ScanSchedule::getLinear(int64_t numLinks, bool withInitial) {
   return getHybrid(numLinks, /*numLevels=*/0, withInitial);
 }
 
-//===----------------------------------------------------------------------===//
-// Chunked
-//===----------------------------------------------------------------------===//
-
-/// Lists the operations of a chunked scan. A level holds one operation of each chunk.
+/// A level holds one operation of each chunk.
 class ScanSchedule::ChunkEmitter : public StaticLoops {
 public:
   ChunkEmitter(ScanSchedule &schedule, int64_t chunkSize, int64_t numChunks, FirstChunk first)
@@ -178,7 +168,7 @@ private:
   bool isFirstVector;
   Sweep sweep = Sweep::Up;
   size_t firstLevel = 0;
-  /// For each chunk, the number of its aggregated matrix and of the value that enters it.
+  /// For each chunk, its aggregated matrix and the value that enters it.
   std::vector<int64_t> aggregates, carries;
 };
 
@@ -209,10 +199,6 @@ std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, b
   }
   llvm_unreachable("every algorithm is listed");
 }
-
-//===----------------------------------------------------------------------===//
-// Counts
-//===----------------------------------------------------------------------===//
 
 void ScanSchedule::finish(bool withInitial) {
   if (withInitial)

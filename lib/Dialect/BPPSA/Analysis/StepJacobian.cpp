@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a chain is linear in its cotangents, so its derivative is the transposed Jacobian.
-// The derivative of the body of a recurrence must be transposed.
+// Chain bodies are linear in cotangents, so their derivative is the transposed Jacobian;
+// derivatives of recurrence bodies are transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,6 @@
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// Transposition
-//===----------------------------------------------------------------------===//
 
 static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
   MLIRContext *context = structure.getContext();
@@ -48,10 +44,6 @@ static jacobian::StructureAttr transpose(jacobian::StructureAttr structure) {
     return structure;
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 jacobian::MatrixType bppsa::inferStepJacobian(Operation *loop) {
   Block &body = loop->getRegion(0).front();

@@ -17,7 +17,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// An upper bound for the number of symbols of a module.
 static constexpr unsigned kMaxSymbols = 256;
 
 AffineExpr SymbolicSizes::getOpaque(Value value, int64_t dim) {
@@ -69,7 +68,6 @@ AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
       .Default([&](Operation *) { return getOpaque(value, -1); });
 }
 
-/// Returns the declared size of a function argument, or null.
 static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function || !argument.getOwner()->isEntryBlock())
@@ -78,8 +76,6 @@ static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
 }
 
-/// Asks the operation that computes `tensor` for its size. Erases the operations that this creates
-/// after reading them.
 AffineExpr SymbolicSizes::getReified(OpResult tensor, int64_t dim) {
   struct : OpBuilder::Listener {
     void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {

@@ -12,8 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the assumed size of each symbol of the module: the batch size for symbols that are the
-/// size of a batch axis, and the length for all others.
+/// Symbols of a batch axis have the batch size, others the length.
 static SmallVector<AffineExpr> assumeSymbols(FunctionOpInterface function, AssumedSizes sizes) {
   MLIRContext *context = function.getContext();
   auto module = function->getParentOfType<ModuleOp>();
@@ -32,8 +31,7 @@ static SmallVector<AffineExpr> assumeSymbols(FunctionOpInterface function, Assum
   return symbols;
 }
 
-/// Returns the tensor whose memory `result` aliases or overwrites; null if `result` has separate
-/// memory.
+/// Returns null if `result` has separate memory.
 static Value getSharedTensor(OpResult result) {
   Operation *op = result.getOwner();
   if (isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp,
@@ -58,7 +56,6 @@ TensorLiveness::TensorLiveness(FunctionOpInterface function, AssumedSizes sizes)
       if (!isa<RankedTensorType>(result.getType()) || isa<tensor::EmptyOp, arith::ConstantOp>(op))
         continue;
       if (Value shared = getSharedTensor(result)) {
-        // A view of an argument or of a constant takes no memory.
         if (auto found = storages.find(shared); found != storages.end())
           storages[result] = found->second;
         continue;
@@ -100,7 +97,6 @@ int64_t TensorLiveness::getPeak(ArrayRef<Operation *> order, size_t carried, siz
 }
 
 SmallVector<int64_t> TensorLiveness::getProfile(ArrayRef<Operation *> order) const {
-  // For each memory, the positions of its first and last use.
   constexpr size_t kNever = ~size_t(0);
   SmallVector<std::pair<size_t, size_t>> lives(bytes.size(), {kNever, 0});
   auto use = [&](Value value, size_t position) {

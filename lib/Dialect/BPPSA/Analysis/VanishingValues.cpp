@@ -12,19 +12,17 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The effect of a zero operand on the result of a cell operation.
+/// Result of a cell operation with a zero operand.
 enum class AtZero {
-  /// The result is zero.
   Zero,
-  /// The result is zero if all other operands of this category are zero.
+  /// Zero if all other operands of this category are zero.
   Others,
-  /// Unknown.
   Unknown
 };
 
 static AtZero getAtZero(CellOpInterface cell, unsigned operand) {
   RowAccess access = cell.getRowAccess(operand);
-  // The vector and the addend of a product. The addend has the row access `Same`.
+  // Vector and addend of a product; the addend has access `Same`.
   if (cell.getWork() == CellWork::Product)
     return access == RowAccess::All || access == RowAccess::Same ? AtZero::Others : AtZero::Unknown;
   if (isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(cell))

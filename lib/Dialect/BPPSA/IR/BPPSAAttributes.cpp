@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if plans of `algorithm` have a number of levels or steps.
 static bool takesSize(ScanAlgorithm algorithm) {
   return algorithm == ScanAlgorithm::Hybrid || algorithm == ScanAlgorithm::Chunked;
 }

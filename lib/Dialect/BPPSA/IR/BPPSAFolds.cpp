@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Replaces a product with a zero vector or matrix with its addend.
 LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
   if (!matchPattern(op.getVector(), m_AnyZeroFloat()) &&
       !matchPattern(op.getMatrix(), m_AnyZeroFloat()))

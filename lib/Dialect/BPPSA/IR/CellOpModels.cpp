@@ -11,13 +11,8 @@ using namespace bppsa;
 
 static constexpr CellWork kSimple = CellWork::Simple;
 
-//===----------------------------------------------------------------------===//
-// Elementwise operations
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// An elementwise operation. `slopes` are the slopes with respect to its operands; missing slopes
-/// are opaque.
+/// Missing `slopes` are opaque.
 template <typename OpTy, CellWork work, CellSlope... slopes>
 struct Elementwise : CellOpInterface::ExternalModel<Elementwise<OpTy, work, slopes...>, OpTy> {
   CellWork getWork(Operation *) const { return work; }
@@ -25,8 +20,7 @@ struct Elementwise : CellOpInterface::ExternalModel<Elementwise<OpTy, work, slop
     constexpr CellSlope all[] = {slopes..., CellSlope::Opaque};
     return operand < sizeof...(slopes) ? all[operand] : CellSlope::Opaque;
   }
-  // The default implementation casts to `OpTy`, which is `Operation` for operations that share a
-  // model.
+  // The default casts to `OpTy`, which is `Operation` for shared models.
   Value emitRow(Operation *op, OpBuilder &builder, Type type, const RowReader &rows) const {
     return cloneForRow(builder, op, type, rows);
   }
@@ -62,7 +56,7 @@ struct Quotient : CellOpInterface::ExternalModel<Quotient, arith::DivFOp> {
   }
 };
 
-/// Selecting one of two operands scales it by one and the other by zero.
+/// Selection scales one operand by one, the other by zero.
 struct Choice : CellOpInterface::ExternalModel<Choice, arith::SelectOp> {
   CellWork getWork(Operation *) const { return kSimple; }
   CellSlope getSlope(Operation *, unsigned operand) const {
@@ -79,10 +73,6 @@ struct Choice : CellOpInterface::ExternalModel<Choice, arith::SelectOp> {
   }
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Constants and slices
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct Constant : CellOpInterface::ExternalModel<Constant, arith::ConstantOp> {
@@ -117,7 +107,6 @@ Value Constant::emitRow(Operation *op, OpBuilder &builder, Type type, const RowR
   return vector::FromElementsOp::create(builder, loc, vector, entries);
 }
 
-/// Returns the first row of a slice of a vector.
 static Value getOffset(OpBuilder &builder, Location loc, ArrayAttr offsets) {
   return arith::ConstantIndexOp::create(builder, loc, cast<IntegerAttr>(offsets[0]).getInt());
 }
@@ -134,7 +123,6 @@ struct ExtractSlice : CellOpInterface::ExternalModel<ExtractSlice, vector::Extra
   }
 };
 
-/// Overwrites a part of a vector with another vector.
 struct InsertSlice : CellOpInterface::ExternalModel<InsertSlice, vector::InsertStridedSliceOp> {
   CellWork getWork(Operation *) const { return CellWork::Move; }
   RowAccess getRowAccess(Operation *, unsigned operand) const {
@@ -151,7 +139,7 @@ Value InsertSlice::emitRow(Operation *op, OpBuilder &builder, Type, const RowRea
   int64_t rowsOfPart = insert.getSourceVectorType().getDimSize(0);
   Value offset = getOffset(builder, loc, insert.getOffsets());
   Value shifted = builder.createOrFold<arith::SubIOp>(loc, rows.row, offset);
-  // The index is unsigned, so rows before the part wrap around to large values.
+  // The index is unsigned, so earlier rows wrap around to large values.
   Value isInside =
       builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, shifted,
                                           arith::ConstantIndexOp::create(builder, loc, rowsOfPart));
@@ -161,18 +149,13 @@ Value InsertSlice::emitRow(Operation *op, OpBuilder &builder, Type, const RowRea
   return builder.createOrFold<arith::SelectOp>(loc, isInside, inserted, other);
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
 template <typename OpTy, CellWork work, CellSlope... slopes>
 static void attach(MLIRContext *context) {
   OpTy::template attachInterface<Elementwise<OpTy, work, slopes...>>(*context);
 }
 
-/// Attaches `work` to the elementwise operations of `dialect` that have no model yet.
 template <CellWork work> static void attachToRest(MLIRContext *context, StringRef dialect) {
-  // getRegisteredOperationsByDialect is empty in some contexts with all upstream dialects.
+  // getRegisteredOperationsByDialect is empty in some contexts.
   for (RegisteredOperationName name : context->getRegisteredOperations())
     if (name.getDialectNamespace() == dialect && name.hasTrait<OpTrait::Elementwise>() &&
         name.hasTrait<OpTrait::OneResult>())

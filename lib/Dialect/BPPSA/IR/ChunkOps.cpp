@@ -9,11 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Verifiers
-//===----------------------------------------------------------------------===//
-
-/// Checks that `packedType` holds chunks of `plainType`, which has one lane, in `lanes` lanes.
 static LogicalResult verifyChunks(Operation *op, Type plainType, Type packedType, int64_t lanes) {
   if (lanes <= 0)
     return op->emitOpError() << "lanes must be positive, found " << lanes;

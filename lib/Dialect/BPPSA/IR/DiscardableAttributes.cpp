@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attributes that give arguments and results of functions their role in a program, such as input,
-// parameter or gradient, and describe their axes. docs/Reference/Attributes.md lists them.
+// Roles and axes of arguments and results (docs/Reference/Attributes.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +31,6 @@ template <typename... Attributes> static bool isAnyOf(NamedAttribute attribute) 
   return ((attribute.getName() == Attributes::getName()) || ...);
 }
 
-//===----------------------------------------------------------------------===//
-// Arguments and results
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct BoundaryValue {
   FunctionOpInterface function;
@@ -43,12 +38,11 @@ struct BoundaryValue {
   DictionaryAttr attributes;
   StringRef place;
 
-  /// Returns null for pointers and unranked types, whose axes are unknown.
+  /// Returns null for pointers and unranked types.
   ShapedType getShaped() const {
     auto shaped = dyn_cast<ShapedType>(type);
     return shaped && shaped.hasRank() ? shaped : ShapedType();
   }
-  /// Returns true if `axis` is an axis of the array or, if `mayLack` is set, -1.
   bool isAxis(int64_t axis, bool mayLack) const {
     ShapedType shaped = getShaped();
     return axis >= (mayLack ? -1 : 0) && (!shaped || axis < shaped.getRank());
@@ -59,7 +53,7 @@ struct BoundaryValue {
 };
 } // namespace
 
-/// The names of roles. An argument or a result has at most one.
+/// An argument or result has at most one role.
 static const StringRef roles[] = {
     attrs::Input::getName(),    attrs::Output::getName(),    attrs::Parameter::getName(),
     attrs::Gradient::getName(), attrs::Loss::getName(),      attrs::Target::getName(),
@@ -84,7 +78,7 @@ static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attri
   return success();
 }
 
-/// Checks that the value has one of the roles `wanted`; `attribute` has no meaning for others.
+/// `attribute` has no meaning in roles other than `wanted`.
 static LogicalResult requireRole(const BoundaryValue &value, NamedAttribute attribute,
                                  ArrayRef<StringRef> wanted) {
   if (value.hasAny(wanted))
@@ -94,7 +88,7 @@ static LogicalResult requireRole(const BoundaryValue &value, NamedAttribute attr
          << " that has '" << llvm::join(wanted, "' or '") << "', found one without; remove it";
 }
 
-/// Checks a map from symbols to the size of each dimension, or to upper bounds of elements.
+/// Maps symbols to sizes, or to upper bounds of elements.
 static LogicalResult verifySizes(const BoundaryValue &value, NamedAttribute attribute) {
   bool isShape = isAnyOf<attrs::Shape>(attribute);
   auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
@@ -188,11 +182,6 @@ LogicalResult BPPSADialect::verifyRegionResultAttribute(Operation *op, unsigned,
                               attribute);
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-/// Checks that there is one boolean for each layout of the arrays.
 static LogicalResult verifyMixingLayouts(FunctionOpInterface function, NamedAttribute attribute) {
   auto layouts = dyn_cast<DenseBoolArrayAttr>(attribute.getValue());
   if (!layouts)
@@ -236,7 +225,7 @@ static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
 }
 
 LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  // Emulated code also has this attribute, so it is allowed on all operations.
+  // Emulated code has this attribute on all operations.
   if (isAnyOf<attrs::Source>(attribute))
     return isa<StringAttr>(attribute.getValue()) ? success()
                                                  : refuse(op, attribute, "the name of a node");

@@ -27,7 +27,7 @@ static bool isBlock(GPUKernel kernel) {
   return kernel == GPUKernel::BlockPerRow || kernel == GPUKernel::BlockPerColumn;
 }
 
-/// Returns the threads per block that `kernel` requires; nullopt if the number depends on sizes.
+/// Returns nullopt if the number depends on sizes.
 static std::optional<int64_t> getFixedThreads(GPUKernel kernel) {
   switch (kernel) {
   case GPUKernel::Cooperative:
@@ -123,8 +123,7 @@ std::string GPUMappingAttr::toString() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The resources that a block needs for the values that a set of roots depends on: rows, and
-/// columns of the matrices.
+/// Rows, and columns of matrices, that a set of roots depends on.
 struct BlockNeeds {
   int64_t rows = 1;
   SmallVector<int64_t> columns;
@@ -157,8 +156,6 @@ static BlockNeeds getBlockNeeds(Block &body, ValueRange roots) {
   return needs;
 }
 
-/// Checks that a block of `mapping` has enough threads for all rows and enough registers for the
-/// matrices that it keeps.
 static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRange roots) {
   BlockNeeds needs = getBlockNeeds(op->getRegion(0).front(), roots);
   int64_t parts = mapping.getParts(), threads = mapping.getThreads(), entries = 0;
@@ -260,7 +257,7 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
     return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
   if (!holds(LaneContents::Chunks))
     return verifyNotPacked(op);
-  // This mapping is read after packing, when the chain is expanded.
+  // The mapping is read after packing, when the chain is expanded.
   auto chain = dyn_cast<ChainOp>(op);
   if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked)
     return op->emitOpError("has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan "

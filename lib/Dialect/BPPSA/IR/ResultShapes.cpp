@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Static sizes come from the type of a result. Dynamic sizes are numbers of steps and of samples,
-// or of blocks of samples in packed arrays.
+// Dynamic sizes of results are numbers of steps and of samples, or of blocks of samples in packed
+// arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Reifies the shapes of an operation whose results have the shapes of `destinations`.
 static LogicalResult reifyDestinations(OpBuilder &builder, Operation *op, ValueRange destinations,
                                        ReifiedRankedShapedTypeDims &shapes) {
   for (auto [result, destination] : llvm::zip(op->getResults(), destinations))
@@ -30,16 +29,10 @@ static OpFoldResult addOne(OpBuilder &builder, Location loc, OpFoldResult size) 
   return getAsOpFoldResult(builder.createOrFold<arith::AddIOp>(loc, cast<Value>(size), one));
 }
 
-//===----------------------------------------------------------------------===//
-// Loops over time
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// The number of steps and rows of a time loop, derived from its operands.
 struct LoopSizes {
   OpBuilder &builder;
   Location loc;
-  /// Arrays with a time axis, and arrays without.
   SmallVector<Value> sequences, states;
   Value steps;
   bool isPacked;
@@ -58,8 +51,7 @@ struct LoopSizes {
     return tensor::getMixedSize(builder, loc, hasTime ? sequences[0] : states[0],
                                 getRowDim(hasTime));
   }
-  /// Returns the size of dimension `dim` of an array with or without a time axis. A trajectory has
-  /// one more slot than steps.
+  /// A trajectory has one more slot than steps.
   OpFoldResult get(int64_t dim, bool hasTime, bool isTrajectory = false) const {
     if (dim == getRowDim(hasTime))
       return getRows();
@@ -100,10 +92,6 @@ LogicalResult ChainOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShaped
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Transitions
-//===----------------------------------------------------------------------===//
-
 LogicalResult TransitionOp::reifyResultShapes(OpBuilder &builder,
                                               ReifiedRankedShapedTypeDims &shapes) {
   return reifyDestinations(builder, *this, getDestination(), shapes);
@@ -120,10 +108,6 @@ LogicalResult ApplyTransitionOp::reifyResultShapes(OpBuilder &builder,
                                                    ReifiedRankedShapedTypeDims &shapes) {
   return reifyDestinations(builder, *this, getDestination(), shapes);
 }
-
-//===----------------------------------------------------------------------===//
-// Sums, layouts and products
-//===----------------------------------------------------------------------===//
 
 LogicalResult OuterSumOp::reifyResultShapes(OpBuilder &builder,
                                             ReifiedRankedShapedTypeDims &shapes) {
@@ -146,8 +130,7 @@ LogicalResult ReduceSumsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTy
   return success();
 }
 
-/// Plain arrays have the shape `[T, B, N]` or `[B, N]`, packed arrays `[ceil(B/L), T, N, L]` or
-/// `[ceil(B/L), N, L]`.
+/// Plain: `[T, B, N]` or `[B, N]`; packed: `[ceil(B/L), T, N, L]` or `[ceil(B/L), N, L]`.
 LogicalResult PackLanesOp::reifyResultShapes(OpBuilder &builder,
                                              ReifiedRankedShapedTypeDims &shapes) {
   int64_t rank = cast<ShapedType>(getSource().getType()).getRank();

@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Verifiers
-//===----------------------------------------------------------------------===//
-
 LogicalResult AddToSumsOp::verify() {
   int64_t lanes = getLanes();
   auto sums = cast<ShapedType>(getDestination().getType());

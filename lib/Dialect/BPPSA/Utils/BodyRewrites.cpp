@@ -15,14 +15,14 @@ static void eraseUnused(Block &body) {
       op.erase();
 }
 
-/// Returns the product that computes `value` if it has no other use.
+/// Returns null if the product has other uses.
 static MatVecOp getOnlyProduct(Value value) {
   auto product = value.getDefiningOp<MatVecOp>();
   return product && product->hasOneUse() ? product : MatVecOp();
 }
 
-/// Replaces `sum`, which is `product + other`, with a product with an addend. If the product
-/// already has an addend, returns the sum of both addends, which may be fused again.
+/// `sum` is `product + other`. If the product already has an addend, returns the sum of both
+/// addends for further fusion.
 static arith::AddFOp fuseSum(arith::AddFOp sum, MatVecOp product, Value other) {
   OpBuilder builder(sum);
   arith::AddFOp inner;
@@ -69,7 +69,7 @@ void bppsa::addInjection(Block &body, ArrayRef<int64_t> injectInto, unsigned fir
     BlockArgument cotangent = body.getArgument(firstState + state);
     BlockArgument injected = body.insertArgument(position + i, cotangent.getType(), loc);
     auto sum = arith::AddFOp::create(builder, loc, cotangent, injected);
-    // Several sequences may be injected into the same state: each adds to the previous sum.
+    // Several sequences may be injected into one state.
     cotangent.replaceAllUsesExcept(sum, sum);
   }
 }

@@ -31,7 +31,7 @@ bool bppsa::dropUnitDim(IRRewriter &rewriter, linalg::GenericOp generic, unsigne
 }
 
 namespace {
-/// Replaces a slice of a concatenation that lies within one operand with a slice of the operand.
+/// The slice lies within one operand of a concatenation.
 struct SliceOperand : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -63,7 +63,6 @@ struct SliceOperand : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Removes slices of the whole array.
 struct SliceWhole : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 

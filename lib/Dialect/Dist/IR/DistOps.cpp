@@ -16,8 +16,7 @@ using namespace bppsa::dist;
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/Dist/IR/DistOps.cpp.inc"
 
-/// Checks that `value` is a function argument with a name in `attribute`: gradient exchange
-/// identifies arrays by name.
+/// Gradient exchange identifies arrays by the argument names in `attribute`.
 static LogicalResult verifyArgument(Operation *op, Value value, StringRef attribute) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function =
@@ -63,10 +62,6 @@ LogicalResult RankMeanOp::reifyResultShapes(OpBuilder &builder,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Stages
-//===----------------------------------------------------------------------===//
-
 static LogicalResult verifyChannel(Operation *op, int64_t stage, int64_t channel) {
   if (stage < 0 || channel < 0)
     return op->emitOpError() << "needs a stage and a channel from 0 on, found " << stage << " and "
@@ -94,12 +89,6 @@ LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Time shards
-//===----------------------------------------------------------------------===//
-
-/// Checks that an exchange of states has a result on tensors or a destination in memory, of f32 and
-/// with shape `shape`.
 static LogicalResult verifyMade(Operation *op, Value operand, Value destination, Value result,
                                 ArrayRef<int64_t> shape) {
   auto type = cast<ShapedType>(operand.getType());

@@ -12,18 +12,17 @@
 
 namespace bppsa {
 
-/// The first and the last operation of a function's block that use an array; null if there is none.
+/// First and last operation that use an array, or null.
 struct ArrayUses {
   void add(mlir::Operation *op);
 
   mlir::Operation *first = nullptr, *last = nullptr;
 };
 
-/// Finds the uses of `array`, an argument of a function, including uses of its views. Returns
-/// nullopt if some uses are unknown.
+/// Includes uses of views. Returns nullopt if some uses are unknown.
 std::optional<ArrayUses> findUses(mlir::BlockArgument array);
 
-/// Returns the arguments of `function` that have `Attribute`, keyed by the name in the attribute.
+/// Returns the arguments that have `Attribute`, by name.
 template <typename Attribute>
 llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> findArguments(mlir::func::FuncOp function) {
   llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> arguments;

@@ -4,11 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations that depend on parameters and data belong to a layer. A forward operation belongs to
-// the last layer that it depends on. A backward operation belongs to the first layer whose
-// cotangents, activations or parameters it reads, so that stages exchange cotangents instead of
-// activations. If several layers use a parameter, the first of them owns it and sums the gradient
-// contributions of the others, which are sent like cotangents.
+// Forward operations belong to the last layer that they depend on, backward operations to the first
+// layer whose values they read, so that stages exchange cotangents instead of activations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +31,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The parameters and data that a value depends on, apart from sizes.
 struct Sources {
   llvm::SmallSetVector<Value, 4> parameters;
   bool hasData = false;
@@ -68,7 +64,6 @@ private:
   int64_t findUse(Value parameter, int64_t layer) const;
   void noteUses(Operation *op, int64_t layer);
   void beginLayer(Operation *op);
-  /// If `use` returns the gradient of a parameter, returns the parameter; null otherwise.
   Value getGradientOf(OpOperand &use) const;
 
   func::FuncOp function;
@@ -77,14 +72,12 @@ private:
   llvm::DenseMap<Value, Sources> sources;
   llvm::DenseSet<Value> trained;
   std::vector<StagedLayer> all;
-  /// The layers of operations that depend on parameters and data, in block order.
   llvm::MapVector<Operation *, int64_t> layers;
   llvm::DenseMap<Value, int64_t> parameterLayers;
-  /// The layers whose forward operations read each parameter.
   llvm::DenseMap<Value, std::set<int64_t>> parameterUses;
   /// True if parameters are annotated with their layer.
   bool hasModules = false;
-  /// For data and activations, the last layer that reads the value in the forward pass.
+  /// The last layer that reads the value in the forward pass.
   llvm::DenseMap<Value, int64_t> lastReaders;
 };
 } // namespace
@@ -116,7 +109,7 @@ void StageAssigner::findSources() {
       }
     for (Value result : op.getResults())
       sources[result] = own;
-    // If the loss is linear, cotangents may depend on trained parameters only.
+    // If the loss is linear, cotangents may depend on parameters only.
     bool isCotangent = isBackward && llvm::any_of(own.parameters, [&](Value parameter) {
                          return trained.contains(parameter);
                        });
@@ -125,7 +118,7 @@ void StageAssigner::findSources() {
   }
 }
 
-/// If parameters have stages (`bppsa-interlock`), each stage is a layer.
+/// With `bppsa-interlock`, each stage is a layer.
 void StageAssigner::findModules() {
   for (BlockArgument argument : block.getArguments())
     if (auto stage = attrs::Stage::ofArgument(function, argument.getArgNumber())) {
@@ -151,8 +144,8 @@ int64_t StageAssigner::findForwardLayer(Operation *op) {
       continue;
     }
     for (Value parameter : sources[operand].parameters) {
-      // The loss does not depend on running statistics, so they have no module and belong to the
-      // operation that updates them.
+      // The loss does not depend on running statistics, so they belong to the operation that
+      // updates them.
       if (hasModules && !parameterLayers.contains(parameter))
         continue;
       if (!parameterLayers.contains(parameter)) {
@@ -198,8 +191,8 @@ int64_t StageAssigner::findBackwardLayer(Operation *op) const {
   return layer;
 }
 
-/// Returns the last layer up to `layer` that uses `parameter`, or else the first layer that uses
-/// it. Cotangents have already passed later layers.
+/// Returns the last layer up to `layer` that uses `parameter`, or else the first: cotangents have
+/// already passed later layers.
 int64_t StageAssigner::findUse(Value parameter, int64_t layer) const {
   auto uses = parameterUses.find(parameter);
   if (uses == parameterUses.end())
@@ -220,7 +213,6 @@ void StageAssigner::findLayers() {
   for (Operation &op : block.without_terminator()) {
     if (auto mark = dyn_cast<MarkPhaseOp>(op))
       isBackward = mark.getPhase() == 1;
-    // A backward pass without a forward pass has no layers.
     if (!isStaged(&op) || (isBackward && all.empty()))
       continue;
     int64_t layer = isBackward ? findBackwardLayer(&op) : findForwardLayer(&op);
@@ -257,8 +249,7 @@ void StageAssigner::remark(ArrayRef<int32_t> stages, int64_t numStages) {
                        static_cast<int64_t>(100 * flops[stage] / std::max(sum, 1.0) + 0.5));
 }
 
-/// Checks that `op` only reads parameters of its stage. Modules update their parameters without
-/// waiting for other modules.
+/// Modules update their parameters without waiting for other modules.
 LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> stages) {
   int32_t stage = stages[layers.lookup(op)];
   for (Value operand : getUsedValues(op)) {
@@ -280,8 +271,7 @@ LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> st
 
 LogicalResult StageAssigner::assign(int64_t numStages) {
   schedule::Layers costs;
-  // Count at least 1 FLOP, so that layers without work, such as reshapes of parameters, are also
-  // placed.
+  // One extra FLOP places layers without work, such as reshapes of parameters.
   for (const StagedLayer &layer : all)
     costs.push_back({layer.flops + 1, 0, 0});
   std::vector<int32_t> stages = schedule::divideLayers(costs, static_cast<int32_t>(numStages));

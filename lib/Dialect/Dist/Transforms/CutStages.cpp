@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each stage is one function. It runs its forward operations, pauses at the start of the backward
-// pass, and runs its backward operations. Values live across the pause are the activations held for
-// a microbatch. Operations assigned to no stage are cloned into every stage that uses them.
+// Each stage is one function that runs its forward operations, pauses, and runs its backward
+// operations. Operations without a stage are cloned into every stage that uses them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +40,7 @@ static std::optional<int64_t> getStage(Value value) {
   return stage ? std::optional<int64_t>(stage.getInt()) : std::nullopt;
 }
 
-/// Rewrites tensor.dim of intermediate values in terms of function arguments where possible.
+/// Rewrites tensor.dim in terms of function arguments where possible.
 static void resolveSizes(func::FuncOp function) {
   SmallVector<Operation *> sizes;
   function.walk([&](tensor::DimOp op) { sizes.push_back(op); });
@@ -53,15 +52,12 @@ static void resolveSizes(func::FuncOp function) {
 }
 
 namespace {
-/// A value that one stage computes and other stages use.
 struct Transfer {
   /// Placeholder in the uncut function; carries the dynamic sizes of the value.
   dist::StageReceiveOp receive;
-  /// The channel to each stage that uses the value.
   llvm::MapVector<int64_t, int64_t> channels;
 };
 
-/// The values that the stages of a function exchange.
 class Transfers {
 public:
   explicit Transfers(func::FuncOp whole) : whole(whole) {}
@@ -103,7 +99,7 @@ private:
   int64_t stage, numStages;
   OpBuilder builder;
   IRMapping mapping;
-  /// FLOPs of forward operations, cotangents, and parameter gradients.
+  /// FLOPs of forward operations, cotangents and parameter gradients.
   std::array<double, 3> flops = {};
   bool isBackward = false;
 };
@@ -113,8 +109,8 @@ private:
 // Transfers
 //===----------------------------------------------------------------------===//
 
-/// Checks that cotangents are sent to earlier stages and all other values to later stages.
-/// Otherwise stages would wait for each other.
+/// Cotangents go to earlier stages, other values to later ones. Otherwise stages would wait for
+/// each other.
 LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand, bool isBackward) {
   int64_t other = *getStage(operand);
   bool isOfBackward = backward.contains(operand.getDefiningOp());
@@ -126,8 +122,6 @@ LogicalResult Transfers::checkOrder(Operation *op, int64_t stage, Value operand,
                       << "; put them into one stage";
 }
 
-/// Records the values of other stages that `op` uses, directly or through operations assigned to no
-/// stage.
 LogicalResult Transfers::findUses(Operation *op, int64_t stage, bool isBackward) {
   SmallVector<Operation *> worklist = {op};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -203,7 +197,6 @@ LogicalResult Transfers::find() {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Returns the value in the function of the stage for `value` of the whole function.
 Value StageBuilder::get(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
@@ -230,7 +223,6 @@ void StageBuilder::clone(Operation &op) {
   attrs::Stage::remove(builder.clone(op, mapping));
 }
 
-/// Sends the results of `op` to the stages that use them.
 void StageBuilder::send(Operation &op) {
   for (Value result : op.getResults())
     if (const Transfer *transfer = transfers.get(result))
@@ -246,8 +238,7 @@ void StageBuilder::count(Operation &op) {
   flops[!isBackward ? 0 : isWeight ? 2 : 1] += countStepFlops(&op);
 }
 
-/// Returns the results that the stage computes. The last stage also returns results that belong to
-/// no stage.
+/// The last stage also returns results that belong to no stage.
 void StageBuilder::addReturn(func::FuncOp function) {
   Operation *returned = whole.front().getTerminator();
   SmallVector<Value> results;

@@ -18,7 +18,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Inserts the await and signal operations for `parameter` and its gradient.
 static void signal(BlockArgument parameter, BlockArgument gradient) {
   Block &block = *parameter.getOwner();
   Operation *first = &block.front(), *last = block.getTerminator()->getPrevNode();

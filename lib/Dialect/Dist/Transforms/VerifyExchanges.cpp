@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All ranks run the same program. They exchange the same values in the same order if no exchange
-// depends on values that may differ between ranks: inputs, parameters, or sizes, since ranks have
-// different shares of a batch.
+// Ranks exchange values in the same order if no exchange depends on inputs, parameters, or sizes,
+// which differ between ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +23,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if `op` runs its body a constant number of times in a fixed order.
 static bool isOfFixedOrder(Operation *op) {
   if (isa<memref::AllocaScopeOp>(op))
     return true;
@@ -48,7 +46,7 @@ struct VerifyExchanges : public bppsa::impl::VerifyExchangesBase<VerifyExchanges
   }
 
 private:
-  /// Finds functions that exchange values, directly or in a callee.
+  /// Includes functions that exchange values in a callee.
   void findExchangingFunctions() {
     exchanging.clear();
     for (bool isChanged = true; isChanged;) {

@@ -16,7 +16,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the operation at which a step waits for the next one; null if there is none.
+/// Returns the operation at which a step waits for the next one, or null.
 static Operation *findPause(Block &block) {
   for (auto mark : block.getOps<MarkPhaseOp>())
     if (mark.getPhase() == 2)
@@ -24,7 +24,6 @@ static Operation *findPause(Block &block) {
   return nullptr;
 }
 
-/// Checks that no operation after `pause` uses `array`. `what` is the error message.
 static LogicalResult verifyUnused(BlockArgument array, Operation *pause, const Twine &what) {
   std::optional<ArrayUses> uses = findUses(array);
   if (uses && (!uses->last || uses->last->isBeforeInBlock(pause)))
@@ -33,8 +32,8 @@ static LogicalResult verifyUnused(BlockArgument array, Operation *pause, const T
   return op->emitOpError() << what;
 }
 
-/// Checks that no operation after the pause reads a parameter whose gradient is final before it:
-/// such parameters are updated at the pause.
+/// Parameters whose gradients are final before the pause are updated at the pause, so nothing may
+/// read them later.
 static LogicalResult verifyParameters(func::FuncOp function, Operation *pause) {
   auto parameters = findArguments<attrs::Parameter>(function);
   for (auto signal : function.front().getOps<dist::SignalGradientOp>()) {
@@ -51,7 +50,7 @@ static LogicalResult verifyParameters(func::FuncOp function, Operation *pause) {
   return success();
 }
 
-/// Checks that losses and statistics are complete at the pause, when they are read.
+/// Losses and statistics are read at the pause.
 static LogicalResult verifyResults(func::FuncOp function, Operation *pause) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Slopes of the scalars of a body with respect to one of its arguments, or to the elements that it
-/// extracts from one tensor.
+/// Slopes of the scalars of a body with respect to an argument or the elements extracted from one
+/// tensor.
 class BodySlopes {
 public:
   BodySlopes(Block &body, Value target, llvm::function_ref<bool(Value)> isSampled)
@@ -28,9 +28,7 @@ public:
 private:
   void visit(Operation &op);
   Slope getSlope(Operation &op) const;
-  /// Returns the contribution of operand `operand`, whose slope is nonzero.
   Slope getSlope(Operation &op, unsigned operand) const;
-  /// Returns the slope of `operand` times a function of `factors`.
   Slope scale(Value operand, ValueRange factors) const {
     if (lookup(operand) == Slope::Zero)
       return Slope::Zero;

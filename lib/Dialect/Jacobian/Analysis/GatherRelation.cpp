@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Max pooling searches for the position of the maximum in one loop nest and extracts the element in
-// another. The candidate elements follow from the positions that the search can yield.
+// Max pooling finds the position of the maximum in one loop nest and extracts it in another; the
+// candidates follow from the possible positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the index `value` as a function of the loops of the nest; null if it is not an affine
-/// function.
+/// Returns null if `value` is not affine in the loops of the nest.
 static AffineExpr getIndexExpr(Value value) {
   MLIRContext *context = value.getContext();
   llvm::APInt constant;
@@ -39,8 +38,7 @@ static AffineExpr getIndexExpr(Value value) {
 }
 
 namespace {
-/// A possible element of an index tensor: a function of the loops of a nest, at the elements given
-/// by `result`.
+/// A possible element of an index tensor, as a function of the loops of a nest.
 struct Position {
   LoopNest nest;
   AffineExpr expr;
@@ -48,8 +46,7 @@ struct Position {
 };
 } // namespace
 
-/// Collects all possible values of `value`, which the body of `op` yields for output `output`.
-/// Returns false if they are not known.
+/// Returns false if a value is unknown.
 static bool collectPositions(linalg::GenericOp op, unsigned output, Value value,
                              SmallVectorImpl<Position> &positions) {
   if (auto select = value.getDefiningOp<arith::SelectOp>())
@@ -69,7 +66,7 @@ static bool collectPositions(linalg::GenericOp op, unsigned output, Value value,
   return true;
 }
 
-/// Collects the possible elements of an index tensor. Returns false if they are not known.
+/// Returns false if an element is unknown.
 static bool collectPositions(Value tensor, SmallVectorImpl<Position> &positions) {
   auto op = tensor.getDefiningOp<linalg::GenericOp>();
   if (!op)

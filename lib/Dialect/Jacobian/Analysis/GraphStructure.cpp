@@ -11,14 +11,13 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Adds the sample dimension of the results of a time loop, `[T, B, N]` or `[B, N]`.
+/// Results of a time loop are `[T, B, N]` or `[B, N]`.
 static void addLoopAxes(Operation &loop, SampleAxes &axes) {
   for (Value result : loop.getResults())
     axes[result] = cast<RankedTensorType>(result.getType()).getRank() - 2;
 }
 
-/// Returns the tensors that `op` reads: its operands, then the captures of its regions that depend
-/// on samples.
+/// Returns operands, then captures that depend on samples.
 static SmallVector<Value> getTensorsRead(Operation &op, const SampleAxes &axes) {
   return getReadValues(&op, [&](Value value) { return axes.contains(value); });
 }
@@ -40,8 +39,7 @@ static void addAxes(Operation &op, ArrayRef<Value> read, SampleAxes &axes, Struc
   }
 }
 
-/// Attaches to `op` the Jacobians of its result with respect to the tensors it reads. Integers have
-/// no derivative; `inferStepJacobian` handles time loops.
+/// Integers have no derivative; `inferStepJacobian` handles time loops.
 static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes,
                      StructureReport report) {
   if (op.getNumResults() != 1 || isa<RecurrenceOp, ChainOp>(op))

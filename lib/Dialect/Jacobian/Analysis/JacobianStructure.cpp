@@ -12,17 +12,12 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Samples
-//===----------------------------------------------------------------------===//
-
-/// Returns the loop that iterates over dimension `axis` of the operand.
 static std::optional<unsigned> getSampleLoop(const Relation::Access &access, int64_t axis) {
   auto dim = dyn_cast<AffineDimExpr>(access.operand.map.getResult(axis));
   return dim ? std::optional<unsigned>(dim.getPosition()) : std::nullopt;
 }
 
-/// Sets the sample loop of each nest. Returns false if samples mix.
+/// Returns false if samples mix.
 static bool setSampleLoops(Relation &relation, int64_t axis, std::string &why) {
   for (Relation::Access &access : relation.accesses) {
     access.nest.sampleLoop = getSampleLoop(access, axis);
@@ -62,18 +57,12 @@ FailureOr<std::optional<int64_t>> bppsa::inferSampleAxis(OpResult result, const 
   return found;
 }
 
-//===----------------------------------------------------------------------===//
-// Structures
-//===----------------------------------------------------------------------===//
-
-/// Returns the number of equal blocks along the diagonal: the product of the leading dimensions
-/// that operand and result share and no other operand has.
+/// Multiplies the leading dimensions that only operand and result share.
 static int64_t countBlocks(const Relation &relation) {
   const Relation::Access &access = relation.accesses.front();
   auto isSampleLoop = [&](AffineExpr expr) {
     return access.nest.sampleLoop && expr.isFunctionOfDim(*access.nest.sampleLoop);
   };
-  // Returns the index expressions of the non-sample dimensions and their sizes.
   auto getOwn = [&](const ArrayAccess &array, SmallVectorImpl<int64_t> &sizes) {
     SmallVector<AffineExpr> own;
     for (auto [expr, size] : llvm::zip_equal(array.map.getResults(), array.shape))

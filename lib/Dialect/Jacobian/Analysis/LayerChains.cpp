@@ -18,7 +18,7 @@ using namespace bppsa;
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Returns the layer of `op`, or nullopt if not exactly one operand receives a cotangent.
+/// Returns nullopt unless exactly one operand receives a cotangent.
 static std::optional<Layer> getLayer(Operation *op) {
   jacobian::OperandJacobiansAttr jacobians =
       op ? attrs::OperandJacobians::of(op) : jacobian::OperandJacobiansAttr();
@@ -41,14 +41,12 @@ static std::optional<Layer> getLayer(Operation *op) {
   return layer;
 }
 
-/// Returns true if `op` may propagate cotangents although its structure is unknown.
 static bool isUnknownLayer(Operation *op) {
   return op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getResults(), [](Value result) {
            return isa<FloatType>(getElementTypeOrSelf(result.getType())) && !result.use_empty();
          });
 }
 
-/// Returns the operations that may propagate a cotangent to `value`.
 static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   llvm::SetVector<Operation *> layers;
   for (Operation *nested : value.getUsers()) {
@@ -59,24 +57,20 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   return layers;
 }
 
-/// Returns the only operation that propagates a cotangent to `value`; null if there are several or
-/// its structure is unknown.
+/// Returns null if several operations propagate a cotangent to `value` or the structure is unknown.
 static Operation *getOnlyLayer(Value value) {
   llvm::SetVector<Operation *> layers = getLayersAfter(value);
   bool isKnown = layers.size() == 1 && attrs::OperandJacobians::of(layers.front());
   return isKnown ? layers.front() : nullptr;
 }
 
-/// Returns true if `value` is `[B, ...]` with samples along its first dimension and at least one
-/// more dimension.
 static bool isRow(Value value, const SampleAxes &axes) {
   auto axis = axes.find(value);
   return axis != axes.end() && axis->second == 0 &&
          cast<RankedTensorType>(value.getType()).getRank() >= 2;
 }
 
-/// Returns why `layer` has no explicit Jacobian. Empty if it has one, or if the sample dimension is
-/// unknown.
+/// Returns an empty string if `layer` has an explicit Jacobian or the sample dimension is unknown.
 static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
   if (!axes.contains(layer.operand))
     return "";
@@ -91,13 +85,13 @@ static std::string getObstacle(const Layer &layer, const SampleAxes &axes) {
 // Links
 //===----------------------------------------------------------------------===//
 
-/// If the Jacobian only moves elements, as padding does, returns for each element of the operand
-/// the matching element of the result, or -1. Empty for any other Jacobian.
+/// If the Jacobian only moves elements, as padding does, maps operand elements to result elements
+/// or -1; else empty.
 static std::vector<int32_t> getMovedRows(jacobian::MatrixType type) {
   if (type.getBatch() || type.getStructure().isDiagonal())
     return {};
   SparsityPattern pattern = type.computePattern();
-  // With more entries than rows or columns, some row or column has several.
+  // Otherwise some row or column has several entries.
   if (pattern.getNumEntries() > std::min(pattern.getNumRows(), pattern.getNumCols()))
     return {};
   std::vector<int32_t> rows;
@@ -113,8 +107,6 @@ static std::vector<int32_t> getMovedRows(jacobian::MatrixType type) {
   return rows;
 }
 
-/// Returns the composed Jacobian of `layer` and an operation with the Jacobian `moves`, which moves
-/// elements according to `rows`.
 static jacobian::MatrixType composeWithMoves(jacobian::MatrixType layer, jacobian::MatrixType moves,
                                              ArrayRef<int32_t> rows) {
   MLIRContext *context = layer.getContext();
@@ -132,14 +124,10 @@ static jacobian::MatrixType composeWithMoves(jacobian::MatrixType layer, jacobia
                                    layer.getElementType(), structure, layer.getBatch());
 }
 
-/// Returns true if the operation only changes the shape, so no other operand can receive a
-/// cotangent.
 static bool isReshape(const Layer &layer) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(layer.op);
 }
 
-/// Returns true if `value` receives no cotangent: it is a constant, or an argument that is neither
-/// input nor parameter.
 static bool isConstant(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -152,8 +140,7 @@ static bool isConstant(Value value) {
          value.getDefiningOp<tensor::EmptyOp>();
 }
 
-/// Returns true if all elements of the result that do not come from the layer operand are constant.
-/// Other values might receive a cotangent.
+/// Result elements not from the layer operand must be constant; others might receive a cotangent.
 static bool fillsWithConstants(const Layer &layer) {
   return llvm::all_of(layer.op->getOperands(), [&](Value value) {
     return value == layer.operand || isConstant(value) ||
@@ -161,9 +148,9 @@ static bool fillsWithConstants(const Layer &layer) {
   });
 }
 
-/// Absorbs `moves`, and the operations in `entering` that precede it, into `link`. Returns false if
-/// `moves` must be a separate link. Only sums and selections can absorb operations: an elementwise
-/// function of padded elements no longer has a diagonal Jacobian.
+/// Absorbs `moves` and the operations in `entering` before it into `link`, if possible. Only sums
+/// and selections absorb, because elementwise functions of padded elements have no diagonal
+/// Jacobian.
 static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves,
                    const SampleAxes &axes) {
   if (link.type.getStructure().isDiagonal() || !llvm::all_of(entering, isReshape) ||
@@ -187,8 +174,6 @@ static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves
   return true;
 }
 
-/// Creates the links of `layers`, which are in the order of cotangents. Identities after the last
-/// link are dropped.
 static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleAxes &axes) {
   SmallVector<LayerLink, 0> links;
   SmallVector<Layer> entering;
@@ -204,7 +189,6 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
   return links;
 }
 
-/// Returns the layer that produces `value`, after attaching `jacobian.operands` to its operation.
 static std::optional<Layer> annotateLayer(Value value, const SampleAxes &axes) {
   Operation *op = value.getDefiningOp();
   if (!op || !isRow(value, axes))
@@ -236,7 +220,7 @@ std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes 
 // Ends of chains
 //===----------------------------------------------------------------------===//
 
-/// Returns why cotangents have no single path through `op`; empty if they have one.
+/// Returns an empty string if cotangents have a single path through `op`.
 static std::string getReasonInside(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   jacobian::OperandJacobiansAttr jacobians = attrs::OperandJacobians::of(op);
@@ -253,7 +237,7 @@ static std::string getReasonOfUsers(Operation *op) {
   return "several operations use the result of " + op->getName().getStringRef().str();
 }
 
-/// Returns why the chain that begins with `operand` does not begin earlier; empty at an argument.
+/// Returns an empty string at an argument.
 static std::string getCutReason(Value operand) {
   Operation *op = operand.getDefiningOp();
   if (!op)
@@ -262,7 +246,6 @@ static std::string getCutReason(Value operand) {
   return reason.empty() ? getReasonOfUsers(op) : reason;
 }
 
-/// Returns why the chain that ends with `result` does not end later.
 static std::string getEndReason(Value result) {
   llvm::SetVector<Operation *> layers = getLayersAfter(result);
   if (layers.size() > 1)
@@ -276,7 +259,7 @@ static std::string getEndReason(Value result) {
 // Chains
 //===----------------------------------------------------------------------===//
 
-/// Returns the layers on the path of cotangents from `last` on, while there is a single path.
+/// Follows cotangents from `last` while there is a single path.
 static SmallVector<Layer> followCotangents(const Layer &last) {
   SmallVector<Layer> layers;
   for (std::optional<Layer> layer = last; layer;) {
@@ -298,8 +281,7 @@ std::vector<LayerChain> bppsa::findLayerChains(FunctionOpInterface function,
   };
   function->walk([&](Operation *op) {
     std::optional<Layer> last = getLayer(op);
-    // A chain ends if the next layer propagates cotangents to several operands, or if several
-    // layers read the value.
+    // A chain ends at several cotangent operands or several readers.
     Operation *next = last ? getOnlyLayer(op->getResult(0)) : nullptr;
     if (!last || (next && getLayer(next)))
       return;

@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Selected elements
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// An index tensor that selects elements along dimension `dim`.
 struct Choice {
@@ -23,14 +19,13 @@ struct Choice {
 };
 } // namespace
 
-/// Returns the extraction from `operand` whose element the body of `op` yields unchanged, if any.
+/// Finds the extraction from `operand` that the body of `op` yields unchanged.
 static tensor::ExtractOp findExtract(linalg::GenericOp op, Value operand) {
   auto extract = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
   return extract && extract.getTensor() == operand ? extract : tensor::ExtractOp();
 }
 
-/// Returns the input of `op` that gives index `dim` of `extract`; null for an index computed from
-/// the loops.
+/// Returns null for an index computed from the loops.
 static Value findPositions(linalg::GenericOp op, tensor::ExtractOp extract, unsigned dim) {
   auto cast = extract.getIndices()[dim].getDefiningOp<arith::IndexCastOp>();
   auto argument = cast ? dyn_cast<BlockArgument>(cast.getIn()) : BlockArgument();
@@ -40,8 +35,7 @@ static Value findPositions(linalg::GenericOp op, tensor::ExtractOp extract, unsi
   return op.getDpsInputs()[argument.getArgNumber()];
 }
 
-/// Returns how elements of `operand`, whose sample dimension is `axis`, are selected; nullopt if
-/// they are not.
+/// Returns nullopt if no elements of `operand` are selected. `axis` is its sample dimension.
 static std::optional<Choice> findChoice(OpResult result, Value operand, int64_t axis) {
   auto op = dyn_cast<linalg::GenericOp>(result.getOwner());
   tensor::ExtractOp extract = op ? findExtract(op, operand) : tensor::ExtractOp();
@@ -59,7 +53,6 @@ static LinkValues getChosenValues(const Choice &choice, Value operand, int64_t a
   LinkValues link;
   link.kind = LinkValues::Kind::Choice;
   link.choice = choice.positions;
-  // Record the coordinate of each row in the selected dimension.
   ArrayRef<int64_t> shape = cast<RankedTensorType>(operand.getType()).getShape();
   int64_t stride = 1;
   for (unsigned dim = choice.dim + 1; dim < shape.size(); ++dim)
@@ -72,11 +65,6 @@ static LinkValues getChosenValues(const Choice &choice, Value operand, int64_t a
   return link;
 }
 
-//===----------------------------------------------------------------------===//
-// Kinds
-//===----------------------------------------------------------------------===//
-
-/// Returns the number of points of the nests, excluding the sample loop.
 static int64_t countPoints(const Relation &relation) {
   int64_t sum = 0;
   for (const Relation::Access &access : relation.accesses) {
@@ -88,7 +76,6 @@ static int64_t countPoints(const Relation &relation) {
   return sum;
 }
 
-/// Returns the relation of `result` and `operand` with its sample loops set.
 static std::optional<Relation> getSampledRelation(OpResult result, Value operand,
                                                   const SampleAxes &axes, std::string &why) {
   std::optional<Relation> relation = getRelation(result, operand, axes, why);
@@ -105,9 +92,8 @@ static std::optional<Relation> getSampledRelation(OpResult result, Value operand
   return relation;
 }
 
-/// Returns true if every entry is a single element of `factor`. Without known zeros this holds if
-/// the nest has as many points as entries. With known zeros there may be fewer entries, which are
-/// stored in `values`.
+/// Without known zeros, every entry is an element of `factor` if the nest has as many points as
+/// entries. Otherwise entries are stored in `values`.
 static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t numEntries,
                             std::optional<SharedValues> &values) {
   const Relation::Access &access = relation.accesses.front();
@@ -120,7 +106,7 @@ static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t
   return values && values->pattern.getNumEntries() == numEntries;
 }
 
-/// Determines the kind of the entries. `values` receives the entries if they had to be computed.
+/// `values` receives the entries if they had to be computed.
 static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand,
                                                 jacobian::MatrixType type, const Relation &relation,
                                                 int64_t axis, std::optional<SharedValues> &values,
@@ -154,10 +140,6 @@ std::optional<LinkValues::Kind> bppsa::findLinkKind(OpResult result, Value opera
   std::optional<SharedValues> values;
   return findKind(result, operand, type, *relation, axes.lookup(operand), values, why);
 }
-
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
 
 std::optional<LinkValues> bppsa::findLinkValues(OpResult result, Value operand,
                                                 jacobian::MatrixType type, const SampleAxes &axes,

@@ -9,21 +9,19 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The number of possible nonzeros in each cell of a picture.
 struct MatrixStructure::Picture {
   int64_t rows, cols, height, width;
   std::vector<int64_t> counts;
 
   int64_t getCellOfRow(int64_t row) const { return row * height / rows; }
   int64_t getCellOfCol(int64_t col) const { return col * width / cols; }
-  /// Returns the first row or column of a cell, or the end for the cell after the last.
   int64_t getFirstRow(int64_t cell) const { return (cell * rows + height - 1) / height; }
   int64_t getFirstCol(int64_t cell) const { return (cell * cols + width - 1) / width; }
 };
 
 void MatrixStructure::drawPattern(const Block &block, Picture &picture) {
   const SparsityPattern &pattern = block.structure.getPattern().getValue();
-  // Count the cells of each distinct row once; many rows are equal.
+  // Many rows are equal, so cells are counted once per distinct row.
   std::vector<std::vector<int64_t>> ofClass(pattern.getNumClasses());
   for (int64_t row = 0; row < block.rows; ++row) {
     int32_t index = pattern.getRowClass(row);
@@ -46,7 +44,6 @@ void MatrixStructure::draw(const Block &block, Picture &picture) {
   int64_t lastX = picture.getCellOfCol(block.col + block.cols - 1);
   for (int64_t y = picture.getCellOfRow(block.row); y <= lastY; ++y)
     for (int64_t x = picture.getCellOfCol(block.col); x <= lastX; ++x) {
-      // The intersection of this block and the cell.
       int64_t top = std::max(picture.getFirstRow(y) - block.row, int64_t(0));
       int64_t bottom = std::min(picture.getFirstRow(y + 1) - block.row, block.rows);
       int64_t left = std::max(picture.getFirstCol(x) - block.col, int64_t(0));

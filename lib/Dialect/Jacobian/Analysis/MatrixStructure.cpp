@@ -31,7 +31,6 @@ MatrixStructure MatrixStructure::withShared(bool shared) const {
   return result;
 }
 
-/// Returns true if every entry of a matrix with this simplified structure may be nonzero.
 static bool isFull(jacobian::StructureAttr structure) {
   switch (structure.getKind()) {
   case jacobian::StructureKind::Zero:
@@ -43,8 +42,7 @@ static bool isFull(jacobian::StructureAttr structure) {
   case jacobian::StructureKind::Blocks:
     return llvm::all_of(structure.getParts(), isFull);
   default:
-    // Sums of structures that are fully described by their patterns are patterns after
-    // simplification, so this sum is full.
+    // Sums of pattern structures simplify to patterns, so this sum is full.
     return true;
   }
 }
@@ -64,10 +62,6 @@ std::string MatrixStructure::getName() const {
                                                                    : "csr";
   return (shared ? "shared-" : "") + name.str();
 }
-
-//===----------------------------------------------------------------------===//
-// Counts
-//===----------------------------------------------------------------------===//
 
 void MatrixStructure::forEachBlock(const Block &whole, function_ref<void(const Block &)> visit) {
   jacobian::StructureAttr structure = whole.structure;
@@ -165,10 +159,6 @@ int64_t MatrixStructure::getNumIndexBytes() const {
                    .getNumIndexBytes();
   return bytes;
 }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
 
 int64_t bppsa::countFlops(const MatrixStructure &second, const MatrixStructure &first) {
   assert(second.getCols() == first.getRows() && "sizes compose");

@@ -28,10 +28,6 @@ static ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-//===----------------------------------------------------------------------===//
-// Relations of operations
-//===----------------------------------------------------------------------===//
-
 static std::optional<Relation> getNestRelation(linalg::LinalgOp op, OpResult result, Value operand,
                                                const SampleAxes &axes, std::string &why) {
   Block &body = *op.getBlock();
@@ -79,15 +75,13 @@ static std::optional<Relation> getNestRelation(linalg::LinalgOp op, OpResult res
     relation = makeRelation(op.getStaticLoopRanges(), map, operand, op.getMatchingIndexingMap(init),
                             result, slope);
   }
-  // The accumulator is not a factor of the slope.
   for (OpOperand *input : op.getDpsInputOperands())
     if (input->get() != operand)
       relation->factors.push_back(op.getMatchingIndexingMap(input));
   return relation;
 }
 
-/// Returns the map of a slice, `index[i] = offset[i] + stride[i] * loop`. Dropped dimensions have
-/// no loop.
+/// `index[i] = offset[i] + stride[i] * loop`; dropped dimensions have no loop.
 static std::optional<AffineMap> getSliceMap(OffsetSizeAndStrideOpInterface op,
                                             const llvm::SmallBitVector &dropped, std::string &why) {
   MLIRContext *context = op->getContext();
@@ -107,7 +101,6 @@ static std::optional<AffineMap> getSliceMap(OffsetSizeAndStrideOpInterface op,
   return AffineMap::get(numLoops, 0, exprs, context);
 }
 
-/// Returns the map from the dimensions of `expanded` to the collapsed dimensions.
 static AffineMap getCollapsedMap(RankedTensorType expanded, ArrayRef<ReassociationIndices> groups) {
   MLIRContext *context = expanded.getContext();
   SmallVector<AffineExpr> exprs;
@@ -121,8 +114,7 @@ static AffineMap getCollapsedMap(RankedTensorType expanded, ArrayRef<Reassociati
   return AffineMap::get(expanded.getRank(), 0, exprs, context);
 }
 
-/// Returns true if each group has at most one dynamic size, and that is the first size other than
-/// 1.
+/// Each group may have one dynamic size, its first size other than 1.
 static bool hasKnownStrides(RankedTensorType expanded, ArrayRef<ReassociationIndices> groups) {
   return llvm::all_of(groups, [&](const ReassociationIndices &group) {
     auto dims =

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Describes each supported operation as a loop nest that relates elements of an operand to elements
-// of a result (AccessPattern.h), and classifies the derivative.
+// Relates the elements of operands and results by loop nests and classifies derivatives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +17,10 @@
 
 namespace bppsa {
 
-/// A classification of derivatives, from the most to the least specific.
+/// Ordered from most to least specific.
 enum class Slope { Zero, One, Shared, PerSample };
 
-/// The dependence of a result on an operand. Elements that may come from several sources have one
-/// nest per source. All nests have the same slope.
+/// Dependence of a result on an operand: one nest per source, all with the same slope.
 struct Relation {
   struct Access {
     LoopNest nest;
@@ -30,36 +28,32 @@ struct Relation {
   };
   llvm::SmallVector<Access, 1> accesses;
   Slope slope = Slope::One;
-  /// Indexing maps of the other operands of a nest, whose elements are the slopes.
+  /// Indexing maps of the other operands, whose elements are the slopes.
   llvm::SmallVector<mlir::AffineMap> factors;
 };
 
 ArrayAccess makeAccess(mlir::AffineMap map, mlir::Value array);
 
-/// Returns the slope of `result`, a scalar of `body`, with respect to `target`. `target` is an
-/// argument of the body or a tensor from which the body extracts elements. `isSampled` returns true
-/// for tensors and arguments that depend on samples.
+/// Returns the slope of `result` with respect to `target`, a body argument or a tensor from which
+/// the body extracts elements. `isSampled` is true for values that depend on samples.
 Slope getBodySlope(mlir::Block &body, mlir::Value target, mlir::Value result,
                    llvm::function_ref<bool(mlir::Value)> isSampled);
 
-/// Returns the relation of the elements that `extract`, in the body of `op`, reads. Indices from an
-/// index tensor are traced to the operation that computes that tensor. Returns nullopt and sets
-/// `why` if the elements are not known.
+/// Returns the relation of the elements that `extract` reads; nullopt and `why` if unknown. Indices
+/// are traced to the operation that computes them.
 std::optional<Relation> getGatherRelation(mlir::linalg::GenericOp op,
                                           mlir::tensor::ExtractOp extract, std::string &why);
 
-/// Returns the dependence of `result` on `operand`, an operand of its operation or a tensor that
-/// the body reads. Returns nullopt and sets `why` if it is not known.
+/// Returns the dependence of `result` on `operand`, an operand or a tensor read in the body;
+/// nullopt and `why` if unknown.
 std::optional<Relation> getRelation(mlir::OpResult result, mlir::Value operand,
                                     const SampleAxes &axes, std::string &why);
 
-/// Returns the other factor of a sum of products, whose elements are the slopes of `operand`. Null
-/// if the body is not a sum of products.
+/// Returns null if the body is not a sum of products.
 mlir::OpOperand *findFactor(mlir::OpResult result, mlir::Value operand);
 
-/// Returns the entries of the transposed Jacobian of a sum of products, except entries whose
-/// element of `factor` is known to be zero. Returns nullopt if an entry is a sum of several
-/// elements.
+/// Returns the entries of the transposed Jacobian of a sum of products, without known zeros of
+/// `factor`; nullopt if an entry is a sum.
 std::optional<SharedValues> getFactorValues(mlir::OpOperand &factor,
                                             const Relation::Access &access);
 

@@ -75,7 +75,7 @@ Attribute PatternAttr::parse(AsmParser &parser, Type) {
   return PatternAttr::get(parser.getContext(), builder.take());
 }
 
-/// Prints, for example, `[0, 3 to 7]`. Runs of at least three numbers are abbreviated.
+/// For example `[0, 3 to 7]`; shorter runs are not abbreviated.
 static void printNumbers(AsmPrinter &printer, ArrayRef<int32_t> numbers) {
   printer << "[";
   for (size_t i = 0, end; i < numbers.size(); i = end) {
@@ -248,7 +248,7 @@ void StructureAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// Returns a description for diagnostics. Patterns are too long to print.
+/// For diagnostics; patterns are too long to print.
 std::string StructureAttr::toString() const {
   std::string text = stringifyStructureKind(getKind()).str();
   if (is(StructureKind::CSR))

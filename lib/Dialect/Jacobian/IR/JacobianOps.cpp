@@ -15,8 +15,7 @@ using namespace bppsa::jacobian;
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/Jacobian/IR/JacobianOps.cpp.inc"
 
-/// Checks the cotangents that the link of `op` takes and yields. The matrix must have a batch if
-/// and only if it depends on the sample.
+/// The matrix has a batch if and only if it depends on the sample.
 static LogicalResult verifyLinearizedStates(LinearizeOp op) {
   Block &body = op.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());

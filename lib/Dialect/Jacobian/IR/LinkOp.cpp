@@ -31,8 +31,7 @@ llvm::SetVector<Operation *> LinkOp::getJacobianOps() {
   return needed;
 }
 
-/// Checks that `region` takes the cotangent and yields a value of type `first`, then the parameter
-/// gradients.
+/// The region takes the cotangent and yields a value of type `first`, then parameter gradients.
 static LogicalResult verifyRegion(LinkOp op, Region &region, StringRef name, Type first) {
   Block &block = region.front();
   Type cotangent = op.getCotangent().getType();
@@ -52,7 +51,7 @@ static LogicalResult verifyRegion(LinkOp op, Region &region, StringRef name, Typ
   return error;
 }
 
-/// Checks that `type` is `[samples, ...]` with `size` elements per sample.
+/// `type` must be `[samples, ...]` with `size` elements per sample.
 static LogicalResult verifyRows(LinkOp op, StringRef what, RankedTensorType type, int64_t size) {
   ArrayRef<int64_t> sample = type.getShape().drop_front(type.getRank() > 0 ? 1 : 0);
   if (type.getRank() >= 2 && !ShapedType::isDynamicShape(sample) &&

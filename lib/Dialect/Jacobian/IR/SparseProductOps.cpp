@@ -13,7 +13,6 @@ using namespace bppsa;
 using namespace bppsa::jacobian;
 
 namespace {
-/// A sparse matrix operand: its values and their positions.
 struct MatrixOperands {
   StringRef name;
   Value values, starts, columns, positions;
@@ -21,7 +20,7 @@ struct MatrixOperands {
 };
 } // namespace
 
-/// Checks that `indices`, if present, has rank 1 and the size `expected` unless that is negative.
+/// `indices` may be absent. A negative `expected` allows any size.
 static LogicalResult verifyIndices(Operation *op, StringRef what, Value indices, int64_t expected) {
   if (!indices)
     return success();
@@ -157,7 +156,6 @@ LogicalResult SparseComposeOp::reifyResultShapes(OpBuilder &builder,
   return reifyOnlyShape(*this, getSize, shapes);
 }
 
-/// The result has a static shape.
 LogicalResult SparseOuterSumOp::reifyResultShapes(OpBuilder &,
                                                   ReifiedRankedShapedTypeDims &shapes) {
   return reifyOnlyShape(*this, [](int64_t) { return OpFoldResult(); }, shapes);

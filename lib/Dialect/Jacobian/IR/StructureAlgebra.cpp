@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The structure of products and sums of structured matrices. A table has the products of structures
-// without parts; block grids and sums are decomposed. Otherwise only the sparsity pattern is kept.
+// A table has the products of plain structures; grids and sums are decomposed; otherwise only the
+// sparsity pattern is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +16,9 @@ using namespace mlir;
 using namespace bppsa;
 using namespace bppsa::jacobian;
 
-/// Sums with more terms become dense: tracking their structure has no benefit.
 static constexpr size_t kMaxTerms = 8;
 
-/// Structures without parts come first in the enum.
+/// Plain structures, without parts, come first in the enum.
 static constexpr unsigned kNumPlainKinds = unsigned(StructureKind::CSR);
 
 static bool isPlain(StructureAttr structure) {
@@ -44,11 +43,6 @@ static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
   return productTable[unsigned(lhs)][unsigned(rhs)];
 }
 
-//===----------------------------------------------------------------------===//
-// Patterns
-//===----------------------------------------------------------------------===//
-
-/// Returns the structure without parts that is equivalent to `pattern`, if any.
 static std::optional<StructureKind> getPlainKind(const SparsityPattern &pattern) {
   if (pattern.isZero())
     return StructureKind::Zero;
@@ -65,8 +59,7 @@ StructureAttr StructureAttr::fromPattern(MLIRContext *context, SparsityPattern p
   return getCSR(PatternAttr::get(context, std::move(pattern)));
 }
 
-/// Returns the pattern of `structure`. It is computed into `storage` only if the structure has
-/// none, because a pattern may be large.
+/// Uses `storage` only if the structure has no pattern, which may be large.
 static const SparsityPattern &findPattern(StructureAttr structure, int64_t rows, int64_t cols,
                                           SparsityPattern &storage) {
   if (structure.is(StructureKind::CSR))
@@ -75,12 +68,7 @@ static const SparsityPattern &findPattern(StructureAttr structure, int64_t rows,
   return storage;
 }
 
-//===----------------------------------------------------------------------===//
-// Grids
-//===----------------------------------------------------------------------===//
-
-/// Returns the diagonal structure of a grid with diagonal blocks on its diagonal and zeros
-/// elsewhere; null for any other grid.
+/// Returns null unless all blocks on the diagonal are diagonal and others are zero.
 static StructureAttr joinDiagonals(ArrayRef<int64_t> rowSizes, ArrayRef<int64_t> colSizes,
                                    ArrayRef<StructureAttr> parts) {
   StructureAttr result = parts.front();
@@ -106,8 +94,7 @@ StructureAttr StructureAttr::getGrid(ArrayRef<int64_t> rowSizes, ArrayRef<int64_
   return getBlocks(rowSizes, colSizes, parts);
 }
 
-/// Splits `structure` into a grid with the given sizes on both sides. A grid is returned unchanged
-/// and a diagonal is split; null for any other structure.
+/// Splits a diagonal; returns a grid unchanged and null for other structures.
 static StructureAttr cutSquare(StructureAttr structure, ArrayRef<int64_t> sizes) {
   if (structure.is(StructureKind::Blocks))
     return structure;
@@ -120,8 +107,7 @@ static StructureAttr cutSquare(StructureAttr structure, ArrayRef<int64_t> sizes)
   return StructureAttr::getBlocks(sizes, sizes, parts);
 }
 
-/// Returns the product of two structures, at least one of which is a grid; null if their blocks do
-/// not match.
+/// Returns null if the blocks do not match.
 static StructureAttr multiplyGrids(StructureAttr lhs, StructureAttr rhs) {
   if (!lhs.is(StructureKind::Blocks))
     lhs = cutSquare(lhs, rhs.getRowSizes());
@@ -154,18 +140,13 @@ static StructureAttr addGrids(StructureAttr lhs, StructureAttr rhs) {
   return StructureAttr::getGrid(lhs.getRowSizes(), lhs.getColSizes(), parts);
 }
 
-/// Returns `block` repeated `count` times along the diagonal, or a simpler equivalent.
 static StructureAttr simplifyBlockDiagonal(int64_t count, StructureAttr block) {
   if (count == 1 || block.is(StructureKind::Zero) || block.isDiagonal())
     return block;
   return StructureAttr::getBlockDiagonal(count, block);
 }
 
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-/// Returns the terms of a sum, no term for zero, or `structure` itself.
+/// Zero has no terms.
 static SmallVector<StructureAttr> getTerms(StructureAttr structure) {
   if (structure.is(StructureKind::Sum))
     return llvm::to_vector(structure.getParts());
@@ -179,7 +160,7 @@ static bool isPatternOnly(StructureAttr structure) {
   return structure.isDiagonal() || structure.getKind() >= StructureKind::CSR;
 }
 
-/// Returns one structure for the sum of two terms; null if both must be kept.
+/// Returns null if both terms must be kept.
 static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols) {
   MLIRContext *context = lhs.getContext();
   if (lhs.is(StructureKind::Dense) || rhs.is(StructureKind::Dense))
@@ -207,7 +188,6 @@ static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t ro
 StructureAttr StructureAttr::sum(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols) {
   SmallVector<StructureAttr> terms = getTerms(lhs);
   for (StructureAttr term : getTerms(rhs)) {
-    // A merged term may merge with another term.
     for (size_t i = 0; i < terms.size();) {
       StructureAttr merged = mergeTerms(terms[i], term, rows, cols);
       if (merged) {
@@ -256,11 +236,6 @@ StructureAttr StructureAttr::simplify(int64_t rows, int64_t cols) const {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// Returns true for zero and identity, whose products need no computation.
 static bool isTrivialFactor(StructureAttr structure) {
   return structure.is(StructureKind::Zero) || structure.is(StructureKind::Identity);
 }
@@ -289,7 +264,7 @@ StructureAttr StructureAttr::product(StructureAttr lhs, StructureAttr rhs, int64
                                  product(lhs.getParts().front(), rhs.getParts().front(),
                                          rows / lhs.getCount(), inner / lhs.getCount(),
                                          cols / lhs.getCount()));
-  // Scaling rows or columns preserves the zeros, but repeated blocks are no longer equal.
+  // Scaling preserves zeros but not the equality of repeated blocks.
   for (auto [factor, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)})
     if (factor.is(StructureKind::Diagonal))
       return other.is(StructureKind::CSR) ? other.simplify(rows, cols)

@@ -4,11 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A convolution with many channels has far more points than distinct rows. Loops that never occur
-// in the same array index are independent, so the pattern is a product of small relations. A 2-D
-// convolution has one relation for the image rows, one for the image columns and one for all pairs
-// of channels. Only these relations are enumerated; each distinct row of the pattern is composed
-// from them once.
+// Loops that share no array index are independent, so only small relations are enumerated: for a
+// convolution, image rows, image columns and channel pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +15,6 @@
 using namespace bppsa;
 using namespace mlir;
 
-/// Returns true if `loop` is exactly one index of `map` and occurs in no other index.
 static bool indexesOneDimension(AffineMap map, unsigned loop) {
   AffineExpr expr = getAffineDimExpr(loop, map.getContext());
   return llvm::count(map.getResults(), expr) == 1 &&
@@ -31,7 +27,7 @@ bool bppsa::isPerSample(const LoopNest &nest, AffineMap operand, AffineMap resul
                               indexesOneDimension(result, *nest.sampleLoop));
 }
 
-/// Fills `relation.offsets`. Returns false if a map is out of bounds.
+/// Returns false if a map is out of bounds.
 static bool enumerateRelation(AccessRelation &relation, ArrayRef<int64_t> extents,
                               int64_t numCols) {
   AccessRelationIndex index(relation);
@@ -47,8 +43,7 @@ static bool enumerateRelation(AccessRelation &relation, ArrayRef<int64_t> extent
   return true;
 }
 
-/// Computes all sums of one offset per relation, where `classes` selects the offsets of each
-/// relation.
+/// Sums one offset per relation in all combinations; `classes` selects the offsets.
 static void combineOffsets(ArrayRef<AccessRelation> relations, ArrayRef<int32_t> classes,
                            std::vector<int32_t> &row) {
   row.assign(1, 0);
@@ -84,7 +79,6 @@ std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
     if (!enumerateRelation(relation, nest.extents, numCols))
       return std::nullopt;
 
-  // There are at most as many combinations of classes as rows.
   int64_t numClasses = 1;
   for (const AccessRelation &relation : relations)
     numClasses *= relation.offsets.getNumClasses();

@@ -27,8 +27,7 @@ bppsa::getCoordinates(const LoopNest &nest, const ArrayAccess &access, int64_t &
   return SmallVector<ArrayCoordinate>(llvm::reverse(coordinates));
 }
 
-/// Returns the sum of the values of `coordinates` at `point`, each times its weight. Returns
-/// nullopt if a coordinate is out of bounds.
+/// Returns nullopt if out of bounds.
 static std::optional<int64_t> evaluateAll(ArrayRef<ArrayCoordinate> coordinates,
                                           ArrayRef<int64_t> point, ArrayRef<int64_t> weights) {
   int64_t sum = 0;
@@ -97,7 +96,7 @@ std::vector<AccessRelation> bppsa::splitLoops(const LoopNest &nest, ArrayRef<Arr
     getRelation(coordinate).rows.push_back(coordinate);
   for (const ArrayCoordinate &coordinate : cols)
     getRelation(coordinate).cols.push_back(coordinate);
-  // With the largest column strides first, rows are created sorted or nearly sorted.
+  // With the largest column strides first, rows are nearly sorted.
   auto getDistance = [](const AccessRelation &relation) {
     return relation.cols.empty() ? 0 : relation.cols.front().stride;
   };

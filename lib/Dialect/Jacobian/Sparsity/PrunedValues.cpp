@@ -19,8 +19,7 @@ struct LinearIndex {
 };
 } // namespace
 
-/// Returns the row-major index into one sample of an array as a linear function of the loops, or
-/// nullopt if it is not linear or may be out of bounds.
+/// Returns nullopt if the index is not linear or may be out of bounds.
 static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coordinates,
                                                  ArrayRef<int64_t> extents) {
   LinearIndex index;
@@ -37,7 +36,6 @@ static std::optional<LinearIndex> getLinearIndex(ArrayRef<ArrayCoordinate> coord
     AffineMap map = AffineMap::get(extents.size(), 0, coordinate.expr);
     SmallVector<int64_t> point(extents.size(), 0);
     int64_t constant = map.compose(point)[0];
-    // The minimum and maximum over the iteration space determine if the index is in bounds.
     int64_t least = constant, most = constant;
     index.constant += constant * coordinate.stride;
     for (auto [loop, extent] : llvm::enumerate(extents)) {
@@ -60,7 +58,7 @@ struct SharedEntry {
 };
 } // namespace
 
-/// Sorts `entries` by row and column. Returns false if an entry occurs twice.
+/// Returns false if an entry occurs twice.
 static bool sortEntries(std::vector<SharedEntry> &entries, int64_t numRows) {
   std::vector<int64_t> next(numRows + 1, 0);
   for (const SharedEntry &entry : entries)

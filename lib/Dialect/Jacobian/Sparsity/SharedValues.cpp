@@ -13,21 +13,19 @@ using namespace bppsa;
 using namespace mlir;
 
 namespace {
-/// A relation whose entries refer to elements of a factor: for each combination of rows, the
-/// offsets of its entries in the result and in the factor.
+/// Entry offsets in the result and in the factor, for each combination of rows.
 struct ValuedRelation {
   struct Entry {
     int32_t col, source;
   };
   std::vector<std::vector<Entry>> entries;
-  /// Combinations of the same class have the same entries, except that their factor offsets are
-  /// shifted by `bases`.
+  /// Combinations of one class differ only by the shift `bases` of factor offsets.
   std::vector<int32_t> classes, bases;
 };
 } // namespace
 
-/// Enumerates the entries of `relation`; `distances` has the strides of the loops in the factor.
-/// Returns nullopt if an entry has several sources or a map is out of bounds.
+/// `distances` are loop strides in the factor. Returns nullopt if an entry has several sources or a
+/// map is out of bounds.
 static std::optional<ValuedRelation> enumerateValues(const AccessRelation &relation,
                                                      ArrayRef<int64_t> extents,
                                                      ArrayRef<int64_t> distances) {
@@ -62,7 +60,7 @@ static std::optional<ValuedRelation> enumerateValues(const AccessRelation &relat
   return result;
 }
 
-/// Computes all sums of one entry per relation for the given rows, sorted by column.
+/// Sums one entry per relation in all combinations, sorted by column.
 static std::vector<ValuedRelation::Entry> combineValues(ArrayRef<ValuedRelation> relations,
                                                         ArrayRef<int64_t> rows) {
   std::vector<ValuedRelation::Entry> sums = {{0, 0}}, previous;

@@ -230,8 +230,7 @@ llvm::hash_code bppsa::hash_value(const SparsityPattern &pattern) {
 //===----------------------------------------------------------------------===//
 
 SparsityPattern SparsityPattern::transpose() const {
-  // Columns that occur in the same classes become equal rows. Transpose the matrix of classes
-  // first, then expand each distinct row.
+  // Columns of the same classes become equal rows, so the class matrix is transposed first.
   std::vector<std::pair<int32_t, int32_t>> entries;
   entries.reserve(columns.size());
   for (int32_t index = 0; index < getNumClasses(); ++index)

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row of the product is the union of the distinct rows of the right factor that the row of the
-// left factor references. Most rows of a chain of layers reference the same set as an earlier row,
-// so unions are cached. New unions are computed in a bit set.
+// Rows of the product are unions of rows of the right factor. Unions are cached, since most rows of
+// a chain reference the same set as an earlier row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@ using namespace bppsa;
 using llvm::ArrayRef;
 
 namespace {
-/// A set of columns that can be enumerated in ascending order.
+/// Enumerates columns in ascending order.
 class ColumnSet {
 public:
   explicit ColumnSet(int64_t cols) : words((cols + 63) / 64, 0) {}
@@ -28,7 +27,7 @@ public:
   void insert(ArrayRef<int32_t> cols) {
     if (cols.empty())
       return;
-    // The columns ascend, so the first and last columns bound the range of words.
+    // Columns ascend, so the first and last bound the range of words.
     first = std::min<size_t>(first, cols.front() / 64);
     last = std::max<size_t>(last, cols.back() / 64);
     for (int32_t col : cols)
@@ -44,7 +43,6 @@ public:
 
   size_t getNumWords() const { return words.size(); }
 
-  /// Moves all columns to `result` in ascending order and clears the set.
   void drainTo(std::vector<int32_t> &result) {
     result.clear();
     for (size_t i = first; i < words.size() && i <= last; ++i) {
@@ -71,7 +69,6 @@ int64_t bppsa::countMultiplyAdds(const SparsityPattern &lhs, const SparsityPatte
 }
 
 namespace {
-/// Inserts rows of a pattern into a set; long rows are inserted word by word.
 class RowInserter {
 public:
   explicit RowInserter(const SparsityPattern &pattern)
@@ -92,12 +89,11 @@ public:
 
 private:
   const SparsityPattern &pattern;
-  /// The bit set of each class that was inserted by words; empty for other classes.
+  /// Bit sets of classes that were inserted by words; empty for others.
   std::vector<std::vector<uint64_t>> words;
 };
 } // namespace
 
-/// Returns, as a pattern, the classes of `rhs` that each class of `lhs` references.
 static SparsityPattern getTouchedClasses(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   PatternBuilder builder(lhs.getNumClasses(), rhs.getNumClasses());
   std::vector<int32_t> lastSeen(rhs.getNumClasses(), -1), touched;
@@ -161,7 +157,6 @@ std::optional<ProductSchedule> bppsa::scheduleProduct(const SparsityPattern &lhs
   schedule.rhsEntries.resize(numPairs);
   std::vector<int64_t> next(product.getNumCols(), 0);
   for (int64_t row = 0; row < lhs.getNumRows(); ++row) {
-    // Count the terms of each entry, then write them at the resulting offsets.
     for (int32_t inner : lhs.getRow(row))
       for (int32_t col : rhs.getRow(inner))
         ++next[col];

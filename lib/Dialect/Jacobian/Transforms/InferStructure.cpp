@@ -21,7 +21,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns, for example, "24x6, csr with 36 entries, 75.00 % of it zero, shared by all samples".
+/// For example "24x6, csr with 36 entries, 75.00 % of it zero, shared by all samples".
 static std::string describe(jacobian::MatrixType type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -65,7 +65,6 @@ private:
 };
 } // namespace
 
-/// Emits a remark with the structure, or with `why` if none was found.
 void InferStructurePass::report(Operation *op, jacobian::MatrixType type, StringRef why) {
   auto options = remark::RemarkOpts::name("InferStructure")
                      .category("structure")
@@ -88,7 +87,7 @@ void InferStructurePass::reportLink(size_t number, size_t count, Operation *op,
       << remark::add("link {0} of {1}, {2}: {3}", number, count, getLayerName(op), describe(type));
 }
 
-/// Reports the links of the chains of layers, each including the padding that it absorbs.
+/// Links are reported with the padding that they absorb.
 void InferStructurePass::reportLinks() {
   auto ignore = [](Operation *, StringRef) {};
   for (const LayerChain &chain : findLayerChains(getOperation(), ignore))
@@ -96,7 +95,7 @@ void InferStructurePass::reportLinks() {
       reportLink(i + 1, chain.links.size(), link.getOp(), link.type);
 }
 
-/// Reports the links of chains that are already differentiated.
+/// Reports chains that are already differentiated.
 void InferStructurePass::reportLists() {
   for (ArrayRef<jacobian::LinkOp> list : findLinkLists<jacobian::LinkOp>(getOperation()))
     for (auto [i, link] : llvm::enumerate(list))

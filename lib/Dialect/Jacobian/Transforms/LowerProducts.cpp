@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A Jacobian as arrays: its operands in `jacobian.sparse_compose`.
 struct MatrixArrays {
   /// `[N]`, or `[N, B]` if each sample has its own values.
   Value values;
@@ -37,16 +36,14 @@ public:
 
 private:
   Value createIndices(ArrayRef<int32_t> indices);
-  /// Sets the row starts and the columns of the entries, except for a dense pattern.
   void addIndices(jacobian::MatrixType type, MatrixArrays &arrays);
-  /// Returns the transposed cotangent, `[N, B]`.
+  /// Returns the cotangent transposed to `[N, B]`.
   Value getSideBySide(Value cotangent);
   Value multiplyElements(Value lhs, Value rhs);
 
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   llvm::DenseMap<Value, MatrixArrays> matrices;
-  /// The transposed, `[N, B]` form of each known cotangent.
   llvm::DenseMap<Value, Value> sideBySide;
 };
 } // namespace
@@ -146,8 +143,6 @@ void ProductLowering::lower(jacobian::ApplyOp op) {
   op.getResult().replaceAllUsesWith(back);
 }
 
-/// Returns the first operation of `function` that uses a Jacobian not created by a supported
-/// operation.
 static Operation *findUnknownJacobian(func::FuncOp function) {
   Operation *found = nullptr;
   function.walk([&](Operation *op) {

@@ -28,7 +28,7 @@ static jacobian::MatrixType withStructure(jacobian::MatrixType type,
 
 namespace {
 struct JacobianMemory {
-  /// Bytes of indices and shared values, and bytes of values per sample.
+  /// Bytes of indices and shared values, and of values per sample.
   int64_t sharedBytes = 0, sampleBytes = 0;
 
   int64_t getBytes(int64_t batch) const { return sharedBytes + batch * sampleBytes; }
@@ -62,7 +62,7 @@ private:
   void plan(jacobian::ComposeOp compose);
   void count(jacobian::AssembleOp assemble);
   void count(jacobian::ComposeOp compose);
-  /// Adds the indices of `type`. Equal patterns share their indices.
+  /// Equal patterns share their indices.
   void countIndices(jacobian::MatrixType type);
 
   JacobianMemory memory;
@@ -86,7 +86,7 @@ void PlanSparseProductsPass::plan(jacobian::ComposeOp compose) {
       second.getRows(), second.getCols(), first.getRows(), first.getCols(), pattern.getNumEntries(),
       density, countMultiplyAdds(second.computePattern(), first.computePattern()),
       4 * pattern.getNumEntries());
-  // Only products can read a product in a storage format other than its structure.
+  // Only products can read a product in another storage format.
   bool isInternal =
       llvm::all_of(compose->getUsers(), llvm::IsaPred<jacobian::ComposeOp, jacobian::ApplyOp>);
   bool fillsIn =

@@ -24,13 +24,12 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The matrix of a linear operation: rows are the elements of its result, columns are the elements
-/// of `operand`.
+/// Rows are result elements, columns are elements of `operand`.
 struct SparseProduct {
   linalg::GenericOp op;
   Value operand, weights;
   SparsityPattern pattern;
-  /// For each entry, row by row, the index of its value in `weights`.
+  /// Index in `weights` of each entry, row by row.
   std::vector<int32_t> positions;
 };
 } // namespace
@@ -39,8 +38,7 @@ static bool hasPrunedArguments(func::FuncOp function) {
   return llvm::any_of(function.getArguments(), [](Value value) { return getNonzeros(value); });
 }
 
-/// Reorders `values` from the entry order of the transposed matrix to the entry order of the
-/// matrix.
+/// `values` are in the entry order of the transpose.
 static std::vector<int32_t> transposeEntries(const SparsityPattern &transposed,
                                              const SparsityPattern &pattern,
                                              ArrayRef<int32_t> values) {
@@ -61,8 +59,7 @@ static bool isZero(Value value) {
   return matchPattern(element, m_AnyZeroFloat());
 }
 
-/// Returns true if all elements of the result of `op` that do not come from `operand` are zero. The
-/// matrix cannot represent other constants.
+/// The matrix cannot represent constants other than zero.
 static bool fillsWithZeros(Operation *op, Value operand) {
   if (auto pad = dyn_cast<tensor::PadOp>(op)) {
     Value padding = pad.getConstantPaddingValue();
@@ -74,7 +71,6 @@ static bool fillsWithZeros(Operation *op, Value operand) {
              tensor::CastOp>(op);
 }
 
-/// Returns the product with pruned weights that `op` computes, or nullopt if it computes none.
 static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const SampleAxes &axes) {
   if (!op.hasPureTensorSemantics() || !addsProducts(op) ||
       llvm::none_of(op.getDpsInputs(), [](Value input) { return getNonzeros(input); }))
@@ -98,8 +94,7 @@ static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const Samp
   return product;
 }
 
-/// Returns the multiply-adds of `op` per sample. Only the extent of the sample dimension may be
-/// dynamic.
+/// Counts per sample. Only the sample dimension may be dynamic.
 static int64_t countMultiplyAdds(linalg::GenericOp op) {
   int64_t count = 1;
   for (int64_t extent : op.getStaticLoopRanges())
@@ -156,7 +151,7 @@ struct SparsifyProductsPass : public bppsa::impl::SparsifyProductsBase<SparsifyP
   }
 
 private:
-  /// Returns true if the product has few enough multiply-adds without the zeros. Emits a remark.
+  /// True if the zeros save enough multiply-adds. Emits a remark.
   bool isWanted(const SparseProduct &product) {
     auto options = remark::RemarkOpts::name("SparsifyProducts")
                        .category("products")

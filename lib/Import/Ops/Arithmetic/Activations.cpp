@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Sets the only output to `function` of every element of the first input.
 static LogicalResult setElementwise(Node &node,
                                     function_ref<Value(const Formula &, Value)> function) {
   const Tensor &x = node.input(0);
@@ -79,7 +78,6 @@ LogicalResult bppsa::importPRelu(Node &node) {
         Value negative = f.mul(arguments[0], arguments[1]);
         return f.select(f.isPositive(arguments[0]), arguments[0], negative);
       });
-  // The slope must broadcast to X; the reverse is an error.
   if (failed(result) || result->getSizes() != x.getSizes())
     return node.emitShapeError();
   return node.setOutput(0, *result);

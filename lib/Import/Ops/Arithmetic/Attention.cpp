@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The scores of hidden keys are minus infinity, so their weights are zero and no gradient passes
-// through them. A query whose keys are all hidden yields zeros.
+// through them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,21 +33,16 @@ public:
   LogicalResult import();
 
 private:
-  /// Returns the input with a head axis. The attribute `heads` holds the number of heads in the
-  /// last axis.
   FailureOr<Tensor> splitHeads(size_t index, StringRef heads);
-  /// Appends keys or values to the ones of earlier calls.
   FailureOr<Tensor> appendToPast(const Tensor &present, size_t past);
   LogicalResult readOperands();
   LogicalResult checkOperands();
-  /// Multiplies each head of `left`, [.., M, K], with the head of `right` it uses, [.., K, N], or
-  /// [.., N, K] if `isTransposed`.
+  /// Multiplies each head of `left`, [.., M, K], with the head of `right` that it uses.
   Tensor multiply(const Tensor &left, const Tensor &right, bool isTransposed);
   FailureOr<Tensor> makeScores();
   FailureOr<Tensor> limitScores(const Tensor &scores);
   FailureOr<Tensor> readMask(const Tensor &scores);
   FailureOr<Tensor> applyMask(const Tensor &scores);
-  /// Hides keys by their position relative to the query, and keys beyond the lengths.
   FailureOr<Tensor> hideByPosition(const Tensor &scores);
   Value isSeen(OpBuilder &b, Location loc, Value length);
   Tensor normalize(const Tensor &scores);
@@ -56,7 +51,6 @@ private:
   Node &node;
   GraphBuilder &graph;
   Tensor query, key, value;
-  /// The number of keys of earlier calls, and of queries.
   AffineExpr pastSteps, querySteps;
   Value pastSize, querySize, keySize;
   int64_t left = -1, right = -1;
@@ -277,8 +271,6 @@ FailureOr<Tensor> AttentionImporter::applyMask(const Tensor &scores) {
   });
 }
 
-/// Returns whether the query sees the key at the current loop indices. `length` is the number of
-/// keys, or null.
 Value AttentionImporter::isSeen(OpBuilder &b, Location loc, Value length) {
   using Predicate = arith::CmpIPredicate;
   Value position = linalg::IndexOp::create(b, loc, 3);
@@ -307,7 +299,6 @@ FailureOr<Tensor> AttentionImporter::hideByPosition(const Tensor &scores) {
   bool hasLengths = node.hasInput(Lengths);
   if (node.getInt("is_causal", 0) == 0 && left < 0 && right < 0 && !hasLengths)
     return scores;
-  // Positions along these axes are not interchangeable.
   graph.mark(scores.dims[2], Cut);
   graph.mark(scores.dims[3], Cut);
   auto makeSize = [&](AffineExpr size) {

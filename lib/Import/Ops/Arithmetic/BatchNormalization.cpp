@@ -17,7 +17,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// `1 / sqrt(variance + epsilon)`.
 static Tensor makeInverseDeviation(GraphBuilder &graph, const Tensor &variance, float epsilon) {
   return *graph.makeElementwise(
       variance, variance.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
@@ -28,7 +27,6 @@ static Tensor makeInverseDeviation(GraphBuilder &graph, const Tensor &variance, 
       });
 }
 
-/// `old * momentum + batch * (1 - momentum)`.
 static Tensor makeRunning(GraphBuilder &graph, const Tensor &old, const Tensor &batch,
                           float momentum) {
   return makeFormula(graph, {old, batch}, [&](const Formula &f, ValueRange arguments) {
@@ -38,11 +36,9 @@ static Tensor makeRunning(GraphBuilder &graph, const Tensor &old, const Tensor &
 }
 
 namespace {
-/// Mean and variance, each of shape [C].
 using Statistics = std::array<Tensor, 2>;
 } // namespace
 
-/// If ranks share statistics, returns the mean over the samples of all ranks, else `mean`.
 static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
   if (!graph.sharesStatistics)
     return mean;
@@ -65,7 +61,6 @@ static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> a
   return Statistics{graph.makeSqueeze(*mean, axes), graph.makeSqueeze(variance, axes)};
 }
 
-/// Returns the attributes of the function argument if `tensor` is a parameter, or null.
 static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
   auto argument = dyn_cast<BlockArgument>(graph.getValue(tensor));
   if (!argument || !isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -74,8 +69,7 @@ static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
   return attrs::Parameter::in(attributes) ? &attributes : nullptr;
 }
 
-/// Returns the statistics that a node in training mode normalizes with: batch statistics or, in
-/// inference, running statistics held by initializers. Sets the running outputs.
+/// Returns batch statistics or, in inference, stored running statistics; sets the running outputs.
 static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
   float momentum = node.getFloat("momentum", 0.9f);
@@ -97,7 +91,6 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
   graph.marksMixing = marked;
   if (failed(statistics))
     return failure();
-  // A body may be imported several times.
   std::vector<std::string> &names = node.importer.batchStatistics;
   if (StringRef name = getNodeName(node.proto); !areStored && !llvm::is_contained(names, name))
     names.push_back(name.str());

@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns whether `value` is computed from the bits of non-constant floats.
 static bool dependsOnFloatBits(const GraphBuilder &graph, Value value) {
   SmallVector<Value> pending = {value};
   llvm::SmallPtrSet<Value, 16> visited;

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// One label per dimension of an operand: a letter, or -1, -2, ... for the dimensions of an
-/// ellipsis, counted from its end.
 using Labels = SmallVector<int>;
 
 struct Term {
@@ -34,11 +32,9 @@ private:
     return node.emitError() << "attribute 'equation' is " << quoted(node.getString("equation", ""))
                             << ", which ";
   }
-  /// Parses the labels in `text`; an ellipsis represents `numHidden` dimensions.
   FailureOr<Labels> parse(StringRef text, int64_t numHidden) const;
   LogicalResult readTerm(const Tensor &tensor, StringRef text);
   void deduceResult();
-  /// Removes dimensions of size 1 that are broadcast to another term.
   void dropOnes(Term &term);
   Tensor contract(ArrayRef<Term> terms, const Labels &kept);
 
@@ -183,8 +179,7 @@ Tensor Equation::build() {
     Term factors[] = {product, terms[i]};
     Labels kept = result;
     if (i + 1 < terms.size()) {
-      // Keep the labels that the result or a later term needs, in the order of the result if
-      // possible.
+      // Keep the labels that are needed later, in the order of the result if possible.
       auto isThere = [&](int label) {
         return llvm::is_contained(factors[0].labels, label) ||
                llvm::is_contained(factors[1].labels, label);

@@ -20,11 +20,6 @@ static Value makeFloat(OpBuilder &builder, Location loc, float value) {
   return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
 }
 
-//===----------------------------------------------------------------------===//
-// Unary
-//===----------------------------------------------------------------------===//
-
-/// -1, 0 or 1.
 static Value makeSign(const Formula &f, Value x) {
   Value isNegative = f.compare(arith::CmpFPredicate::OLT, x, 0);
   Value negative = f.select(isNegative, f.constant(-1), f.constant(0));
@@ -59,7 +54,6 @@ static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value oper
   return builders.lookup(op)(Formula{b, loc, operand.getType()}, operand);
 }
 
-/// Evaluates -x or |x| of an integer expression.
 static MaybeExpr evaluateUnary(StringRef op, AffineExpr x, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> low = getLowerBound(x, minSizes);
   if (op == "Abs" && low && *low >= 0)
@@ -90,10 +84,6 @@ LogicalResult bppsa::importUnary(Node &node) {
                                      : makeUnaryInteger(node.getOp(), b, loc, arguments[0]);
       }));
 }
-
-//===----------------------------------------------------------------------===//
-// Binary
-//===----------------------------------------------------------------------===//
 
 static Value makeBinaryFloat(StringRef op, OpBuilder &b, Location loc, Value x, Value y) {
   if (op == "Add")
@@ -163,7 +153,7 @@ LogicalResult bppsa::importBinary(Node &node) {
       }));
 }
 
-/// Computes the power of integers as ONNX Runtime does: in double precision, rounded towards zero.
+/// Computes in double precision and rounds towards zero, as ONNX Runtime does.
 static FailureOr<Tensor> makeIntegerPower(GraphBuilder &graph, const Tensor &base,
                                           const Tensor &exponent) {
   return graph.makeElementwise(
@@ -184,7 +174,7 @@ LogicalResult bppsa::importPow(Node &node) {
   if (!type.isF32())
     return node.setOutput(makeIntegerPower(node.graph, base, exponent));
   std::optional<double> constant = getSplatConstant(exponent);
-  // Small powers are exact products: they need no logarithm and have a derivative at 0.
+  // Small powers are exact products that have a derivative at 0.
   if (constant && exponent.getRank() <= base.getRank() &&
       llvm::all_of(exponent.dims, [](const Dim &dim) { return dim.isOne(); })) {
     double power = *constant;
@@ -211,10 +201,6 @@ LogicalResult bppsa::importPow(Node &node) {
       }));
 }
 
-//===----------------------------------------------------------------------===//
-// Cast
-//===----------------------------------------------------------------------===//
-
 static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
   Type from = x.getType();
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
@@ -237,7 +223,6 @@ static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
                            : Value(arith::ExtSIOp::create(b, loc, to, x));
 }
 
-/// Evaluates a cast between integer types. Sizes fit into 32 bits.
 static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> constant = getConstant(x);
   if (to.isInteger(64) || (to.isInteger(32) && (!constant || llvm::isInt<32>(*constant))))
@@ -274,13 +259,8 @@ LogicalResult bppsa::importCastLike(Node &node) {
   return importCastTo(node, node.input(1).elementType);
 }
 
-//===----------------------------------------------------------------------===//
-// Identity and Dropout
-//===----------------------------------------------------------------------===//
-
 LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.input(0)); }
 
-/// Returns the ratio of a Dropout node in training mode.
 static FailureOr<double> getDropoutRatio(Node &node) {
   FailureOr<double> ratio = node.getSetting("ratio", 1, 0.5);
   if (succeeded(ratio) && !(*ratio >= 0 && *ratio < 1))
@@ -289,7 +269,6 @@ static FailureOr<double> getDropoutRatio(Node &node) {
   return ratio;
 }
 
-/// Imports a Dropout without effect: the mask is true everywhere.
 static LogicalResult keepAll(Node &node) {
   const Tensor &data = node.input(0);
   if (node.wantsOutput(1) &&

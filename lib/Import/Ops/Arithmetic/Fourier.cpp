@@ -25,7 +25,6 @@ struct Transform {
   int64_t partsIn, partsOut;
   bool isInverse = false, isOneSided = false;
 
-  /// Returns the weight of part `from` of element `n` in part `to` of element `k`.
   double getWeight(int64_t k, int64_t to, int64_t n, int64_t from) const;
 };
 } // namespace
@@ -43,7 +42,6 @@ double Transform::getWeight(int64_t k, int64_t to, int64_t n, int64_t from) cons
   return (hasConjugate ? 2 : 1) * weight / static_cast<double>(length);
 }
 
-/// Returns the weights as a tensor [out, parts, in, parts].
 static FailureOr<Tensor> makeWeights(Node &node, const Transform &transform) {
   constexpr int64_t most = int64_t(1) << 24;
   if (transform.in > most / 4 / transform.out)
@@ -61,8 +59,6 @@ static FailureOr<Tensor> makeWeights(Node &node, const Transform &transform) {
   return node.graph.makeConstant(DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
 
-/// Returns the size of the last axis of the input: 1 if it is real, else 2. Emits an error if it
-/// does not fit a one-sided transform.
 static FailureOr<int64_t> getParts(Node &node, StringRef name, bool isOneSided, bool isInverse) {
   const Tensor &x = node.input(0);
   std::optional<int64_t> parts = x.getRank() == 0 ? std::nullopt : getConstant(x.dims.back().size);
@@ -76,7 +72,6 @@ static FailureOr<int64_t> getParts(Node &node, StringRef name, bool isOneSided, 
   return *parts;
 }
 
-/// Returns the constant in input `index`, at least 1, or `otherwise` if it is absent.
 static FailureOr<int64_t> readPositive(Node &node, size_t index, StringRef name,
                                        int64_t otherwise) {
   if (!node.hasInput(index))
@@ -92,10 +87,8 @@ static FailureOr<int64_t> readPositive(Node &node, size_t index, StringRef name,
 }
 
 //===----------------------------------------------------------------------===//
-// DFT
 //===----------------------------------------------------------------------===//
 
-/// Reads the axis of the signal: an attribute before opset 20, an input from then on.
 static FailureOr<int64_t> readAxis(Node &node) {
   int64_t axis = node.getInt("axis", node.opset < 20 ? 1 : -2);
   if (node.hasInput(2)) {
@@ -154,7 +147,6 @@ LogicalResult bppsa::importDFT(Node &node) {
   SmallVector<Dim> dims = x.dims;
   dims[*axis] = graph.getDim(transform->out);
   dims.back() = graph.getDim(transform->partsOut);
-  // The loops of the result, followed by the reduction over elements and parts.
   SmallVector<unsigned> result = llvm::to_vector(llvm::seq<unsigned>(0, rank)), from = result;
   from[*axis] = rank;
   from.back() = rank + 1;
@@ -168,11 +160,6 @@ LogicalResult bppsa::importDFT(Node &node) {
              {getMap(from), getMap({own, rank - 1, rank, rank + 1}), getMap(result)}));
 }
 
-//===----------------------------------------------------------------------===//
-// STFT
-//===----------------------------------------------------------------------===//
-
-/// Returns the frame length: the length of the window, else input 3, else the length of the signal.
 static FailureOr<int64_t> readFrameLength(Node &node) {
   GraphBuilder &graph = node.graph;
   AffineExpr size = node.input(0).dims[1].size;
@@ -222,7 +209,6 @@ LogicalResult bppsa::importSTFT(Node &node) {
     node.freeze(2);
     weights = combine<arith::MulFOp>(graph, *weights, graph.makeUnsqueeze(node.input(2), {1}));
   }
-  // Loops: sample, frame, bin, part of the result, element of the frame, part of the signal.
   OpBuilder &b = graph.builder;
   auto loop = [&](unsigned i) { return b.getAffineDimExpr(i); };
   auto getMap = [&](ArrayRef<AffineExpr> exprs) {

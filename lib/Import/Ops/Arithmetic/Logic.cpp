@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Comparisons
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct Comparison {
   arith::CmpFPredicate floats;
@@ -36,7 +32,6 @@ static Comparison getComparison(StringRef op) {
   return {arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge};
 }
 
-/// Returns whether x < y for all sizes, or nullopt if this depends on the sizes or is unknown.
 static std::optional<bool> isLess(AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
   MaybeExpr next = addExprs(x, getAffineConstantExpr(1, x.getContext()));
   if (next && isAtLeast(y, *next, minSizes))
@@ -85,15 +80,9 @@ LogicalResult bppsa::importComparison(Node &node) {
       }));
 }
 
-//===----------------------------------------------------------------------===//
-// Logic
-//===----------------------------------------------------------------------===//
-
-/// Evaluates a logical op on `arguments`: 0, 1 or unknown.
 static MaybeExpr evaluateLogic(StringRef op, ArrayRef<AffineExpr> arguments) {
   SmallVector<std::optional<int64_t>> known = llvm::map_to_vector(arguments, getConstant);
   auto make = [&](bool value) { return getAffineConstantExpr(value, arguments[0].getContext()); };
-  // One operand may determine the result.
   if (op == "And" && llvm::is_contained(known, std::optional<int64_t>(0)))
     return make(false);
   if (op == "Or" && llvm::is_contained(known, std::optional<int64_t>(1)))

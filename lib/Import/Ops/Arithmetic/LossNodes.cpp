@@ -24,9 +24,8 @@ public:
 
 private:
   LogicalResult checkShapes();
-  /// Returns the element of `from`, `[N, C, d...]` or `[C]`, at the class of each position.
   Tensor pick(const Tensor &from);
-  /// Returns the weight of each position: zero if it is ignored, NaN if its class is invalid.
+  /// The weight is zero if the position is ignored, NaN if its class is invalid.
   Tensor makeWeights();
   Value isIgnored(OpBuilder &b, Location loc, Value label) const;
 

@@ -20,8 +20,6 @@ struct ProductOperand {
 };
 } // namespace
 
-/// Aligns the leading dimensions of `operand` with `batch`, from the right. Its last two dimensions
-/// correspond to the iterators `rows` and `columns`.
 static ProductOperand alignOperand(Node &node, const Tensor &operand, ArrayRef<Dim> batch,
                                    AffineExpr rows, AffineExpr columns) {
   int64_t numBatch = operand.getRank() - 2;
@@ -39,7 +37,6 @@ static ProductOperand alignOperand(Node &node, const Tensor &operand, ArrayRef<D
   return result;
 }
 
-/// Creates the product of stacks of matrices `[..., M, K]` and `[..., K, N]`.
 static FailureOr<Tensor> makeMatMul(Node &node, const Tensor &a, const Tensor &b) {
   GraphBuilder &graph = node.graph;
   FailureOr<Dim> inner = graph.unify(a.dims.back(), b.dims[b.getRank() - 2]);

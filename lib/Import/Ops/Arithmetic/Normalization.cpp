@@ -36,7 +36,6 @@ LogicalResult bppsa::importSoftmax(Node &node) {
   return node.setOutput(0, combine<arith::SubFOp>(graph, shifted, apply<math::LogOp>(graph, sum)));
 }
 
-/// Returns the dimensions from attribute `axis` on.
 static FailureOr<SmallVector<int64_t>> getAxesFrom(Node &node) {
   int64_t rank = node.input(0).getRank();
   FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), rank);
@@ -58,7 +57,6 @@ static LogicalResult requireFits(Node &node, size_t index) {
   return success();
 }
 
-/// `sqrt(variance + epsilon)`.
 static Tensor makeDeviation(GraphBuilder &graph, const Tensor &variance, double epsilon) {
   return makeFormula(graph, variance, [&](const Formula &f, ValueRange in) -> Value {
     return math::SqrtOp::create(f.b, f.loc, f.add(in[0], f.constant(epsilon)));
@@ -127,7 +125,6 @@ LogicalResult bppsa::importLpNormalization(Node &node) {
                         }));
 }
 
-/// Normalizes `x` to mean 0 and standard deviation 1 over `axes`.
 static FailureOr<Tensor> makeStandard(GraphBuilder &graph, const Tensor &x, ArrayRef<int64_t> axes,
                                       double epsilon) {
   FailureOr<Tensor> mean = makeMean(graph, x, axes);
@@ -138,7 +135,6 @@ static FailureOr<Tensor> makeStandard(GraphBuilder &graph, const Tensor &x, Arra
   return combine<arith::DivFOp>(graph, centred, makeDeviation(graph, variance, epsilon));
 }
 
-/// Scales and shifts each channel of `x`, of shape [N, C, ...].
 static Tensor scaleChannels(Node &node, const Tensor &x, const Tensor &scale, const Tensor &shift) {
   GraphBuilder &graph = node.graph;
   SmallVector<int64_t> others = llvm::to_vector(llvm::seq<int64_t>(1, x.getRank() - 1));
@@ -147,7 +143,6 @@ static Tensor scaleChannels(Node &node, const Tensor &x, const Tensor &scale, co
       [](const Formula &f, ValueRange in) { return f.add(f.mul(in[0], in[1]), in[2]); });
 }
 
-/// Requires that inputs 1 and 2 have rank 1 and the size `size`.
 static LogicalResult requireVectors(Node &node, const Dim &size) {
   for (size_t index : {1, 2})
     if (node.input(index).getRank() != 1 ||

@@ -17,7 +17,6 @@ using namespace bppsa;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
-// Arithmetic on whole tensors
 //===----------------------------------------------------------------------===//
 
 Tensor bppsa::makeFormula(GraphBuilder &graph, ArrayRef<Tensor> operands,
@@ -65,11 +64,6 @@ Tensor bppsa::makeNorm(GraphBuilder &graph, const Tensor &operand, ArrayRef<int6
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-/// Returns the maximum, minimum or product.
 template <typename OpTy>
 static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes,
                          double start) {
@@ -81,7 +75,6 @@ static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64
   return graph.makeUnsqueeze(joined, axes);
 }
 
-/// Reduces integers, or bools with true > false.
 static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor &data,
                                 ArrayRef<int64_t> axes) {
   unsigned width = data.elementType.getIntOrFloatBitWidth();
@@ -112,8 +105,7 @@ static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor 
 
 static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes) {
   // Subtracting the maximum, if it is finite, only changes the range of exp. The gradient also
-  // passes through the maximum: this restores the amount by which the rounded weights miss a sum of
-  // one, so a term common to all elements has the exact gradient.
+  // passes through the maximum, which makes it exact for a term common to all elements.
   Tensor shift = makeFormula(graph, makeJoined<arith::MaximumFOp>(graph, data, axes, -kInfinity),
                              [](const Formula &f, ValueRange arguments) {
                                Value magnitude = f.abs(arguments[0]);
@@ -152,7 +144,6 @@ static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Te
   return makeLogSumExp(graph, data, axes);
 }
 
-/// Returns the minimum or maximum of expressions of sizes if it is the same element for all sizes.
 static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements, bool isMinimum) {
   MaybeExpr best = elements.front();
   for (AffineExpr element : elements.drop_front()) {
@@ -165,7 +156,6 @@ static MaybeExpr findExtremum(GraphBuilder &graph, ArrayRef<AffineExpr> elements
   return best;
 }
 
-/// Evaluates a minimum or maximum of elements that are known as expressions.
 static std::optional<Tensor> reduceElements(Node &node, ArrayRef<int64_t> axes) {
   const Tensor &data = node.input(0);
   bool isMinimum = node.getOp() == "ReduceMin";
@@ -208,10 +198,6 @@ LogicalResult bppsa::importReduce(Node &node) {
     result = graph.makeSqueeze(*result, axes);
   return node.setOutput(0, *result);
 }
-
-//===----------------------------------------------------------------------===//
-// ArgMax and ArgMin
-//===----------------------------------------------------------------------===//
 
 Tensor bppsa::makeArgExtremum(GraphBuilder &graph, const Tensor &operand, int64_t axis, bool isMax,
                               bool isLast) {

@@ -20,7 +20,6 @@ static Value joinFloats(StringRef op, OpBuilder &b, Location loc, Value x, Value
   return arith::AddFOp::create(b, loc, x, y);
 }
 
-/// Returns the maximum or minimum of two sizes if it is the same one for all sizes.
 static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int64_t> minSizes) {
   if (isAtLeast(x, y, minSizes))
     return isMax ? x : y;
@@ -29,7 +28,6 @@ static MaybeExpr chooseExpr(bool isMax, AffineExpr x, AffineExpr y, ArrayRef<int
   return std::nullopt;
 }
 
-/// Evaluates Max or Min of known integers.
 static std::optional<Tensor> evaluate(Node &node, ArrayRef<Tensor> operands) {
   if (!llvm::all_of(operands, [](const Tensor &operand) { return operand.elements.has_value(); }))
     return std::nullopt;
@@ -77,11 +75,6 @@ LogicalResult bppsa::importVariadic(Node &node) {
       }));
 }
 
-//===----------------------------------------------------------------------===//
-// Mod
-//===----------------------------------------------------------------------===//
-
-/// Returns the remainder with the sign of the dividend, or of the divisor if `ofDivisor`.
 static Value makeRemainder(OpBuilder &b, Location loc, Value x, Value y, bool ofDivisor) {
   Value remainder = arith::RemSIOp::create(b, loc, x, y);
   if (!ofDivisor)
@@ -112,7 +105,6 @@ static Value makeFloatRemainder(OpBuilder &b, Location loc, Value x, Value y, bo
   return arith::SelectOp::create(b, loc, isOther, shifted, remainder);
 }
 
-/// Evaluates the remainder of known integers.
 static MaybeExpr evaluateRemainder(AffineExpr x, AffineExpr y, bool ofDivisor,
                                    ArrayRef<int64_t> minSizes) {
   std::optional<int64_t> left = getConstant(x), right = getConstant(y);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loops read a row of an array by Slice from `i` to `i + 1`. Both bounds are data, but the size is
-// constant if both are the same value plus a constant.
+// Loops read a row of an array by Slice from `i` to `i + 1`: both bounds are data, but the size is
+// constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,6 @@ struct Bound {
 
 static Bound trace(Value tensor, int64_t position);
 
-/// Traces `value`, in the body of `op` at element `position`, to a constant or an element of an
-/// operand. Returns nullopt otherwise.
 static std::optional<Bound> traceScalar(linalg::GenericOp op, Value value, int64_t position) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -50,7 +48,6 @@ static std::optional<Bound> traceScalar(linalg::GenericOp op, Value value, int64
   return trace(operand.get(), position);
 }
 
-/// Traces element `position` of the result of `op` if it is a sum with a constant.
 static std::optional<Bound> traceSum(linalg::GenericOp op, int64_t position) {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0)
     return std::nullopt;
@@ -70,7 +67,6 @@ static std::optional<Bound> traceSum(linalg::GenericOp op, int64_t position) {
   return sum;
 }
 
-/// Traces element `position` of a concatenation of vectors.
 static std::optional<Bound> traceConcat(tensor::ConcatOp op, int64_t position) {
   if (op.getResultType().getRank() != 1)
     return std::nullopt;
@@ -105,7 +101,6 @@ static Bound trace(Value tensor, int64_t position) {
   return found.value_or(own);
 }
 
-/// Slices `size` elements of `data` along `axis`, from the position `start`.
 static Tensor sliceAt(Node &node, const Tensor &data, const Bound &start, int64_t axis,
                       int64_t size) {
   GraphBuilder &graph = node.graph;

@@ -18,8 +18,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Returns the trajectory [T + 1, M, 1] of the cumulative sums or products of `x`, a [T, M, 1]. The
-/// derivative of a product is also a recurrence, without a division, so zeros are handled
-/// correctly.
+/// derivative of a product is also a recurrence, so it needs no division.
 static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct, bool isReverse) {
   OpBuilder &builder = graph.builder;
   SmallVector<Dim> dims = x.dims;
@@ -38,7 +37,6 @@ static Tensor makeCumulated(GraphBuilder &graph, const Tensor &x, bool isProduct
   return graph.make(loop.getTrajectories()[0], dims);
 }
 
-/// Computes the cumulative sums or products of integers sequentially along the axis.
 static Tensor makeCumulatedIntegers(Node &node, int64_t axis, bool isProduct) {
   GraphBuilder &graph = node.graph;
   OpBuilder &builder = graph.builder;

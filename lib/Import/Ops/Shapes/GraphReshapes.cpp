@@ -10,19 +10,12 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Reshapes
-//===----------------------------------------------------------------------===//
-
-/// A group of dimensions that a Reshape merges and splits: source dimensions `[sourceBegin,
-/// sourceEnd)` become target dimensions `[targetBegin, targetEnd)`.
 namespace {
 struct ReshapeGroup {
   size_t sourceBegin, sourceEnd, targetBegin, targetEnd;
 };
 } // namespace
 
-/// Splits a Reshape into the smallest groups of equal products.
 static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef<Dim> target) {
   auto isZero = [](const Dim &dim) { return getConstant(dim.size) == 0; };
   if (llvm::any_of(source, isZero))
@@ -54,9 +47,8 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
   return groups;
 }
 
-/// Assigns the factors of the source dimensions of a group to its target dimensions, in order,
-/// while sizes match. A factor that spans several target dimensions, such as the values of all
-/// attention heads, is split. Returns whether all sizes match.
+/// Assigns the factors of the source dimensions of a group to its target dimensions while sizes
+/// match. Returns whether all do.
 static bool assignFactors(AxisClasses &axes, ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
   SmallVector<Factor> factors;
   for (const Dim &dim : source)

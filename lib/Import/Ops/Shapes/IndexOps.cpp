@@ -41,7 +41,6 @@ Tensor bppsa::makeLookup(GraphBuilder &graph, const Tensor &data, ArrayRef<Dim> 
 }
 
 //===----------------------------------------------------------------------===//
-// Slice
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -53,8 +52,7 @@ struct AxisSlice {
 } // namespace
 
 /// Resolves a slice bound to a position in [low, size + high], counted from the front. ONNX clamps
-/// bounds that are out of range. If clamping depends on a size, the size is required to be large
-/// enough.
+/// bounds that are out of range; a size on which this depends must be large enough.
 static MaybeExpr resolveBound(GraphBuilder &graph, AffineExpr bound, AffineExpr size, int64_t low,
                               int64_t high) {
   // Exporters write "to the end" as a huge number.
@@ -145,7 +143,6 @@ Tensor bppsa::makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis
                            {axis, *addExprs(size, graph.getExpr(-1)), size, /*step=*/-1});
 }
 
-/// Reads bounds and steps of all axes: attributes before opset 10, inputs from opset 10 on.
 static FailureOr<SmallVector<AxisSlice>> readSlices(Node &node) {
   int64_t rank = node.input(0).getRank();
   auto read = [&](StringRef name, size_t index) -> FailureOr<SmallVector<AffineExpr>> {
@@ -213,12 +210,6 @@ LogicalResult bppsa::importSlice(Node &node) {
   return node.setOutput(0, result);
 }
 
-//===----------------------------------------------------------------------===//
-// Gather
-//===----------------------------------------------------------------------===//
-
-/// Resolves a known index to a position counted from the front. Requires that dimension `axis` is
-/// large enough.
 static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr index) {
   GraphBuilder &graph = node.graph;
   AffineExpr size = node.input(0).dims[axis].size, zero = graph.getExpr(0);
@@ -232,7 +223,6 @@ static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr i
   return *position;
 }
 
-/// Gathers at one known index: a slice, without its axis if the index is a scalar.
 static FailureOr<Tensor> gatherOne(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   AffineExpr index = node.input(1).elements->front();
@@ -243,7 +233,6 @@ static FailureOr<Tensor> gatherOne(Node &node, int64_t axis) {
   return node.input(1).getRank() == 0 ? graph.makeSqueeze(slice, axis) : slice;
 }
 
-/// Gathers elements of a known tensor at constant indices.
 static std::optional<Tensor> gatherElements(Node &node, int64_t axis) {
   const Tensor &data = node.input(0), &indices = node.input(1);
   SmallVector<int64_t> source = getStaticShape(data), picked = getStaticShape(indices);
@@ -276,8 +265,8 @@ Value bppsa::makePosition(OpBuilder &b, Location loc, Value found, Value size) {
   return arith::MinSIOp::create(b, loc, position, arith::SubIOp::create(b, loc, size, one));
 }
 
-/// Gathers at indices that are data. Negative indices count from the end. Programs reject graph
-/// inputs with indices out of range. Computed indices are clamped, so they never read other memory.
+/// Gathers at indices that are data. Programs reject graph inputs with indices out of range;
+/// computed indices are clamped, so they never read other memory.
 static Tensor gatherData(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0), &indices = node.input(1);

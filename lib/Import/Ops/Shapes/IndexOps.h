@@ -17,13 +17,12 @@ mlir::Value getSizeValue(GraphBuilder &graph, const Dim &dim);
 
 Tensor makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis);
 
-/// Returns the index that a lookup reads in its source, given the index of the result element and
-/// the elements of the inputs.
+/// Returns the index to read, given the index of the result element and the elements of the inputs.
 using LookupMap = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange index, mlir::ValueRange inputs)>;
 
-/// Creates the tensor of shape `dims` whose element at an index is the element of `data` at the
-/// index returned by `map`.
+/// Creates the tensor whose element at an index is the element of `data` at the index returned by
+/// `map`.
 Tensor makeLookup(GraphBuilder &graph, const Tensor &data, llvm::ArrayRef<Dim> dims,
                   mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> inputMaps,
                   LookupMap map);
@@ -34,18 +33,15 @@ std::optional<llvm::FailureOr<Tensor>> scatterFewBlocks(GraphBuilder &graph, con
                                                         const Tensor &indices,
                                                         const Tensor &updates);
 
-/// Writes `updates` into `data` at the positions `indices`, of the same shape, along `axis`. The
-/// other axes match the axes of `data`. Returns nullopt if there are too many elements along
-/// `axis`.
+/// Writes `updates` into `data` at the positions `indices` along `axis`. Returns nullopt if there
+/// are too many.
 std::optional<llvm::FailureOr<Tensor>> scatterFewElements(GraphBuilder &graph, const Tensor &data,
                                                           const Tensor &indices,
                                                           const Tensor &updates, int64_t axis);
 
-/// Imports a Slice whose bounds are data and differ by a constant.
 llvm::LogicalResult importComputedSlice(Node &node);
 
-/// Returns a valid position in a dimension of `size` elements: `found`, which counts from the end
-/// if negative, clamped to the dimension.
+/// Clamps `found`, which counts from the end if negative, to a dimension of `size` elements.
 mlir::Value makePosition(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value found,
                          mlir::Value size);
 

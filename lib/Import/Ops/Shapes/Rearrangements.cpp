@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Tile
-//===----------------------------------------------------------------------===//
-
 LogicalResult bppsa::importTile(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0);
@@ -71,10 +67,6 @@ LogicalResult bppsa::importTile(Node &node) {
   return node.setOutput(0, graph.makeReshape(*repeated, merged));
 }
 
-//===----------------------------------------------------------------------===//
-// Trilu
-//===----------------------------------------------------------------------===//
-
 LogicalResult bppsa::importTrilu(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
@@ -89,7 +81,6 @@ LogicalResult bppsa::importTrilu(Node &node) {
     diagonal = *given;
   }
   bool isUpper = node.getInt("upper", 1) == 1;
-  // Positions along these axes are not interchangeable.
   graph.mark(x.dims[rank - 2], Cut);
   graph.mark(x.dims[rank - 1], Cut);
   AffineMap all = graph.builder.getMultiDimIdentityMap(rank);
@@ -108,11 +99,6 @@ LogicalResult bppsa::importTrilu(Node &node) {
              }));
 }
 
-//===----------------------------------------------------------------------===//
-// OneHot
-//===----------------------------------------------------------------------===//
-
-/// Reads the depth: an integer, or a float constant.
 static FailureOr<SmallVector<AffineExpr>> readDepth(Node &node) {
   if (!node.input(1).elementType.isF32())
     return node.getExprs(1);
@@ -177,11 +163,6 @@ LogicalResult bppsa::importOneHot(Node &node) {
              }));
 }
 
-//===----------------------------------------------------------------------===//
-// DepthToSpace and SpaceToDepth
-//===----------------------------------------------------------------------===//
-
-/// Divides the size of `dim` by `divisor`. Emits an error if it is not a multiple.
 static FailureOr<Dim> divide(Node &node, const Dim &dim, int64_t divisor) {
   MaybeExpr quotient = divideExactly(dim.size, node.graph.getExpr(divisor));
   if (!quotient)

@@ -21,10 +21,7 @@ public:
   LogicalResult import();
 
 private:
-  /// Returns the input with a head axis: `[batch, steps, heads, size]` if the heads were part of
-  /// the last axis, else `[batch, heads, steps, size]`.
   FailureOr<Tensor> splitHeads();
-  /// Returns the cosines or sines for each sample, step and pair.
   FailureOr<Tensor> readCache(size_t index);
   FailureOr<Tensor> rotate(const Tensor &x, int64_t size);
   Tensor take(const Tensor &x, int64_t first, int64_t size, int64_t stride = 1) {
@@ -76,12 +73,10 @@ FailureOr<Tensor> RotaryImporter::readCache(size_t index) {
                     });
 }
 
-/// Rotates the pairs of the first `size` elements.
 FailureOr<Tensor> RotaryImporter::rotate(const Tensor &x, int64_t size) {
   FailureOr<Tensor> cosines = readCache(1), sines = failure();
   if (failed(cosines) || failed(sines = readCache(2)))
     return failure();
-  // Index of the head axis.
   int64_t heads = node.input(0).getRank() == 4 ? 1 : 2, half = size / 2;
   Tensor cos = graph.makeUnsqueeze(*cosines, heads), sin = graph.makeUnsqueeze(*sines, heads);
   bool isInterleaved = node.getInt("interleaved", 0) != 0;

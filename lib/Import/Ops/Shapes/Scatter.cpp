@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over the updates builds a table of the last update of each element; the result then reads
-// data or updates in parallel, which is differentiable. With a reduction, each element reduces over
-// all updates that may target it. A few updates need no table (ScatterFew.cpp).
+// A loop builds a table of the last update of each element; the result then reads data or updates
+// in parallel, which is differentiable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +50,8 @@ static LogicalResult scatterKnown(Node &node) {
 }
 
 namespace {
-/// Writes of blocks. Updates are numbered in row-major order over `updateDims`; each targets a
-/// block selected by the leading dimensions `targetDims` of the data.
+/// Updates are numbered in row-major order over `updateDims`; each targets a block selected by the
+/// leading dimensions `targetDims` of the data.
 struct Writes {
   SmallVector<Dim> updateDims, targetDims;
   llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index)> getTarget;
@@ -85,8 +84,6 @@ static Tensor makeWriters(GraphBuilder &graph, const Writes &writes) {
   return graph.make(nest.results.front(), writes.targetDims);
 }
 
-/// Returns `data` with the blocks of `updates`, of shape [updates, block], written as specified by
-/// `writes`.
 static Tensor makeScattered(GraphBuilder &graph, const Tensor &data, const Tensor &updates,
                             const Writes &writes) {
   Tensor writers = makeWriters(graph, writes);
@@ -136,7 +133,6 @@ static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
 }
 
 /// Reduces, for each position of an axis of size `size`, the updates along `axis` that target it.
-/// Targets are given per update or per position of the axis.
 static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &updates,
                           const Tensor &targets, int64_t axis, const Dim &size) {
   OpBuilder &builder = graph.builder;
@@ -169,7 +165,6 @@ static FailureOr<Tensor> joinWith(GraphBuilder &graph, StringRef how, const Tens
       [&](OpBuilder &b, Location loc, ValueRange in) { return join(how, b, loc, in[0], in[1]); });
 }
 
-/// Reads the attribute `reduction`, which is not accepted for bools.
 static FailureOr<StringRef> readReduction(Node &node) {
   StringRef how = node.getString("reduction", "none");
   if (how != "none" && node.input(0).elementType.isInteger(1))
@@ -178,7 +173,6 @@ static FailureOr<StringRef> readReduction(Node &node) {
   return how;
 }
 
-/// Returns the tensor as an IR value, without known elements.
 static Tensor materialize(GraphBuilder &graph, const Tensor &tensor) {
   Tensor result = tensor;
   result.value = graph.getValue(tensor);
@@ -268,7 +262,6 @@ LogicalResult bppsa::importScatterND(Node &node) {
   std::optional<int64_t> depth = rank == 0 ? std::nullopt : getConstant(indices.dims.back().size);
   if (!depth || *depth < 1 || *depth > data.getRank())
     return node.emitShapeError();
-  // The shape of the updates is the shape of the indices followed by the shape of a block.
   SmallVector<Dim> outer(indices.dims.begin(), indices.dims.end() - 1), expected = outer;
   expected.append(data.dims.begin() + *depth, data.dims.end());
   if (failed(node.requireRank(2, expected.size())))

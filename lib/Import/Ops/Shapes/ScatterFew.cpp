@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The updates are applied in sequence. Each selects the update at its target position and keeps the
-// other elements. These elementwise operations vectorize and differentiate better than loops, and
-// keep samples separate.
+// The updates are applied in sequence as elementwise selections, which vectorize and differentiate
+// better than loops and keep samples separate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +29,6 @@ static Tensor takeOne(GraphBuilder &graph, const Tensor &tensor, int64_t axis, i
   return graph.makeSlice(tensor, axis, graph.getExpr(number), graph.getExpr(1));
 }
 
-/// Replaces elements of `data` by `update` at the positions `targets` along the first axes. Targets
-/// broadcast to `data`.
 static FailureOr<Tensor> replaceAt(GraphBuilder &graph, const Tensor &data, const Tensor &update,
                                    ArrayRef<Tensor> targets, ArrayRef<int64_t> axes) {
   SmallVector<Tensor> operands = {data, update};

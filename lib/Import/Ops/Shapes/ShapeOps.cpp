@@ -12,7 +12,6 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Reshapes
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::importReshape(Node &node) {
@@ -114,7 +113,6 @@ LogicalResult bppsa::importUnsqueeze(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Transpose, Concat, Split and Expand
 //===----------------------------------------------------------------------===//
 
 LogicalResult bppsa::importTranspose(Node &node) {

@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Checks that cache and update differ only along `axis`, along which the update must not be
-/// longer.
 static LogicalResult checkShapes(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &cache = node.input(0), &update = node.input(1);
@@ -32,7 +30,6 @@ static LogicalResult checkShapes(Node &node, int64_t axis) {
   return success();
 }
 
-/// Returns the first positions as an int64 array, one per sample.
 static Tensor getFirstPositions(Node &node) {
   GraphBuilder &graph = node.graph;
   if (!node.hasInput(2))
@@ -43,7 +40,6 @@ static Tensor getFirstPositions(Node &node) {
   return first;
 }
 
-/// Returns the index of the update written at `position`; outside [0, updates) if none is.
 static Value makeUpdateNumber(OpBuilder &b, Location loc, Value position, Value first, Value size,
                               bool isCircular) {
   Value start = arith::IndexCastOp::create(b, loc, b.getIndexType(), first);

@@ -43,7 +43,7 @@ private:
   Numbers evaluateNode(const onnx::NodeProto &producer, int depth);
   std::optional<ScaledSize> combine(bool isQuotient, const ScaledSize &a,
                                     const ScaledSize &b) const;
-  /// Rounds down. Returns nullopt for a size that is not known to be an integer.
+  /// Rounds down.
   std::optional<ScaledSize> floor(const ScaledSize &value) const;
 
   const Node &node;
@@ -117,7 +117,6 @@ Numbers Evaluator::evaluateNode(const onnx::NodeProto &producer, int depth) {
   }
   for (ArrayRef<ScaledSize> operand : operands)
     for (const ScaledSize &value : operand) {
-      // Casts to integers round towards zero, and sizes are nonnegative.
       std::optional<ScaledSize> rounded = isRounded ? floor(value) : value;
       if (!rounded)
         return std::nullopt;

@@ -22,10 +22,8 @@ struct ScaledSize {
   MaybeExpr getExpr() const;
 };
 
-/// Evaluates the elements of input `index` of `node` if earlier nodes compute them from constants
-/// and sizes, also in floating point: casts, products, quotients, floors, and nodes that
-/// concatenate and move elements. Returns nullopt if another op or a trained initializer is
-/// involved.
+/// Evaluates input `index` of `node` if nodes compute it from constants and sizes, also in floating
+/// point.
 std::optional<llvm::SmallVector<ScaledSize>> evaluateNumbers(const Node &node, size_t index);
 
 } // namespace bppsa

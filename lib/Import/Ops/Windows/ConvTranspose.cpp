@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a transposed convolution. Input element `i` contributes to the positions `i *
-/// stride + k * dilation` of the result, whose first `padBegin` positions are cropped.
+/// Input element `i` contributes to the positions `i * stride + k * dilation` of the result, whose
+/// first `padBegin` positions are cropped.
 struct Spread {
   int64_t groups, channels, features;
   SmallVector<WindowAxis> axes;
@@ -21,7 +21,6 @@ struct Spread {
 };
 } // namespace
 
-/// Sets padding and output size of `axis`. `given` is its size in `output_shape`, if any.
 static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPadding,
                                std::optional<int64_t> given) {
   GraphBuilder &graph = node.graph;
@@ -105,7 +104,6 @@ LogicalResult bppsa::importConvTranspose(Node &node) {
       features = graph.getDim(spread->features);
   SmallVector<AffineExpr> wholeSizes, sizes;
   for (const WindowAxis &axis : spread->axes) {
-    // Positions covered by windows, plus output padding.
     wholeSizes.push_back(*addExprs(axis.output, graph.getExpr(axis.padBegin + axis.padEnd)));
     sizes.push_back(axis.output);
   }

@@ -19,7 +19,6 @@ struct Convolution {
 };
 } // namespace
 
-/// Reads the attributes and checks them against the shapes of X, W and B.
 static FailureOr<Convolution> readConvolution(Node &node) {
   const Tensor &x = node.input(0);
   FailureOr<SmallVector<int64_t>> given = readKernelSizes(node);

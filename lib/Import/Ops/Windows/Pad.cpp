@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Number of elements added before and after each axis; negative values crop.
 struct Padding {
   SmallVector<int64_t> before, after;
 };
@@ -49,7 +48,6 @@ static FailureOr<Padding> readPadding(Node &node) {
   return padding;
 }
 
-/// Crops by the negative pads and sets them to zero.
 static FailureOr<Tensor> crop(Node &node, Tensor data, Padding &padding) {
   GraphBuilder &graph = node.graph;
   for (int64_t axis = 0, rank = data.getRank(); axis < rank; ++axis) {
@@ -69,7 +67,6 @@ static FailureOr<Tensor> crop(Node &node, Tensor data, Padding &padding) {
   return data;
 }
 
-/// Returns the `count` elements before (or after) the axis for the given `mode`.
 static FailureOr<Tensor> makeBorder(Node &node, StringRef mode, const Tensor &data, int64_t axis,
                                     int64_t count, bool isAfter) {
   GraphBuilder &graph = node.graph;
@@ -96,7 +93,6 @@ static FailureOr<Tensor> makeBorder(Node &node, StringRef mode, const Tensor &da
   return graph.makeBroadcast(border, dims);
 }
 
-/// Pads `data` with borders copied from its elements.
 static FailureOr<Tensor> addBorders(Node &node, StringRef mode, Tensor data,
                                     const Padding &padding) {
   for (int64_t axis = 0, rank = data.getRank(); axis < rank; ++axis) {

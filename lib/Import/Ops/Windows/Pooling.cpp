@@ -17,9 +17,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A pooling node: its windows, the dimensions of the result, and the indexing maps. The loops are
-/// sample, channel, output position and position in the window. The maps are for the padded input,
-/// for a tensor that only provides the window shape, and for the result.
+/// The loops are sample, channel, output position and position in the window.
 struct Pooling {
   SmallVector<WindowAxis> window;
   SmallVector<Dim> dims;
@@ -58,7 +56,6 @@ static FailureOr<Pooling> readPooling(Node &node) {
   return pooling;
 }
 
-/// Returns a tensor that only provides the window shape.
 static Tensor makeKernelShape(GraphBuilder &graph, const Pooling &pooling) {
   SmallVector<Dim> dims = llvm::map_to_vector(
       pooling.window, [&](const WindowAxis &axis) { return graph.getDim(axis.kernel); });
@@ -86,8 +83,6 @@ static Value makePosition(OpBuilder &b, Location loc, ArrayRef<AffineExpr> place
   return arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
 }
 
-/// Returns, for each window, the position of its first largest element; a NaN is larger than any
-/// number. No derivative is needed.
 static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const Tensor &x) {
   OpBuilder &b = graph.builder;
   Location loc = graph.loc;
@@ -96,7 +91,6 @@ static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const 
   SmallVector<OpFoldResult> plane = llvm::map_to_vector(
       ArrayRef(x.dims).drop_front(2), [&](const Dim &dim) { return graph.getSize(dim.size); });
 
-  // If all elements are minus infinity, the first one is selected.
   SmallVector<AffineExpr> firsts;
   for (auto [i, axis] : llvm::enumerate(pooling.window))
     firsts.push_back(b.getAffineDimExpr(2 + i) * axis.stride);
@@ -130,7 +124,6 @@ static Tensor makeArgMaximum(GraphBuilder &graph, const Pooling &pooling, const 
   return graph.make(search.getResult(1), pooling.dims);
 }
 
-/// Returns the element of `plane`, of shape `[N, C, P]`, at each position.
 static Tensor gatherPositions(GraphBuilder &graph, const Tensor &plane, const Tensor &positions) {
   OpBuilder &b = graph.builder;
   Tensor empty = graph.make(graph.makeEmpty(positions.dims, plane.elementType), positions.dims);
@@ -213,8 +206,6 @@ LogicalResult bppsa::importMaxPool(Node &node) {
 // AveragePool
 //===----------------------------------------------------------------------===//
 
-/// Returns the number of counted elements for each output position: elements of the input and, if
-/// `includesPadding`, of the explicit padding.
 static SmallVector<int64_t> countElements(const WindowAxis &axis, bool includesPadding) {
   int64_t input = *getConstant(axis.input);
   int64_t low = includesPadding ? 0 : axis.padBegin;
@@ -230,7 +221,6 @@ static SmallVector<int64_t> countElements(const WindowAxis &axis, bool includesP
   return counts;
 }
 
-/// Returns the number of elements of each window as a tensor over the output positions.
 static Tensor makeCounts(GraphBuilder &graph, const Pooling &pooling, bool includesPadding) {
   SmallVector<float> counts = {1};
   SmallVector<int64_t> shape;
@@ -286,7 +276,6 @@ LogicalResult bppsa::importAveragePool(Node &node) {
 // LpPool
 //===----------------------------------------------------------------------===//
 
-/// x^power for nonnegative x. The derivative at zero is zero.
 static Value makePower(const Formula &f, Value x, double power) {
   if (power == 1)
     return x;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each axis is resized by a product with a constant matrix that has one row per result position, so
-// all modes share one derivative. Plain repetition of elements needs no matrix.
+// all modes share one derivative.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,6 @@ using namespace bppsa;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Returns the elements of input `index`: constants, values computed from constants, or an
-/// initializer, which is then not trained.
 static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, StringRef name) {
   if (const onnx::TensorProto *initializer = node.initializers.lookup(node.proto.input(index))) {
     FailureOr<DenseElementsAttr> decoded =
@@ -48,8 +46,6 @@ static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, String
   return numbers;
 }
 
-/// Returns the elements of input `index`, integers that nodes compute from sizes, possibly in
-/// floating point.
 static FailureOr<SmallVector<AffineExpr>> readExprs(Node &node, size_t index) {
   std::optional<SmallVector<ScaledSize>> values;
   if (!node.input(index).elements && (values = evaluateNumbers(node, index))) {
@@ -63,7 +59,6 @@ static FailureOr<SmallVector<AffineExpr>> readExprs(Node &node, size_t index) {
   return node.getExprs(index);
 }
 
-/// Returns the axes that `scales` or `sizes` apply to, and checks that there are `count`.
 static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringRef what) {
   int64_t rank = node.input(0).getRank();
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -82,10 +77,8 @@ static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringR
 }
 
 namespace {
-/// The requested size of one resized axis.
 struct AxisSize {
   int64_t axis;
-  /// The size of the result, unless it is computed from `scale`.
   std::optional<int64_t> out;
   /// 0 if it is computed from the sizes.
   float scale = 0;
@@ -93,8 +86,7 @@ struct AxisSize {
 };
 } // namespace
 
-/// Sets a common scale for all axes that keeps the aspect ratio, so that the result covers `sizes`
-/// or fits into it.
+/// Sets a common scale for all axes that keeps the aspect ratio.
 static LogicalResult keepRatio(Node &node, StringRef policy, MutableArrayRef<AxisSize> sizes) {
   const Tensor &data = node.input(0);
   float common = 0;
@@ -126,7 +118,6 @@ static LogicalResult checkScale(Node &node, float scale) {
                           << ", accepted: more than 0 and less than 4096";
 }
 
-/// Returns one entry for each axis that `scales` or `sizes` specify.
 static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
   bool hasSizes = node.hasInput(3);
   bool hasScales =
@@ -192,7 +183,6 @@ static LogicalResult readCrop(Node &node, MutableArrayRef<AxisSize> sizes) {
 // Import
 //===----------------------------------------------------------------------===//
 
-/// Returns whether resizing repeats each element `scale` times, for all sizes.
 static bool isRepeat(const ResizeMode &mode, float scale) {
   if (mode.mode != "nearest" || scale != std::floor(scale) || mode.coordinates == "align_corners" ||
       mode.isCrop())
@@ -251,7 +241,6 @@ class Resizer {
 public:
   Resizer(Node &node, ResizeMode mode) : node(node), graph(node.graph), mode(mode) {}
   LogicalResult resize(const AxisSize &size);
-  /// Sets result elements outside the cropped part to `element`.
   void fillOutside(float element);
 
   Node &node;
@@ -260,7 +249,6 @@ public:
   Tensor data;
 
 private:
-  /// For each axis, a tensor of ones (inside) and zeros (outside) that broadcasts to the result.
   SmallVector<Tensor> inside;
 };
 } // namespace

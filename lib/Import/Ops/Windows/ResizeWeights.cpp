@@ -52,8 +52,7 @@ float AxisResize::getKernel(float distance) const {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// Positions beyond the ends use the end elements, or are excluded. With antialiasing, the kernel
-/// is widened to the spacing of result positions when downsampling.
+/// With antialiasing, downsampling widens the kernel to the spacing of result positions.
 void AxisResize::addNeighbours(float x, MutableArrayRef<float> weights) const {
   float factor = mode.isAntialiased ? std::min(scale, 1.0f) : 1, sum = 0;
   float reach = (mode.mode == "linear" ? 1 : 2) / factor;

@@ -11,7 +11,6 @@
 
 namespace bppsa {
 
-/// The interpolation settings of a Resize node, with ONNX's names and values.
 struct ResizeMode {
   llvm::StringRef mode, coordinates, nearest;
   float cubicCoefficient = -0.75f;
@@ -28,10 +27,9 @@ struct AxisResize {
   /// The cropped part of the axis, from 0 (first element) to 1 (last element).
   float cropBegin = 0, cropEnd = 1;
 
-  /// Returns the weights of the elements of the axis in the result element at `position`; all
-  /// zero if it is outside.
+  /// Returns the weights of the elements of the axis in the result element at `position`; all zero
+  /// if it is outside.
   llvm::SmallVector<float> getWeights(int64_t position) const;
-  /// Returns whether the result element at `position` is outside the cropped axis.
   bool isOutside(int64_t position) const;
 
 private:

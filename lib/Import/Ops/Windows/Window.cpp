@@ -27,8 +27,6 @@ FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, s
   return SmallVector<int64_t>(*given);
 }
 
-/// Sets padding and output size for auto_pad SAME: the output has one element per `stride` elements
-/// of the input.
 static LogicalResult padToSame(Node &node, WindowAxis &axis, bool moreAtBegin) {
   GraphBuilder &graph = node.graph;
   int64_t span = (axis.kernel - 1) * axis.dilation + 1, total = span - 1;
@@ -48,7 +46,6 @@ static LogicalResult padToSame(Node &node, WindowAxis &axis, bool moreAtBegin) {
   return success();
 }
 
-/// Sets the output size of an axis with explicit padding.
 static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   GraphBuilder &graph = node.graph;
   int64_t span = (axis.kernel - 1) * axis.dilation + 1;
@@ -126,7 +123,6 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &d
       return failure();
     padded.push_back(axis.input + (axis.padBegin + axis.padEnd));
   }
-  // Rejects sizes that are too large.
   if (failed(node.makeDims(padded)))
     return failure();
   return axes;

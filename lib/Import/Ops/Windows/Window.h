@@ -11,9 +11,7 @@
 
 namespace bppsa {
 
-/// The motion of a window along one spatial axis. Output element `o` reads the elements `o * stride
-/// + k * dilation`, for k in [0, kernel), of the input padded with `padBegin` elements in front and
-/// `padEnd` elements at the end.
+/// Output element `o` reads `o * stride + k * dilation`, for k in [0, kernel), of the padded input.
 struct WindowAxis {
   int64_t kernel = 1, stride = 1, dilation = 1;
   int64_t padBegin = 0, padEnd = 0;
@@ -47,13 +45,10 @@ Tensor padForWindow(GraphBuilder &graph, const Tensor &data, llvm::ArrayRef<Wind
                     float padding);
 
 /// Reads the sizes of `W`, the second input of a convolution of `X`, the first input: `[_, _,
-/// kernel...]`. Emits an error if they are not fixed or do not match `X` or the attribute
-/// `kernel_shape`.
+/// kernel...]`. Emits an error if they are not fixed or do not match.
 mlir::FailureOr<llvm::SmallVector<int64_t>> readKernelSizes(Node &node);
 
-/// The indexing maps of a convolution. The loops are: sample, group (if `isGrouped`), first
-/// dimension of `W`, output positions, second dimension of `W`, positions in the window. `wide` is
-/// the array that windows slide over; its channels are the second dimension of `W`. `narrow` has
+/// The indexing maps of a convolution: `wide` is the array that windows slide over; `narrow` has
 /// one element per window.
 struct WindowMaps {
   mlir::AffineMap wide, kernel, narrow;
@@ -61,8 +56,7 @@ struct WindowMaps {
 WindowMaps getWindowMaps(llvm::ArrayRef<WindowAxis> axes, bool isGrouped,
                          mlir::MLIRContext *context);
 
-/// Creates the initial accumulator of a convolution with `groups` times `features` features, with
-/// dimensions `dims`: the bias of each feature (the third input), or zero.
+/// Creates the initial accumulator of a convolution: the bias of each feature, or zero.
 Tensor makeWindowInit(Node &node, int64_t groups, int64_t features, size_t numAxes,
                       llvm::ArrayRef<Dim> dims);
 

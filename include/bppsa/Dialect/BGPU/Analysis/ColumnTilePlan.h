@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A column tile is a group of columns of a transition: matrices with these columns replace the
-// vectors of a link. All columns use the same saved values, so values that depend only on saved
-// values have one element per row. Tiles of 16 rows are distributed over the warps of a block.
+// In a column tile, matrices of transition columns replace the vectors of a link. Values that
+// depend only on saved values have one element per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,33 +20,31 @@ namespace bppsa {
 
 class ColumnTilePlan {
 public:
-  /// Plans `body`, the link of `loop`. Returns nullopt without a diagnostic if column tiles cannot
-  /// evaluate the link.
+  /// Returns nullopt if column tiles cannot evaluate the link `body`.
   static std::optional<ColumnTilePlan> create(const CotangentLoop &loop, mlir::Block &body);
 
-  /// Chooses the widest tiles that fit next to `otherBytes` of shared memory, and the location of
-  /// the matrices. Returns null if no tiles fit. `stages` is the number of copy stages.
+  /// Chooses the widest tiles that fit next to `otherBytes` of shared memory with `stages` copy
+  /// stages. Returns null if none fit.
   GPUMappingAttr chooseMapping(const CotangentLoop &loop, mlir::Block &body, int64_t otherBytes,
                                int64_t stages, TensorPrecision precision) const;
   void setMapping(GPUMappingAttr mapping);
 
-  /// Returns true if `value` has one element per row and column, not one per row.
+  /// True for one element per row and column, false for one per row.
   bool isColumnTile(mlir::Value value) const { return stages.contains(value); }
-  /// Returns the stage in which a value is computed. A stage reads shared column tiles only from
-  /// earlier stages.
+  /// Stages read shared column tiles only from earlier stages.
   int64_t getStage(mlir::Value value) const { return stages.lookup(value); }
   int64_t getNumStages() const;
   /// Column tiles whose elements are read by other threads.
   llvm::ArrayRef<mlir::Value> getShared() const { return shared.getArrayRef(); }
 
   int64_t getNumWarps() const { return numWarps; }
-  /// Return the number of tiles of a value with `rows` rows, in total and per warp. Slot i of warp
-  /// w is tile `i * warps + w`.
+  /// Return the tiles for `rows` rows, in total and per warp. Slot i of warp w is tile `i * warps +
+  /// w`.
   static int64_t getNumTiles(int64_t rows);
   int64_t getNumSlots(int64_t rows) const;
-  /// Returns the width of a column tile, in tiles of 8 columns.
+  /// Returns the width in tiles of 8 columns.
   int64_t getNumColumnTiles() const { return numColumnTiles; }
-  /// Returns true if threads keep their parts of the matrices in registers for all steps.
+  /// True if threads keep matrices in registers for all steps.
   bool keepsMatrices() const { return inRegisters; }
 
 private:
@@ -60,7 +57,7 @@ private:
   bool inRegisters = false;
 };
 
-/// Returns the registers of a thread for its part of a left factor of the tensor-core product.
+/// Returns the registers of a thread for its part of a left factor of a tensor-core product.
 int64_t getNumFactorRegisters(TensorPrecision precision);
 
 } // namespace bppsa

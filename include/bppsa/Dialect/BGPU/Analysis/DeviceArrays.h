@@ -22,21 +22,17 @@ inline constexpr int64_t kElementsPerAccess = 4;
 /// vectors.
 int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kElementsPerAccess);
 
-/// Returns the number of elements that each of `numThreads` threads copies per instruction from a
-/// vector of `array`, `[step, sample, row]`. Long vectors use 16-byte copies, which need fewer
-/// instructions.
+/// Returns the elements that a thread copies per instruction from a vector of `array`, `[step,
+/// sample, row]`. Long vectors use 16-byte copies.
 int64_t getCopyWidth(mlir::MemRefType array, int64_t numThreads);
 
-/// Returns the size of a vector in shared memory, rounded up because the widest copies of a warp
-/// may extend past its end.
+/// Returns the shared-memory size of a vector, rounded up for copies past its end.
 int64_t getStagedRows(mlir::MemRefType array);
 
-/// Returns the number of ring stages for reading `sources` ahead, memrefs or tensors `[step,
-/// sample, row]`, within `maxBytes` of shared memory. Returns 0 if they do not fit or cannot be
-/// copied.
+/// Returns the ring stages for reading `sources`, `[step, sample, row]`, ahead within `maxBytes` of
+/// shared memory; 0 if impossible.
 int64_t countStages(mlir::ValueRange sources, int64_t maxBytes = cost::kMaxRingBytes);
 
-/// Returns the shared memory of `stages` stages of `sources`, in bytes.
 int64_t getStagedBytes(mlir::ValueRange sources, int64_t stages);
 
 } // namespace bppsa

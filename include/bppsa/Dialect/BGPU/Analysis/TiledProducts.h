@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the loops and outer sums that a GPU computes as tiled matrix products (`tiled_product`),
-// and those that can share a kernel. Operations must be bufferized.
+// Finds the bufferized loops and outer sums that a GPU computes as tiled matrix products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,33 +15,29 @@
 
 namespace bppsa {
 
-/// Returns true if the rows of `array` can be copied. `array` is `[row, column]` or a sequence
-/// `[step, sample, column]` with row index step * samples + sample.
+/// `array` is `[row, column]` or `[step, sample, column]`, with row index step * samples + sample.
 bool isTiledFactor(mlir::Value array);
 
-/// Results of a recurrence that are sums of products of the same sequences with matrices.
+/// Recurrence results that are sums of products of the same sequences with matrices.
 struct SequenceProduct {
   llvm::SmallVector<mlir::Value> sequences;
-  /// For each sequence, a matrix for each result.
+  /// Indexed by sequence, then by result.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> matrices;
-  /// Vectors added to each row of a result: none, or one per result.
+  /// Has one vector per result, or none.
   llvm::SmallVector<mlir::Value> biases;
   /// True if the rows of the matrices are the contracted dimension.
   bool isTransposed = false;
   llvm::SmallVector<mlir::Value> destinations;
 
   int64_t getNumColumns() const;
-  /// Returns true if the product is large enough for tiles.
   bool isLarge() const;
-  /// Merges the results of a product of the same sequences. Returns false if the products cannot be
-  /// merged.
+  /// Merges a product of the same sequences. Returns false if impossible.
   bool absorb(const SequenceProduct &other);
 };
 
-/// Returns the products of a recurrence without states whose body consists only of such products.
-/// Fails without a diagnostic for other recurrences.
+/// Fails without a diagnostic if the recurrence has states or other results than such products.
 llvm::FailureOr<llvm::SmallVector<SequenceProduct, 0>> getSequenceProducts(RecurrenceOp op);
-/// Returns true if a recurrence consists only of products that are large enough for tiles.
+/// True if `op` consists only of products large enough for tiles.
 bool areLargeProducts(RecurrenceOp op);
 
 /// Returns how many of the first operations in `ops` one kernel may compute: consecutive outer sums

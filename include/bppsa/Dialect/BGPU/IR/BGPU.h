@@ -25,20 +25,18 @@
 
 namespace bppsa::bgpu {
 
-/// Returns true if every aligned group of `threads` neighbouring threads is within one warp.
+/// True if every aligned group of `threads` threads is within one warp.
 bool areInWarp(int64_t threads);
 mlir::MemRefType getSharedType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
-/// Returns the ring slot of iteration `position` in a ring of `count` slots, a power of two.
-/// `bgpu-insert-barriers` recognises this computation to distinguish slots.
+/// Returns the slot of iteration `position`; `count` is a power of two. `bgpu-insert-barriers`
+/// recognises this computation.
 mlir::Value getRingSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value position,
                         int64_t count);
-/// Returns the number of neighbouring threads that hold each element of a tile.
+/// Returns the number of neighbouring threads that hold each element.
 int64_t getReplicas(mlir::RankedTensorType tile);
-/// Returns the type of a tile whose elements are held by `replicas` neighbouring threads each.
 mlir::RankedTensorType getTileType(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                                    int64_t replicas);
-/// Returns the number of threads of a block that hold elements of a tile. These are the first
-/// threads.
+/// Returns the number of threads, the first of the block, that hold elements.
 int64_t countThreads(mlir::RankedTensorType tile);
 
 } // namespace bppsa::bgpu

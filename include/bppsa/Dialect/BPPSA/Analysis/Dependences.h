@@ -13,23 +13,20 @@
 
 namespace bppsa {
 
-/// The inputs of a step that a value depends on, apart from sizes. Each level includes the levels
-/// before it.
+/// Inputs that a value depends on, apart from sizes. Each level includes the earlier ones.
 enum class Dependence { Constants, Parameters, Data, Targets };
 
-/// Returns the operands of `op` and the values defined outside that its regions use.
+/// Returns operands, and outer values used in regions.
 llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 
-/// Returns the operands of `op` in order, followed by the other values defined outside that its
-/// regions use and `isCounted` accepts.
+/// Returns operands in order, then outer values used in regions that `isCounted` accepts.
 llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op,
                                              llvm::function_ref<bool(mlir::Value)> isCounted);
 
-/// Returns the dependence of argument `number` of `function`. Arguments that are neither targets,
-/// weights of the loss nor parameters are data. Memory for gradients counts as constant.
+/// Arguments are data unless they are targets, loss weights or parameters; memory for gradients is
+/// constant.
 Dependence getArgumentDependence(mlir::FunctionOpInterface function, unsigned number);
 
-/// The dependences of all values of a function with a single block.
 class Dependences {
 public:
   explicit Dependences(mlir::FunctionOpInterface function);

@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The link of a chain is linear in its cotangents. If every path from a cotangent to a yielded
-// cotangent contains at most one product with a captured matrix, the transposed Jacobian is a sum
-// of terms `diag(left) M diag(right)`. For an RNN it is W^T diag(d); for a GRU with a linear reset
-// it is a diagonal plus three such terms. The entries of the Jacobian are then short products that
-// can be computed directly, without applying the link to columns of a matrix.
+// Expresses the transposed Jacobian of a link as a sum of terms `diag(left) M diag(right)`, whose
+// entries are computed directly. An RNN has one term, W^T diag(d); a GRU with linear reset has a
+// diagonal and three.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,19 +20,15 @@
 namespace bppsa {
 
 struct LinearForm {
-  /// Returns the linear form of the link of `chain`. Returns nullopt if a yielded cotangent is not
-  /// such a sum or if the link is a graph.
+  /// Returns nullopt if a yielded cotangent is not such a sum or the link is a graph.
   static std::optional<LinearForm> get(ChainOp chain);
 
-  /// Computes the scales of the terms. The region has one block, whose arguments are the saved
-  /// vectors and the captures of the link. It contains no dead operations.
+  /// Computes scales from saved vectors and captures; one block without dead operations.
   std::unique_ptr<mlir::Region> scales;
-  /// The terms, as indices of values that `scales` yields and of captures.
+  /// Indices of yielded `scales` and of captures.
   llvm::SmallVector<TermAttr> terms;
 
-  /// Returns the FLOPs to compute the entries of the Jacobian from the scales: one multiplication
-  /// for each scale of a term and entry of its matrix, and one addition for each term but the
-  /// first.
+  /// Counts one FLOP per scale and matrix entry, and one per addition of a term.
   int64_t countEntryFlops(llvm::ArrayRef<int64_t> stateSizes) const;
 };
 

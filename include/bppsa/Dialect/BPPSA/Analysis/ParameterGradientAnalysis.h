@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value is on the parameter side if only parameter gradients use it and no operation between it
-// and these gradients reads other values that depend on the data. The operation that computes such
-// a value from cotangents and activations is the weight-gradient operation (W) of a layer. The
-// parameter side is a greatest fixpoint: the sum of two contributions to a gradient belongs to it
-// if both contributions do.
+// A value is on the parameter side if it is only used, without other data-dependent operands, for
+// parameter gradients. Operations that compute it from other values are weight-gradient operations
+// (W). The parameter side is a greatest fixpoint.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +24,13 @@ namespace bppsa {
 class ParameterGradientAnalysis {
 public:
   unsigned addValue(Dependence dependence);
-  /// Records a use of `value`, either as a parameter gradient or in another operation or result.
+  /// Uses are parameter gradients, other operations or results.
   void addUse(unsigned value, bool isGradient);
-  /// Adds an operation of the backward pass that reads the values `read` and computes the values
-  /// `made`. The operation must depend on more than constants. `isMovable` states that it has no
-  /// other effects.
+  /// Adds a backward operation that depends on more than constants. `isMovable` states that it has
+  /// no other effects.
   unsigned addOp(llvm::ArrayRef<unsigned> read, llvm::ArrayRef<unsigned> made, bool isMovable);
 
-  /// Computes the parameter side. Call this after all values, uses and operations have been added.
+  /// Call this after all values, uses and operations were added.
   void run();
   bool isParameter(unsigned op) const { return ops[op].isParameter; }
   bool isParameterValue(unsigned value) const;
@@ -42,7 +39,6 @@ public:
 private:
   struct ValueUses {
     Dependence dependence = Dependence::Constants;
-    /// True if an operation of the backward pass computes the value.
     bool isMade = false;
     bool isGradient = false, isUsedElsewhere = false;
     llvm::SmallVector<unsigned, 2> readers;
@@ -50,8 +46,7 @@ private:
   struct Op {
     llvm::SmallVector<unsigned, 4> read, made;
     bool isMovable = false;
-    /// True if the operation computes values of the parameter side from values of the parameter
-    /// side.
+    /// True if all values read and computed are on the parameter side.
     bool isParameterSide = true;
     bool isParameter = false;
   };

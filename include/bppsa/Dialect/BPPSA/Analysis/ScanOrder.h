@@ -4,21 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This file is the only definition of the order of operations in a scan plan, for any number n of
-// links. An emitter decides how indices, loops and operations are represented: `ScanSchedule` lists
-// the operations for a known n, and `bppsa-expand-scan` emits loops.
+// The only definition of the order of operations in a scan plan, for any number n of links. An
+// emitter represents indices, loops and operations: `ScanSchedule` lists operations for a known n,
+// and `bppsa-expand-scan` emits loops.
 //
-// A scan has the elements 0 to n. Element 0 is the seed, a vector. Element k is the matrix of link
-// k. After the scan, the vector of element k is the cotangent that enters link k, for k >= 1.
+// Element 0 of a scan is the seed, a vector; element k is the matrix of link k. After the scan, the
+// vector of element k >= 1 is the cotangent that enters link k.
 //
 // An emitter has a type `Index` with
 //   constant(c)  add(a, b)  sub(a, b)  mul(a, b)  div(a, b)  shl(a, b)  min(a, b)
-// and loops, whose bodies take an Index that runs from `lower` (inclusive) to `upper` (exclusive):
+// and loops over [lower, upper):
 //   inParallel(lower, upper, body)      independent iterations; none if upper < lower
 //   inOrder(lower, upper, step, body)   sequential iterations
-//   inPairs(count, pair, first, others) calls `first(pair(0))` and `others(pair(i))` for the pairs
-//                                       1 to count - 1 of a level; the pairs are independent, and
-//                                       count is at least one
+//   inPairs(count, pair, first, others) calls `first(pair(0))` and `others(pair(i))` for the other
+//                                       pairs, which are independent; count is at least one
 //   beginSweep(sweep)                   begins the next sweep
 //
 //===----------------------------------------------------------------------===//
@@ -30,23 +29,22 @@ namespace bppsa {
 
 enum class Sweep { Up, Middle, Down };
 
-/// Two adjacent blocks of a level, given by their last elements, and the last element of the
-/// following pair of blocks (or the last of all elements).
+/// The last elements of two adjacent blocks of a level and of the following pair, or the last of
+/// all elements.
 template <typename Index> struct ScanPair {
   Index left, right, next;
 };
 
-/// Emits the scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2) for any
-/// number of links: up to floor(log2 n) levels of the up-sweep (`levels`), a linear scan over the
-/// roots of the blocks of 2^levels elements, and as many levels of the down-sweep. With floor(log2
-/// n) levels this is the modified Blelloch scan, with fewer the hybrid scan.
+/// Emits the scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2): `levels`
+/// levels of the up-sweep, a linear scan over the roots of the blocks of 2^levels elements, and as
+/// many levels of the down-sweep. With floor(log2 n) levels this is the modified Blelloch scan,
+/// with fewer the hybrid scan.
 ///
-/// The scan omits products with the identity, which are copies. It also omits up-sweep products
-/// that end in element n, which are never read, and the matrix of link n.
+/// Products with the identity are copies. Up-sweep products that end in element n are omitted
+/// because nothing reads them.
 ///
-/// Blocks that begin at the seed hold vectors (prefixes) instead of matrices. The prefix of the
-/// block that ends at element l enters link k, where k is the last link of the next block or of the
-/// chain.
+/// Blocks that begin at the seed hold vectors (prefixes) instead of matrices. The prefix that ends
+/// at element l enters link k, the last link of the next block or of the chain.
 ///
 /// Operations of the emitter:
 ///
@@ -97,19 +95,18 @@ void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index
   });
 }
 
-/// How a chunked scan computes its first chunk, which begins at the seed. `Vector` runs the chunk
-/// directly, which is less work. `Matrix` aggregates it like the other chunks, so that every sweep
-/// is one loop.
+/// The first chunk, which begins at the seed, is run directly (`Vector`, less work) or aggregated
+/// like the others (`Matrix`, every sweep is one loop).
 enum class FirstChunk { Vector, Matrix };
 
-/// Emits a chunked scan. Each chunk is aggregated into one matrix, except the last chunk and, with
-/// `FirstChunk::Vector`, the first. The cotangent is carried across chunks by one product per
-/// chunk. All chunks then run from the cotangent that enters them.
+/// Emits a chunked scan. Chunks are aggregated into matrices, except the last chunk and, with
+/// `FirstChunk::Vector`, the first. One product per chunk carries the cotangent; then all chunks
+/// run.
 ///
 /// Operations of the emitter, for chunks numbered from 0:
 ///
 ///   run(c)          computes the cotangents that enter each link of chunk c and leave the chunk
-///   aggregate(c)    computes the product of the matrices of the links of chunk c
+///   aggregate(c)    computes the product of the matrices of chunk c
 ///   carry(c)        computes the cotangent that enters chunk c + 1 from that of chunk c
 template <typename Emitter>
 void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks, FirstChunk first) {

@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// Returns the operations of the single block of `function` that are only needed for new running
-/// statistics, last operation first. A microbatch reads the statistics that the previous microbatch
-/// wrote, so these operations may run after all others.
+/// Returns the operations only needed for new running statistics, last first. They may run last: a
+/// microbatch reads the statistics of the previous one.
 llvm::SetVector<mlir::Operation *> findStatisticUpdates(mlir::func::FuncOp function);
 
 } // namespace bppsa

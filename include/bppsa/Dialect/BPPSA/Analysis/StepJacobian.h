@@ -11,13 +11,12 @@
 
 namespace bppsa {
 
-/// Returns the transposed Jacobian of one step of `loop`, a `bppsa.recurrence` or `bppsa.chain`,
-/// with respect to its concatenated states. Returns null if the loop has no states or its body is a
-/// graph.
+/// Returns the transposed Jacobian of one step of a recurrence or chain with respect to its
+/// concatenated states; null without states or for a graph body.
 jacobian::MatrixType inferStepJacobian(mlir::Operation *loop);
 
-/// Fails with a diagnostic if the structure or the terms attached to `chain`, a chain over vectors,
-/// differ from those inferred from its link.
+/// Fails with a diagnostic if the structure or terms attached to `chain` differ from those
+/// inferred.
 llvm::LogicalResult verifyInferredStructure(ChainOp chain);
 
 } // namespace bppsa

@@ -13,16 +13,14 @@
 
 namespace bppsa {
 
-/// Converts index values to affine expressions, to prove that two sizes are equal for all shapes at
-/// run time. The symbols are those of the module (see the argument attribute `bppsa.shape`). Each
-/// value that cannot be analyzed becomes a separate dimension.
+/// Converts index values to affine expressions over the symbols of the module (`bppsa.shape`) to
+/// prove sizes equal. Unknown values become dimensions.
 class SymbolicSizes {
 public:
   mlir::AffineExpr get(mlir::OpFoldResult value, mlir::MLIRContext *context);
 
   mlir::AffineExpr getSize(mlir::Value tensor, int64_t dim);
 
-  /// Returns true if `lhs` and `rhs` are provably equal.
   bool areEqual(mlir::AffineExpr lhs, mlir::AffineExpr rhs) const;
   bool areEqual(mlir::OpFoldResult lhs, mlir::OpFoldResult rhs, mlir::MLIRContext *context);
 
@@ -30,12 +28,11 @@ private:
   mlir::AffineExpr getOpaque(mlir::Value value, int64_t dim);
   mlir::AffineExpr getReified(mlir::OpResult tensor, int64_t dim);
 
-  /// Dimensions of unknown values, keyed by tensor and dimension. Index values have the dimension
-  /// -1.
+  /// Keyed by tensor and dimension; index values have dimension -1.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> unknowns;
 };
 
-/// Returns true if `op` reads only a size of an array, in a constant dimension.
+/// True if `op` reads a size of an array in a constant dimension.
 bool readsSizeOnly(mlir::Operation *op);
 
 } // namespace bppsa

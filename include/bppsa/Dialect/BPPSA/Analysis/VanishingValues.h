@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A link is a linear map, so a zero cotangent stays zero until another cotangent is injected.
-// Values computed from it then contribute nothing to a sum.
+// Links are linear, so zero cotangents stay zero until an injection, and values computed from them
+// add nothing to sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,8 @@
 
 namespace bppsa {
 
-/// Returns, for each emitted value of `loop`, whether it is zero if the cotangents of all states
-/// and the injected cotangents are zero and all other arguments are finite. Returns nullopt if the
-/// yielded cotangents may be nonzero in this case.
+/// Returns which emitted values are zero if all cotangents are zero and other arguments finite;
+/// nullopt if yielded cotangents may then be nonzero.
 std::optional<llvm::SmallVector<bool>> findVanishingEmitted(const CotangentLoop &loop);
 
 } // namespace bppsa

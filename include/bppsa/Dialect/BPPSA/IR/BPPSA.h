@@ -31,19 +31,16 @@
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.h.inc"
 
-// Included after the attributes because the dialect has typed accessors for attributes of
-// operations.
+// Must follow the attributes: the dialect has typed accessors for them.
 #include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"
 
 namespace bppsa {
-/// Returns true if `body`, the body of a time loop, is in graph form: it takes or yields tensors of
-/// one sample instead of vectors.
+/// True for a body in graph form: it takes or yields tensors of one sample instead of vectors.
 bool isGraphBody(mlir::Block &body);
 } // namespace bppsa
 
 namespace bppsa {
 
-/// Optional operands and attributes of a time loop.
 struct LoopOptions {
   LoopOptions(bool reverse = false, mlir::Value steps = {}) : reverse(reverse), steps(steps) {}
 
@@ -54,22 +51,21 @@ struct LoopOptions {
   }
 
   bool reverse;
-  /// Number of steps of a loop in graph form without sequences.
+  /// Steps of a loop in graph form without sequences.
   mlir::Value steps;
-  /// Number of lanes of packed arrays; null if the arrays are not packed.
+  /// Lanes of packed arrays; null if not packed.
   mlir::IntegerAttr lanes;
-  /// Either one destination for each result, in order, or none.
+  /// Has one destination per result, in order, or none.
   llvm::SmallVector<mlir::Value> destinations;
 };
 
-/// Optional operands and attributes of a chain.
 struct ChainOptions : LoopOptions {
   /// Null for a linear chain.
   PlanAttr plan;
-  /// Structure of the links; null if unknown.
+  /// Null if unknown.
   jacobian::StructureAttr structure;
   mlir::ArrayAttr terms;
-  /// Sums over steps and samples: the type of each sum, and the index of its factor or `kNoFactor`.
+  /// Types of sums over steps and samples, and their factor indices or `kNoFactor`.
   llvm::SmallVector<mlir::Type> sums;
   llvm::SmallVector<int64_t> sumWith;
   llvm::SmallVector<mlir::Value> factors;
@@ -86,17 +82,17 @@ namespace bppsa {
 LoopOptions getOptions(RecurrenceOp loop);
 ChainOptions getOptions(ChainOp loop);
 
-/// Marks a sum without a factor in `sum_with` of chains.
+/// Marks a sum without a factor in `sum_with`.
 inline constexpr int64_t kNoFactor = -1;
 
-/// Fails with a diagnostic if `op` is a chain that sums yielded values. Lowerings without support
-/// for such sums call this.
+/// Fails with a diagnostic if `op` is a chain with sums of yielded values, which not all lowerings
+/// support.
 llvm::LogicalResult verifyNoSums(mlir::Operation *op);
 
-/// Returns the time loops nested in `root` that have a direction.
+/// Returns the time loops in `root` that have a direction.
 llvm::SmallVector<mlir::Operation *> findDirectedLoops(mlir::Operation *root);
 
-/// Returns true if `loop`, a result of `findDirectedLoops`, runs in reverse.
+/// `loop` is a result of `findDirectedLoops`.
 bool isReverse(mlir::Operation *loop);
 void setReverse(mlir::Operation *loop, bool reverse);
 

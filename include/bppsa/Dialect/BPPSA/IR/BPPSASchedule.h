@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attributes that select the differentiated parts of a training step and the order of its backward
-// pass. docs/Reference/Attributes.md documents each of them.
+// Attributes for the differentiated parts and the backward order of a training step
+// (docs/Reference/Attributes.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,18 +36,15 @@ BPPSA_ATTRIBUTE_HELPER(StageWork, mlir::DenseF64ArrayAttr, "bppsa.stage_work")
 #undef BPPSA_ATTRIBUTE_HELPER
 
 namespace attrs {
-/// On a result: this result is differentiated instead of the loss.
+/// Marks the result that is differentiated instead of the loss.
 using Objective = DiscardableAttribute<ObjectiveAttrHelper>;
-/// On an argument: the name of the output whose cotangent this is.
+/// Names the output of which an argument is the cotangent.
 using Cotangent = DiscardableAttribute<CotangentAttrHelper>;
-/// On an operation of a backward pass.
 using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
-/// On a function with a backward pass.
 using BackwardOrder = DiscardableAttribute<BackwardOrderAttrHelper>;
-/// On an operation of a training step: the pipeline stage that runs it, from 0.
+/// Pipeline stage of an operation, from 0.
 using Stage = DiscardableAttribute<StageAttrHelper>;
-/// On the function of a stage: FLOPs of the forward operations, of the operations that compute
-/// cotangents, and of parameter gradients.
+/// FLOPs of a stage: forward operations, cotangents and parameter gradients.
 using StageWork = DiscardableAttribute<StageWorkAttrHelper>;
 } // namespace attrs
 

@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Typed access to the discardable attributes declared in BPPSADialect.td. They annotate arguments
-// and results of functions, functions, modules and operations of other dialects.
-// docs/Reference/Attributes.md documents each of them.
+// Typed access to the discardable attributes of BPPSADialect.td (docs/Reference/Attributes.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +16,10 @@
 
 namespace bppsa {
 
-/// Accessors for the attribute of a generated helper of the dialect. Getters return null if the
-/// attribute is absent.
+/// Getters return null if the attribute is absent.
 template <typename Helper> struct DiscardableAttribute {
   using Type = decltype(std::declval<Helper &>().getAttr(std::declval<mlir::Operation *>()));
 
-  /// Returns the name with the dialect prefix: `bppsa.shape`.
   static constexpr llvm::StringLiteral getName() { return Helper::getNameStr(); }
 
   static Type of(mlir::Operation *op) { return op->getAttrOfType<Type>(getName()); }
@@ -42,7 +38,6 @@ template <typename Helper> struct DiscardableAttribute {
   }
 
   static mlir::NamedAttribute make(Type value) { return {getName(), value}; }
-  /// Creates a unit attribute.
   static mlir::NamedAttribute make(mlir::MLIRContext *context) { return make(Type::get(context)); }
   static void set(mlir::Operation *op, Type value) { op->setDiscardableAttr(getName(), value); }
   static void set(mlir::NamedAttrList &attributes, Type value) { attributes.set(getName(), value); }
@@ -54,12 +49,11 @@ template <typename Helper> struct DiscardableAttribute {
 
 namespace attrs {
 
-// Roles of an argument or a result. The first five hold its name.
+// Roles of an argument or result; the first five hold its name.
 using Input = DiscardableAttribute<BPPSADialect::InputAttrHelper>;
 using Output = DiscardableAttribute<BPPSADialect::OutputAttrHelper>;
 using Parameter = DiscardableAttribute<BPPSADialect::ParameterAttrHelper>;
 using Gradient = DiscardableAttribute<BPPSADialect::GradientAttrHelper>;
-/// The next value of the running statistic of that name.
 using Updated = DiscardableAttribute<BPPSADialect::UpdatedAttrHelper>;
 using Loss = DiscardableAttribute<BPPSADialect::LossAttrHelper>;
 using Target = DiscardableAttribute<BPPSADialect::TargetAttrHelper>;
@@ -67,10 +61,8 @@ using Weight = DiscardableAttribute<BPPSADialect::WeightAttrHelper>;
 using Correct = DiscardableAttribute<BPPSADialect::CorrectAttrHelper>;
 using Seed = DiscardableAttribute<BPPSADialect::SeedAttrHelper>;
 
-// Further properties of an argument or a result.
 using Carried = DiscardableAttribute<BPPSADialect::CarriedAttrHelper>;
 using Frozen = DiscardableAttribute<BPPSADialect::FrozenAttrHelper>;
-/// Marks a parameter as a running statistic, which training steps update.
 using Statistic = DiscardableAttribute<BPPSADialect::StatisticAttrHelper>;
 using BatchAxis = DiscardableAttribute<BPPSADialect::BatchAxisAttrHelper>;
 using BatchAxes = DiscardableAttribute<BPPSADialect::BatchAxesAttrHelper>;
@@ -80,7 +72,6 @@ using IndexBounds = DiscardableAttribute<BPPSADialect::IndexBoundsAttrHelper>;
 using LengthBounds = DiscardableAttribute<BPPSADialect::LengthBoundsAttrHelper>;
 using Nonzeros = DiscardableAttribute<BPPSADialect::NonzerosAttrHelper>;
 
-// Attributes of modules, functions and operations.
 using Symbols = DiscardableAttribute<BPPSADialect::SymbolsAttrHelper>;
 using MixingLayouts = DiscardableAttribute<BPPSADialect::MixingLayoutsAttrHelper>;
 using Lanes = DiscardableAttribute<BPPSADialect::LanesAttrHelper>;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The attribute `bppsa.entry`, by which passes and the compiler find the functions of a program.
+// The attribute `bppsa.entry`, which identifies the functions of a program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,25 +29,24 @@ struct EntryAttrHelper {
 };
 
 namespace attrs {
-/// Of a function that a program calls.
 using Entry = DiscardableAttribute<EntryAttrHelper>;
 } // namespace attrs
 
-/// Returns the functions of `module` whose entries satisfy `isWanted`, in the order of the module.
+/// Returns the functions whose entries satisfy `isWanted`, in module order.
 llvm::SmallVector<mlir::func::FuncOp> findEntries(mlir::ModuleOp module,
                                                   llvm::function_ref<bool(EntryAttr)> isWanted);
 
-/// Returns the functions of `module` with that role that compute whole steps, not single stages.
+/// Returns the functions with that role that compute whole steps.
 llvm::SmallVector<mlir::func::FuncOp> findEntries(mlir::ModuleOp module, EntryRole role);
 
-/// Returns the functions that `findEntries` returns; fails after an error if there are none.
+/// Like `findEntries`, but fails after an error if there are none.
 llvm::FailureOr<llvm::SmallVector<mlir::func::FuncOp>> requireEntries(mlir::ModuleOp module,
                                                                       EntryRole role);
 
-/// Returns the function of `module` with that entry, or null if there is none.
+/// Returns null if there is no such function.
 mlir::func::FuncOp findEntry(mlir::ModuleOp module, EntryAttr entry);
 
-/// Sets the entry of `function` and names the function accordingly.
+/// Also names the function after its entry.
 void setEntry(mlir::func::FuncOp function, EntryAttr entry);
 
 } // namespace bppsa

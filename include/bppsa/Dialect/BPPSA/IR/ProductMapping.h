@@ -17,11 +17,11 @@
 
 namespace bppsa {
 
-/// Returns the form given by the `bppsa.mapping` of `op`; nullopt if `op` is not a mapped product.
+/// Returns the form in the `bppsa.mapping` of `op`; nullopt if `op` is not a mapped product.
 std::optional<ProductForm> getProductForm(mlir::Operation *op);
 void setProductForm(mlir::Operation *op, ProductForm form);
 
-/// Returns true if the body of `op` adds the product of its two inputs to its only output.
+/// True if the body adds the product of its two inputs to its only output.
 bool addsProducts(mlir::linalg::GenericOp op);
 
 } // namespace bppsa

@@ -14,7 +14,7 @@
 
 namespace bppsa {
 
-/// Number of time steps per CPU task in a loop without states.
+/// Time steps per CPU task in a loop without states.
 inline constexpr int64_t kStepsPerTask = 32;
 
 } // namespace bppsa

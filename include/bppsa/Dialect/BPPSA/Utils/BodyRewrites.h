@@ -11,15 +11,14 @@
 
 namespace bppsa {
 
-/// Fuses sums of products into products with an addend, which accumulate in registers. Erases dead
-/// operations.
+/// Fuses sums of products into products with an addend. Erases dead operations.
 void fuseProductSums(mlir::Block &body);
 
-/// Keeps only the `count` yielded values from index `first` on. Erases dead operations.
+/// Keeps `count` yielded values from `first` on. Erases dead operations.
 void yieldOnly(mlir::Block &body, unsigned first, unsigned count);
 
-/// For each injected sequence k, inserts an argument at `position` + k and adds it to the cotangent
-/// of state `injectInto[k]`. The cotangents are the arguments from `firstState` on.
+/// Adds injected sequence k, a new argument at `position` + k, to the cotangent of state
+/// `injectInto[k]`. Cotangents begin at argument `firstState`.
 void addInjection(mlir::Block &body, llvm::ArrayRef<int64_t> injectInto, unsigned firstState,
                   unsigned position);
 

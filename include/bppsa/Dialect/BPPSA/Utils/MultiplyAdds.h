@@ -11,8 +11,7 @@
 
 namespace bppsa {
 
-/// Returns the number of multiply-adds of the matrix-vector products in `body`, for one step of one
-/// sample.
+/// Counts the multiply-adds of matrix-vector products in `body`, for one step and sample.
 inline int64_t countMultiplyAdds(mlir::Block &body) {
   int64_t count = 0;
   for (auto product : body.getOps<MatVecOp>())

@@ -13,12 +13,12 @@
 
 namespace bppsa {
 
-/// Drops dimension `dim`, of size 1, of the only result of `generic`. Reshapes connect the new
-/// operation to its operands and users. Returns false if an indexing map does not allow it.
+/// Drops dimension `dim`, of size 1, of the only result of `generic`, with reshapes at its operands
+/// and users. Returns false if an indexing map forbids it.
 bool dropUnitDim(mlir::IRRewriter &rewriter, mlir::linalg::GenericOp generic, unsigned dim);
 
-/// Folds reshapes, casts, and slices of concatenations in `function`. Resolves sizes to sizes of
-/// function arguments, so that equal batch sizes become one value.
+/// Folds reshapes, casts and slices of concatenations. Resolves sizes to argument sizes, so that
+/// equal batch sizes become one value.
 void foldReshapes(mlir::func::FuncOp function);
 
 } // namespace bppsa

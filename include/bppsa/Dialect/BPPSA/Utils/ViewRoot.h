@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Returns the array that `view` is a part of, or `view` itself.
+/// Returns the array that `view` is a part of.
 inline mlir::Value getViewRoot(mlir::Value view) {
   while (auto op = view.getDefiningOp<mlir::ViewLikeOpInterface>())
     view = op.getViewSource();

@@ -11,7 +11,7 @@
 
 namespace bppsa::dist {
 
-/// Registers the models that let one-shot bufferization allocate the results of dist operations.
+/// Registers the one-shot bufferization models of dist operations, which allocate results.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa::dist

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The values of the possible nonzeros of transposed Jacobians. JacobianStructure.h has their
-// positions.
+// Values of the possible nonzeros of transposed Jacobians (positions: JacobianStructure.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +15,16 @@
 
 namespace bppsa {
 
-/// The values of the entries of a transposed Jacobian, row by row.
+/// Values of the entries, row by row.
 struct LinkValues {
   enum class Kind {
-    /// Every entry is one: the operation moves or adds elements.
+    /// The operation moves or adds elements.
     Ones,
-    /// The Jacobian is diagonal. Its entries are the VJP of the operation applied to a cotangent of
-    /// ones.
+    /// Diagonal: the VJP of the operation with a cotangent of ones.
     Slopes,
-    /// Entry e is element `sources[e]` of `factor`.
+    /// Entry e is `factor[sources[e]]`.
     Shared,
-    /// Entry e is one if `choice` has the value `sources[e]` at element `columns[e]` of the sample,
-    /// else zero.
+    /// Entry e is one if `choice` is `sources[e]` at element `columns[e]` of the sample, else zero.
     Choice
   };
 
@@ -36,24 +33,22 @@ struct LinkValues {
   mlir::Value factor, choice;
   std::vector<int32_t> sources, columns;
 
-  /// Returns the entries of the given rows in the given order. `pattern` is the pattern of the
-  /// whole matrix. Negative rows are empty.
+  /// Returns the entries of the given rows of `pattern`; negative rows are empty.
   LinkValues selectRows(const SparsityPattern &pattern, llvm::ArrayRef<int32_t> rows) const;
 };
 
-/// Like `findLinkValues`, but determines only the kind of the entries.
+/// Like `findLinkValues`, but finds only the kind.
 std::optional<LinkValues::Kind> findLinkKind(mlir::OpResult result, mlir::Value operand,
                                              jacobian::MatrixType type, const SampleAxes &axes,
                                              std::string &why);
 
-/// Returns the entries of the Jacobian of type `type` that `inferJacobian` returned for the same
-/// arguments. Returns nullopt and sets `why` if they are not known.
+/// `type` is the result of `inferJacobian` for the same arguments. Returns nullopt and sets `why`
+/// if unknown.
 std::optional<LinkValues> findLinkValues(mlir::OpResult result, mlir::Value operand,
                                          jacobian::MatrixType type, const SampleAxes &axes,
                                          std::string &why);
 
-/// Returns the attribute `bppsa.nonzeros` of the function argument `factor`: a mask of the elements
-/// that may be nonzero. Null if the argument has no such attribute.
+/// Returns the mask `bppsa.nonzeros` of the argument `factor`, or null.
 mlir::DenseElementsAttr getNonzeros(mlir::Value factor);
 
 } // namespace bppsa

@@ -30,12 +30,11 @@ class MatrixType;
 #define GET_TYPEDEF_CLASSES
 #include "bppsa/Dialect/Jacobian/IR/JacobianTypes.h.inc"
 
-// Must follow the attributes: the dialect class has typed accessors for operation attributes.
+// Must follow the attributes: the dialect class has typed accessors.
 #include "bppsa/Dialect/Jacobian/IR/JacobianDialect.h.inc"
 
 namespace bppsa::jacobian {
-/// Checks that a capture of type `type` enters the body of `op` as a vector of the same static
-/// shape.
+/// A capture of type `type` must enter the body as a vector of the same static shape.
 llvm::LogicalResult verifyVectorCapture(mlir::Operation *op, mlir::ShapedType type,
                                         mlir::Type bodyType);
 } // namespace bppsa::jacobian

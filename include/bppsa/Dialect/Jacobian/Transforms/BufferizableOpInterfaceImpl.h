@@ -11,8 +11,7 @@
 
 namespace bppsa::jacobian {
 
-/// Registers the one-shot bufferization models of jacobian operations. Each model allocates the
-/// result of its operation.
+/// Registers the one-shot bufferization models of jacobian operations, which allocate results.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa::jacobian

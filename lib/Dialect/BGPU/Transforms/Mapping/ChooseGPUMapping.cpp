@@ -38,12 +38,10 @@ struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapp
   }
 
 private:
-  /// Maps one operation, or outer sums that share a launch.
   LogicalResult map(ArrayRef<Operation *> ops);
   LogicalResult mapLoop(Operation *op);
   void mapSums(ArrayRef<OuterSumOp> sums);
   GPUMappingAttr getProductMapping(GPUKernel kernel, int64_t threads);
-  /// Sets the mapping of `op` to the result of `choose()` unless it has one.
   template <typename ChooseFn> LogicalResult setMapping(Operation *op, ChooseFn choose);
 };
 } // namespace
@@ -73,7 +71,7 @@ LogicalResult ChooseGPUMapping::setMapping(Operation *op, ChooseFn choose) {
   return success();
 }
 
-/// Fails for tensors: their layout and neighbours are known only after bufferization.
+/// Fails for tensors: layout and neighbours are known only after bufferization.
 LogicalResult ChooseGPUMapping::map(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (failed(verifyReady(op)))

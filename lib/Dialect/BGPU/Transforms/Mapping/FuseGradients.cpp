@@ -24,17 +24,17 @@ namespace {
 struct FusedSum {
   Operation *leaf;
   unsigned emitted;
-  /// The sequence that the emitted value is multiplied by; null for a plain sum.
+  /// Null for a plain sum.
   Value factor;
 };
 } // namespace
 
-/// Returns true if the launches of `plan` run link by link with emitted values in registers.
+/// Such launches run link by link with emitted values in registers.
 static bool keepsEmittedInRegisters(PlanAttr plan) {
   return plan.isSequential() || plan.getAlgorithm() == ScanAlgorithm::Chunked;
 }
 
-/// Returns the sums of emitted values of `op` whose other operand can be defined before `op`.
+/// The other operand of each sum must be definable before `op`.
 static SmallVector<FusedSum> findSums(ChainOp op, RewriterBase &rewriter) {
   SmallVector<FusedSum> found;
   for (auto [index, emitted] : llvm::enumerate(op.getEmitted()))
@@ -53,7 +53,6 @@ static SmallVector<FusedSum> findSums(ChainOp op, RewriterBase &rewriter) {
   return found;
 }
 
-/// Returns the distinct factors of `sums`, and the index of the factor of each sum.
 static std::pair<SmallVector<Value>, SmallVector<int64_t>> getFactors(ArrayRef<FusedSum> sums) {
   SmallVector<Value> factors;
   SmallVector<int64_t> sumWith;
@@ -73,8 +72,6 @@ static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums
   yield->insertOperands(yield->getNumOperands(), values);
 }
 
-/// Returns true if the threads that run `op` have registers for `sums`. Fails if they cannot run it
-/// at all.
 static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   auto [factors, sumWith] = getFactors(sums);
   CotangentLoop loop = getCotangentLoop(op);
@@ -106,7 +103,6 @@ static void redirectDimQueries(Value other, ValueRange sequences) {
         dim.getSourceMutable().assign(other);
 }
 
-/// Replaces `op` by a chain that computes `sums` and emits only values with other users.
 static void fuse(ChainOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
   unsigned numStates = op.getSeeds().size();
   redirectDimQueries(op.getSaved()[0], op.getEmitted());

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Input projections do not depend on the recurrent state. If their matrices are large, a loop
-// without states computes them for all steps and the recurrence reads the results. A step then
-// waits only for its states, and registers hold only the recurrent matrices.
+// Computes input projections with large matrices for all steps before the recurrence, whose
+// registers then hold only recurrent matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,18 +31,16 @@ class InputProducts {
 public:
   explicit InputProducts(RecurrenceOp op) : op(op), loc(op.getLoc()), builder(op) {}
 
-  /// Returns true if the products should be hoisted. Fails with a diagnostic if the body has no
-  /// row-wise evaluation.
+  /// Fails with a diagnostic if the body has no row-wise evaluation.
   FailureOr<bool> areLarge();
-  /// Splits the recurrence into a loop of the products and a recurrence of the rest.
   void hoist();
 
 private:
   bool isProductOfInput(MatVecOp product);
   bool isCapture(Value value);
   Value getCapture(Value argument);
-  /// The addends of a product: a captured vector and a value that differs between steps. Either may
-  /// be null.
+  /// Addends of a product: a captured vector, and a value that differs between steps; null if
+  /// absent.
   struct Addends {
     Value bias, rest;
   };
@@ -56,7 +53,7 @@ private:
   Location loc;
   OpBuilder builder;
   SmallVector<MatVecOp> products;
-  /// The values of the products, `[step, sample, row]`.
+  /// Shape `[step, sample, row]`.
   SmallVector<Value> results;
 };
 } // namespace
@@ -142,7 +139,6 @@ void InputProducts::buildProducts(RecurrenceOp loop) {
   YieldOp::create(builder, loc, values);
 }
 
-/// Creates the recurrence that reads the products. Sequences used only by the products are dropped.
 RecurrenceOp InputProducts::buildRest() {
   SmallVector<Value> sequences(op.getSequences());
   unsigned numOld = sequences.size();

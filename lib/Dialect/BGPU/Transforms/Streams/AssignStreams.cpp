@@ -25,9 +25,8 @@ namespace {
 /// Consecutive parameter-gradient launches on the sub stream.
 struct Section {
   SmallVector<MemoryAccess> accesses;
-  /// Selects the main stream again.
   bgpu::SelectStreamOp end;
-  /// The event recorded after the section and the first operation that waits for it, if any.
+  /// Event recorded after the section, and the first operation that waits for it, if any.
   std::optional<int64_t> event;
   Operation *waited = nullptr;
 };
@@ -53,7 +52,6 @@ private:
 };
 } // namespace
 
-/// Moves the producers of `op` that follow `record` before it.
 void StreamAssigner::moveProducers(Operation *op, bgpu::RecordEventOp record) {
   for (Value value : getUsedValues(op)) {
     Operation *made = value.getDefiningOp();
@@ -64,9 +62,8 @@ void StreamAssigner::moveProducers(Operation *op, bgpu::RecordEventOp record) {
   }
 }
 
-/// Moves the parameter-gradient launches of `region` after `place`. The sub stream waits for all
-/// earlier launches of the main stream, because memory allocated for the section may still be in
-/// use by them.
+/// The sub stream waits for earlier main-stream launches, which may still use memory allocated for
+/// the section.
 void StreamAssigner::placeSection(unsigned region, Operation *place) {
   SmallVector<unsigned> numbers;
   for (const WeightGroup &group : plan.getGroups())
@@ -91,7 +88,6 @@ void StreamAssigner::placeSection(unsigned region, Operation *place) {
   }
 }
 
-/// Makes `user`, on the main stream, wait for the first `count` sections.
 void StreamAssigner::joinSections(size_t count, Operation *user) {
   Section &last = sections[count - 1];
   if (last.waited)
@@ -106,8 +102,6 @@ void StreamAssigner::joinSections(size_t count, Operation *user) {
       section.waited = wait;
 }
 
-/// Makes the main stream wait before operations that need results of the sub stream, and at the
-/// end.
 void StreamAssigner::placeJoins() {
   size_t given = 0;
   bool isSub = false;
@@ -129,7 +123,7 @@ void StreamAssigner::placeJoins() {
   joinSections(sections.size(), start->getBlock()->getTerminator());
 }
 
-/// Frees arrays used by sections only after the main stream has waited for the sections.
+/// Frees arrays used by sections only after the main stream waited for the sections.
 void StreamAssigner::moveDeallocations() {
   DenseMap<Value, Operation *> waits;
   for (const Section &section : sections)
@@ -149,9 +143,6 @@ void StreamAssigner::run() {
   placeJoins();
   moveDeallocations();
 }
-
-//===----------------------------------------------------------------------===//
-//===----------------------------------------------------------------------===//
 
 static StringRef getCalleeName(Operation *op) { return cast<func::CallOp>(op).getCallee(); }
 

@@ -19,10 +19,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Arrays
-//===----------------------------------------------------------------------===//
-
 func::FuncOp LaunchAccesses::getKernel(Operation *op) const {
   auto call = dyn_cast<func::CallOp>(op);
   auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : nullptr;
@@ -46,10 +42,6 @@ std::optional<SmallVector<MemoryAccess>> LaunchAccesses::get(Operation *op) {
   return getArrayAccesses(getUsedValues(op).getArrayRef(), [](unsigned) { return true; });
 }
 
-//===----------------------------------------------------------------------===//
-// The backward pass
-//===----------------------------------------------------------------------===//
-
 MarkPhaseOp bppsa::findBackwardStart(func::FuncOp function) {
   if (function.isExternal() || function.isPrivate() || !llvm::hasSingleElement(function.getBody()))
     return {};
@@ -60,7 +52,6 @@ MarkPhaseOp bppsa::findBackwardStart(func::FuncOp function) {
 }
 
 namespace {
-/// Tracks the contents of arrays through a function.
 class ContentFlow {
 public:
   ContentFlow(func::FuncOp function, LaunchAccesses &accesses)
@@ -71,7 +62,6 @@ public:
   SmallVector<BackwardLaunch, 0> launches;
 
 private:
-  /// The content of an array: its index in `side` and its dependence.
   struct Content {
     unsigned value;
     Dependence dependence;
@@ -87,8 +77,8 @@ private:
   LaunchAccesses &launchAccesses;
   ParameterGradientAnalysis side;
   DenseMap<Value, Content> contents;
-  /// For each launch, its index in `side`; or, for a movable launch that depends only on constants,
-  /// the values it defines.
+  /// For each launch, its index in `side`; or, if it depends only on constants, the values it
+  /// defines.
   SmallVector<std::optional<unsigned>> numbers;
   SmallVector<SmallVector<unsigned>, 0> constants;
 };
@@ -135,7 +125,7 @@ void ContentFlow::addBackward(BackwardLaunch &launch, bool isMovable) {
   constants.push_back(isConstant && isMovable ? made : SmallVector<unsigned>());
 }
 
-/// Records the final contents of arguments as uses.
+/// Final contents of arguments count as uses.
 void ContentFlow::addResults() {
   for (BlockArgument argument : function.getArguments()) {
     auto found = contents.find(argument);

@@ -12,14 +12,13 @@
 
 namespace bppsa {
 
-/// The array accesses of the launches of bufferized host operations.
 class LaunchAccesses {
 public:
   explicit LaunchAccesses(mlir::ModuleOp module) : symbols(module) {}
 
-  /// Returns no accesses for an operation without launches, and nullopt if the arrays are unknown.
+  /// Returns no accesses if `op` launches nothing, and nullopt if the arrays are unknown.
   std::optional<llvm::SmallVector<MemoryAccess>> get(mlir::Operation *op);
-  /// Returns the kernel if `op` is just a call of a kernel; null otherwise.
+  /// Returns the kernel if `op` only calls a kernel; null otherwise.
   mlir::func::FuncOp getKernel(mlir::Operation *op) const;
 
 private:
@@ -27,7 +26,6 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::BitVector> writes;
 };
 
-/// An operation of the backward pass that launches a kernel.
 struct BackwardLaunch {
   mlir::Operation *op;
   llvm::SmallVector<MemoryAccess> accesses;
@@ -36,11 +34,11 @@ struct BackwardLaunch {
   bool isParameter = false;
 };
 
-/// Returns the `bppsa.mark_phase 1` of `function`, at which the backward pass begins, or null.
+/// Returns the `bppsa.mark_phase 1` at which the backward pass begins, or null.
 MarkPhaseOp findBackwardStart(mlir::func::FuncOp function);
 
-/// Returns the launches after `start` in order. Fails at the first operation with unknown arrays
-/// and stores it in `unknown`.
+/// Returns the launches after `start`. Fails at the first operation with unknown arrays and stores
+/// it in `unknown`.
 mlir::FailureOr<llvm::SmallVector<BackwardLaunch, 0>>
 findBackwardLaunches(MarkPhaseOp start, LaunchAccesses &accesses, mlir::Operation *&unknown);
 

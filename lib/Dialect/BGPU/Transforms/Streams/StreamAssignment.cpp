@@ -16,8 +16,8 @@ using namespace bppsa;
 
 StreamAssignment::StreamAssignment(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
     : launches(launches.begin(), launches.end()), start(start) {
-  // A launch that returns to the main stream adds an ordering constraint for the other groups, so
-  // groups are formed again.
+  // Each launch returned to the main stream adds an ordering constraint, so groups are formed
+  // again.
   for (bool changed = true; std::exchange(changed, false);) {
     formGroups();
     for (const WeightGroup &group : groups)
@@ -31,10 +31,6 @@ StreamAssignment::StreamAssignment(ArrayRef<BackwardLaunch> launches, MarkPhaseO
   findEarliest();
   findLatest();
 }
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
 
 void StreamAssignment::formGroups() {
   llvm::EquivalenceClasses<unsigned> classes;
@@ -55,7 +51,6 @@ void StreamAssignment::formGroups() {
     groups.push_back(std::move(group));
 }
 
-/// Returns the number of launches up to the last main-stream launch that must precede `group`.
 unsigned StreamAssignment::countBefore(const WeightGroup &group) const {
   unsigned count = 0;
   for (unsigned number : group.launches)
@@ -65,7 +60,6 @@ unsigned StreamAssignment::countBefore(const WeightGroup &group) const {
   return count;
 }
 
-/// Returns the first main-stream launch from `from` on that must follow `group`.
 std::optional<unsigned> StreamAssignment::findNextConflict(const WeightGroup &group,
                                                            unsigned from) const {
   for (unsigned i = from, e = launches.size(); i < e; ++i)
@@ -76,8 +70,7 @@ std::optional<unsigned> StreamAssignment::findNextConflict(const WeightGroup &gr
   return std::nullopt;
 }
 
-/// Returns true if `op`, and its producers after `place`, can move to `place`. `known` are
-/// operations already checked.
+/// Producers of `op` after `place` move, too. `known` caches checked operations.
 static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *> &known) {
   if (!known.insert(op).second)
     return true;
@@ -89,8 +82,8 @@ static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *>
   });
 }
 
-/// Returns true if the group cannot run as a unit: a main-stream launch must run between its
-/// launches, or an operand of a launch is not available early enough.
+/// True if a main-stream launch must run between launches of the group, or an operand is available
+/// too late.
 bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
   unsigned count = countBefore(group);
   std::optional<unsigned> next = findNextConflict(group, 0);
@@ -101,10 +94,6 @@ bool StreamAssignment::staysOnMainStream(const WeightGroup &group) const {
     return !canMoveBehind(launches[number].op, getLastOf(count), known);
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
 
 Operation *StreamAssignment::getLastOf(unsigned count) const {
   return count > 0 ? launches[count - 1].op : start;
@@ -164,7 +153,7 @@ void StreamAssignment::chooseJointly(function_ref<LaunchCost(Operation *)> cost)
       with += group.cost;
       const LaunchCost &main = regions[number].cost;
       double hidden = group.cost.alone - (main.beside(with) - main.beside(taken[number]));
-      // Of regions that hide equally much, the first one frees memory sooner.
+      // Of equal regions, the first frees memory sooner.
       if (hidden > group.hidden) {
         group.hidden = hidden;
         group.region = number;

@@ -12,36 +12,30 @@
 
 namespace bppsa {
 
-/// Parameter-gradient launches that depend on each other. They keep their relative order.
+/// Dependent parameter-gradient launches, in their original order.
 struct WeightGroup {
-  /// Indices into the launches of the backward pass.
   llvm::SmallVector<unsigned> launches;
   LaunchCost cost;
-  /// The first and last region in which the group may run. A launch after the last region may
-  /// overwrite its inputs.
+  /// A launch after the latest region may overwrite the inputs of the group.
   unsigned earliest = 0, latest = 0;
-  /// The chosen region, and the microseconds of the group that overlap with the launches of the
-  /// region.
+  /// Chosen region, and the microseconds of the group that overlap with it.
   unsigned region = 0;
   double hidden = 0;
 };
 
-/// Launches of the main stream between two points at which parameter-gradient groups become ready.
+/// Main-stream launches between points at which parameter-gradient groups become ready.
 struct Region {
-  /// The last operation before the region.
   mlir::Operation *before;
   LaunchCost cost;
 };
 
-/// Selects the launches of a backward pass that run on the sub stream.
 class StreamAssignment {
 public:
   StreamAssignment(llvm::ArrayRef<BackwardLaunch> launches, MarkPhaseOp start);
 
   void chooseOwnRegions();
-  /// Assigns each group, longest first, to the region whose launches hide most of it according to
-  /// the cost model (joint scheduling of regions, Oh et al., EuroSys 2022). `cost` returns the cost
-  /// of a launch.
+  /// Assigns each group, longest first, to the region that hides most of it according to `cost` (Oh
+  /// et al., EuroSys 2022).
   void chooseJointly(llvm::function_ref<LaunchCost(mlir::Operation *)> cost);
 
   llvm::ArrayRef<WeightGroup> getGroups() const { return groups; }
@@ -63,7 +57,6 @@ private:
   mlir::Operation *start;
   llvm::SmallVector<WeightGroup, 0> groups;
   llvm::SmallVector<Region, 0> regions;
-  /// For each region, the number of launches before it.
   llvm::SmallVector<unsigned> begins;
 };
 

@@ -20,8 +20,8 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Simulates the streams of a function. A stream has waited for a prefix of the launches of the
-/// other stream; later launches of the other stream may run concurrently.
+/// Simulates two streams. A stream has waited for a prefix of the other's launches; later ones may
+/// run concurrently.
 class StreamChecker {
 public:
   explicit StreamChecker(LaunchAccesses &accesses) : launchAccesses(accesses) {}
@@ -55,7 +55,7 @@ private:
 };
 } // namespace
 
-/// Memory is allocated and freed in the order of the selected stream, which counts as a write.
+/// Allocating and freeing count as writes in the order of the selected stream.
 std::optional<SmallVector<MemoryAccess>> StreamChecker::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op))
     return SmallVector<MemoryAccess>{{op->getResult(0), true}};

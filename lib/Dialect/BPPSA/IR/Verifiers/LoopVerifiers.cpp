@@ -15,24 +15,21 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An array of a time loop, with its name in diagnostics.
 struct LoopArray {
   Type type;
   const char *role;
-  /// Whether the array has a time axis, and how many slots more than T.
+  /// Whether the array has a time axis, and its slots in excess of T.
   bool hasTime;
   int64_t extraSlots;
 };
 
-/// The static number of steps and of samples (of blocks of samples in packed arrays) seen so far in
-/// the arrays of a loop.
+/// Static numbers of steps and samples (or blocks of samples) seen so far.
 struct LoopExtent {
   int64_t steps = ShapedType::kDynamic, samples = ShapedType::kDynamic;
 };
 } // namespace
 
-/// Checks that `found`, the size of `array` in the dimension for `what`, agrees with `known`. Sets
-/// `known` if it is dynamic.
+/// Sets `known` if it is dynamic.
 static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t found,
                                   int64_t &known, const char *what) {
   if (ShapedType::isDynamic(known))
@@ -43,8 +40,6 @@ static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t
                            << " as the arrays before it, found " << found << " in " << array.type;
 }
 
-/// Checks that `array`, of a loop in graph form, matches the body tensor `bodyType` and agrees with
-/// `extent`.
 static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Type bodyType,
                                       LoopExtent &extent) {
   auto type = dyn_cast<RankedTensorType>(array.type);
@@ -72,8 +67,6 @@ static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Typ
   return verifyExtent(op, array, steps, extent.steps, "steps");
 }
 
-/// Checks that `array` has the rank required by its role, matches the body value `bodyType` and
-/// agrees with `extent`. `lanes` is the lane count of the loop.
 static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bodyType,
                                  std::optional<int64_t> lanes, LoopExtent &extent) {
   if (isGraphBody(op->getRegion(0).front()))
@@ -117,8 +110,6 @@ LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
   return jacobian::verifyVectorCapture(op, cast<ShapedType>(type), bodyType);
 }
 
-/// Returns the types that the loop writes: the types of its results on tensors, or of its
-/// destinations once bufferized.
 static FailureOr<SmallVector<Type>> getWrittenTypes(Operation *op, ValueRange destinations,
                                                     unsigned expected) {
   bool onTensors = llvm::any_of(destinations,
@@ -222,8 +213,7 @@ static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   return success();
 }
 
-/// Returns the shape of the sum of values of type `summed`, each multiplied with the vectors of
-/// factor `with` unless it is kNoFactor. Fails with a diagnostic if they cannot be summed.
+/// Fails with a diagnostic if the values cannot be summed.
 static FailureOr<SmallVector<int64_t>> getSumShape(ChainOp op, Type summed, int64_t with) {
   int64_t numFactors = op.getFactors().size();
   if (with < kNoFactor || with >= numFactors)
@@ -252,7 +242,6 @@ static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape
   return success();
 }
 
-/// Checks the types of sums, which may be flat.
 static LogicalResult verifySums(ChainOp op, ArrayRef<Type> sums, ValueRange summed) {
   int64_t numElements = 0;
   for (auto [i, value, with] : llvm::enumerate(summed, op.getSumWith())) {

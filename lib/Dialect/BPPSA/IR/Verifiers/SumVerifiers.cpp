@@ -24,7 +24,7 @@ static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
   return shaped.getShape()[2];
 }
 
-/// Checks that only packed sequences are given their number of samples.
+/// Only packed sequences are given their number of samples.
 template <typename SumOp> static LogicalResult verifyBatch(SumOp op) {
   if (op.getBatch() && !op.getLanes())
     return op.emitOpError("has a batch but no lanes; a plain sequence has its number of samples "

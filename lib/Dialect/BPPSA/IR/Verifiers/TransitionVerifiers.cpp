@@ -33,7 +33,6 @@ static ArrayRef<int64_t> getUnpackedShape(Type array, std::optional<int64_t> lan
   return cast<ShapedType>(array).getShape().drop_back(lanes ? 1 : 0);
 }
 
-/// Checks that `array`, transitions of `size` values, may be stored by rows.
 static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
                                     std::optional<int64_t> lanes) {
   if (!lanes && getUnpackedShape(array, lanes)[1] == size)
@@ -42,7 +41,6 @@ static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
                            << "offset and lanes, found " << array << "; remove it";
 }
 
-/// Checks that `array` holds transitions of `size` values, with or without an offset column.
 static LogicalResult verifyTransition(Operation *op, Type array, int64_t size, bool diagonal,
                                       std::optional<int64_t> lanes) {
   if (failed(verifyArrayRank(op, array, "a transition", 3, lanes)))
@@ -56,15 +54,10 @@ static LogicalResult verifyTransition(Operation *op, Type array, int64_t size, b
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Runs of links
-//===----------------------------------------------------------------------===//
-
 int64_t TransitionOp::getNumValues() {
   return std::accumulate(getStates().begin(), getStates().end(), int64_t(0));
 }
 
-/// Checks that `sequence` holds vectors of the type of `argument`.
 static LogicalResult verifySequence(TransitionOp op, Type sequence, Type argument) {
   if (failed(verifyArrayRank(op, sequence, "a sequence", 3, op.getLanes())))
     return failure();
@@ -136,10 +129,6 @@ LogicalResult TransitionOp::verify() {
   return getByRows() ? verifyRowOrder(*this, result, getNumValues(), getLanes()) : success();
 }
 
-//===----------------------------------------------------------------------===//
-// Factors
-//===----------------------------------------------------------------------===//
-
 int64_t FactoredTransitionOp::getNumValues() { return getStateOffset(getStates().size()); }
 
 int64_t FactoredTransitionOp::getStateOffset(int64_t state) {
@@ -193,10 +182,6 @@ LogicalResult FactoredTransitionOp::verify() {
     return emitOpError() << "must make " << columns << " columns, found " << result;
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
 
 LogicalResult ComposeTransitionsOp::verify() {
   Type first = getFirst().getType(), second = getSecond().getType();

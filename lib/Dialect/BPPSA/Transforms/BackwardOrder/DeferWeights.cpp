@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Parameter gradients are not needed by other operations, so a pipeline stage can compute them
-// while it would otherwise wait (Qi et al.: "Zero Bubble Pipeline Parallelism", ICLR 2024).
+// A pipeline stage can compute parameter gradients while it would otherwise wait (Qi et al.: "Zero
+// Bubble Pipeline Parallelism", ICLR 2024).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Moves operations that are only needed for parameter gradients and running statistics to the end
-/// of `function`.
+/// Also moves updates of running statistics to the end.
 static void deferWeights(func::FuncOp function) {
   Block &block = function.front();
   Operation *returned = block.getTerminator();

@@ -21,7 +21,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns null if `op` has no backward part.
 static BackwardPartAttr getPart(Operation *op) { return attrs::BackwardPart::of(op); }
 
 static bool isParameter(Operation *op) {
@@ -30,32 +29,27 @@ static bool isParameter(Operation *op) {
 }
 
 namespace {
-/// All operations of a block in a new order.
 struct Arranged {
   SmallVector<Operation *> ops;
-  /// Index of the first operation that runs in the next step; the terminator if there is none.
+  /// Index of the first operation that runs in the next step, or of the terminator.
   size_t carried = 0;
 };
 
-/// The backward pass of a function, from `bppsa.mark_phase 1` to its end.
 class BackwardPass {
 public:
   explicit BackwardPass(func::FuncOp function);
 
   int64_t getNumStages() const { return stages.size(); }
-  /// Arranges all operations of the block in `order`, whose stages must exist.
   Arranged arrange(const BackwardOrder &order) const;
   size_t getForwardSize() const { return forward.size(); }
 
 private:
   friend class Arrangement;
 
-  /// Operations before the backward pass.
   SmallVector<Operation *> forward;
-  /// Operations of the backward pass in their original order.
   SmallVector<Operation *> backward;
-  /// A stage: its parameter operations in their original order, and the last cotangent operation
-  /// that they depend on (null if none). Stored at index stage - 1.
+  /// Parameter operations in their original order, and the last cotangent operation that they need,
+  /// or null. Stored at index stage - 1.
   struct Stage {
     SmallVector<Operation *> ops;
     Operation *last = nullptr;
@@ -75,9 +69,8 @@ private:
   bool isCarried(Operation *op) const {
     return isParameter(op) && order.isCarried(getPart(op).getStage());
   }
-  /// Adds `op` after the operations that it depends on, unless it has already been added.
+  /// Adds the dependences of `op` first, unless already added.
   void add(Operation *op);
-  /// Adds the operations of `stage` and of the stages deferred to it.
   void addStage(int64_t stage);
   void addStagesAfter(Operation *last);
 
@@ -90,8 +83,6 @@ private:
 
 BackwardPass::BackwardPass(func::FuncOp function) {
   bool isBackward = false;
-  // The last cotangent operation that each parameter operation depends on, directly or through
-  // other parameter operations.
   DenseMap<Operation *, Operation *> last;
   for (Operation &op : function.front()) {
     if (auto phase = dyn_cast<MarkPhaseOp>(op))
@@ -138,7 +129,7 @@ void Arrangement::addStage(int64_t stage) {
       addStage(from);
 }
 
-/// Adds the stages that become ready with `last`; those ready from the start if `last` is null.
+/// If `last` is null, adds the stages that are ready from the start.
 void Arrangement::addStagesAfter(Operation *last) {
   for (int64_t stage = pass.stages.size(); stage > *order.reversed; --stage)
     if (pass.stages[stage - 1].last == last && !order.deferred.count(stage))
@@ -149,7 +140,7 @@ Arranged Arrangement::run() {
   add(pass.backward.front());
   addStagesAfter(nullptr);
   for (Operation *op : ArrayRef(pass.backward).drop_back())
-    // Operations without a part are added when an operation needs them.
+    // Operations without a part are added when needed.
     if (!isParameter(op) && (getPart(op) || !isMemoryEffectFree(op))) {
       add(op);
       addStagesAfter(op);
@@ -168,7 +159,7 @@ Arranged Arrangement::run() {
   return {std::move(ops), carried};
 }
 
-/// Rejects large stage numbers in handwritten IR: memory is allocated for each stage.
+/// Memory is allocated for each stage, so large numbers in handwritten IR are rejected.
 static LogicalResult verifyStages(func::FuncOp function) {
   auto most = static_cast<int64_t>(function.front().getOperations().size());
   for (Operation &op : function.front())

@@ -20,14 +20,12 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An operation of the backward pass that depends on more than constants.
 struct BackwardOp {
   Operation *op;
-  /// Operands of the operation and values that its regions use.
+  /// Includes values used in regions.
   SetVector<Value> operands;
   bool isParameter = false;
-  /// The single parameter operation that uses the results, or the terminator if there are other
-  /// users.
+  /// The only parameter operation that uses the results, or the terminator.
   Operation *reached = nullptr;
   int64_t stage = 0;
 };
@@ -38,7 +36,7 @@ public:
       : function(function), block(function.front()), terminator(block.getTerminator()),
         dependences(function) {}
 
-  /// Annotates the operations. Returns false if there is no backward pass.
+  /// Returns false if there is no backward pass.
   bool run();
   int64_t count(bool isParameter) const {
     return llvm::count_if(
@@ -68,7 +66,6 @@ private:
   Block &block;
   Operation *terminator;
   Dependences dependences;
-  /// Operations of the backward pass, in block order.
   llvm::MapVector<Operation *, BackwardOp> backward;
   ParameterGradientAnalysis side;
   DenseMap<Value, unsigned> numbers;
@@ -105,7 +102,6 @@ unsigned BackwardSplitter::number(Value value) {
   return found->second;
 }
 
-/// Records the uses of `value` outside the operations of the backward pass.
 void BackwardSplitter::addUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = block.findAncestorOpInBlock(*use.getOwner());
@@ -143,8 +139,7 @@ Operation *BackwardSplitter::findOnlyParameterUser(Operation *op) const {
   return reached;
 }
 
-/// Returns true if `entry` depends on no operations of the backward pass other than `candidates`,
-/// and all its users are candidates or parameter operations.
+/// The users of `entry` must be candidates or parameter operations.
 bool BackwardSplitter::isPreparation(const BackwardOp &entry,
                                      const DenseSet<Operation *> &candidates) const {
   return llvm::all_of(entry.operands,
@@ -159,8 +154,7 @@ bool BackwardSplitter::isPreparation(const BackwardOp &entry,
          });
 }
 
-/// Finds operations that only prepare an operand of one parameter operation from activations. They
-/// can be deferred together with it.
+/// Operations that only prepare an operand of one parameter operation can be deferred with it.
 void BackwardSplitter::findPreparations() {
   DenseSet<Operation *> candidates;
   for (auto &[op, entry] : llvm::reverse(backward)) {
@@ -186,8 +180,7 @@ void BackwardSplitter::findPreparations() {
 }
 
 void BackwardSplitter::findStages() {
-  // For each parameter operation, the position of the last cotangent operation that it depends on;
-  // -1 if there is none.
+  // Position of the last cotangent operation that each parameter operation depends on, or -1.
   DenseMap<Operation *, int64_t> last;
   SetVector<int64_t> distinct;
   for (auto [position, item] : llvm::enumerate(backward)) {

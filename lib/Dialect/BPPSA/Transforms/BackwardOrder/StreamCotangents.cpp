@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Suppose that a stage waits for the cotangents of later stages before it sends the cotangent of
-// its own loss. Its neighbor then waits for all of them as well, and so on through all stages. This
-// pass orders cotangents by the stages that they depend on, so that each one is sent as soon as it
-// is ready.
+// Orders cotangents by the stages that they depend on, so that each is sent as soon as it is ready.
+// Otherwise waits propagate through all stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +30,11 @@ static std::optional<int64_t> getStage(Operation *op) {
 }
 
 namespace {
-/// Orders the backward pass of a step by the stages that its operations wait for.
 class CotangentOrder {
 public:
   explicit CotangentOrder(Block &block);
 
   bool hasStages() const { return isStaged; }
-  /// Returns the first operation that cannot be moved, or null.
   Operation *findFixed() const;
   void apply();
 
@@ -49,9 +45,8 @@ private:
   Block &block;
   bool isStaged = false;
   SmallVector<Operation *> backward;
-  /// The last stage that an operation of either pass depends on.
   DenseMap<Operation *, int64_t> reach;
-  /// Operations that another stage uses or that have no stage.
+  /// Operations used by another stage, or without a stage.
   DenseSet<Operation *> needed;
 };
 } // namespace
@@ -92,8 +87,8 @@ Operation *CotangentOrder::findFixed() const {
   return found == backward.end() ? nullptr : *found;
 }
 
-/// Sorting by these keys keeps dependences: an operand never depends on a later stage than its
-/// user, and it is needed if its user is.
+/// These keys keep dependences: operands never depend on later stages than users, and are needed if
+/// their users are.
 void CotangentOrder::apply() {
   std::map<std::pair<int64_t, bool>, SmallVector<Operation *>> groups;
   for (Operation *op : backward)

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A bppsa operation reads its operands and writes each result to its destination, or to newly
-// allocated memory if it has none. Its body contains only vectors and is moved unchanged.
+// bppsa operations write results to destinations or new memory. Bodies contain only vectors and are
+// moved unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,6 @@ using namespace mlir;
 using namespace bppsa;
 using bufferization::BufferizationOptions;
 using bufferization::BufferizationState;
-
-//===----------------------------------------------------------------------===//
-// Models
-//===----------------------------------------------------------------------===//
 
 ValueRange bppsa::getTensorDestinations(Operation *op) {
   auto writing = dyn_cast<DestinationOpInterface>(op);

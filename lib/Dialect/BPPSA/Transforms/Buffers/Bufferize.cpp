@@ -27,8 +27,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the last operation, in the block of `allocation`, that uses the memory or a view of it.
-/// Returns null if the memory outlives the block, for example because it is yielded.
+/// Returns null if the memory outlives its block.
 static Operation *getLastUser(memref::AllocOp allocation) {
   Operation *last = allocation;
   SmallVector<Value> worklist = {allocation.getMemref()};
@@ -46,7 +45,6 @@ static Operation *getLastUser(memref::AllocOp allocation) {
   return last;
 }
 
-/// Replaces the results of `op` for which both branches yield the same memory.
 static void forwardMemory(scf::IfOp op) {
   if (op.getNumResults() == 0)
     return;
@@ -56,7 +54,7 @@ static void forwardMemory(scf::IfOp op) {
       result.replaceAllUsesWith(first);
 }
 
-/// Erases copies of memory to itself, which remain of values that were computed in place.
+/// Values computed in place leave such copies.
 static void eraseSelfCopies(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   DominanceInfo dominance(module);
@@ -68,10 +66,9 @@ static void eraseSelfCopies(ModuleOp module) {
   });
 }
 
-/// Maximum bytes of an allocation in a loop that is moved to the stack.
 static constexpr int64_t kMaxStackBytes = 65536;
 
-/// Returns the outermost loop around `op` if all loops around it are sequential; null otherwise.
+/// Returns null if a loop around `op` is parallel.
 static scf::ForOp getSequentialLoop(Operation *op) {
   scf::ForOp outermost;
   for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
@@ -84,8 +81,8 @@ static scf::ForOp getSequentialLoop(Operation *op) {
   return outermost;
 }
 
-/// Moves small allocations in parallel loops to the stack of the executing thread. Hoists
-/// allocations out of sequential loops instead, in which the stack would grow with each iteration.
+/// Moves small allocations in parallel loops to the stack. The stack would grow in sequential
+/// loops, so allocations are hoisted out of them.
 static void moveToStack(ModuleOp module) {
   module.walk([](memref::AllocOp op) {
     MemRefType type = op.getType();
@@ -104,14 +101,12 @@ static void moveToStack(ModuleOp module) {
   });
 }
 
-/// Erases deallocations that come from tensors. Their positions do not match the lifetimes of the
-/// buffers.
+/// Deallocations that come from tensors do not match buffer lifetimes.
 static void eraseDeallocations(ModuleOp module) {
   module.walk([](memref::DeallocOp op) { op.erase(); });
 }
 
-/// Frees every allocation after its last use. Returns false without changes if an allocation
-/// outlives its block.
+/// Returns false without changes if an allocation outlives its block.
 static bool freeAfterLastUses(ModuleOp module) {
   SmallVector<std::pair<memref::AllocOp, Operation *>> allocations;
   WalkResult outlived = module.walk([&](memref::AllocOp op) {
@@ -128,8 +123,7 @@ static bool freeAfterLastUses(ModuleOp module) {
   return true;
 }
 
-/// Checks that loops in graph form have been lowered, since their bodies are still on tensors, and
-/// that one of the two regions of each link has been selected.
+/// Bodies in graph form are still on tensors, and each link must have one of its regions selected.
 static LogicalResult verifyNoGraphRegions(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (isa<jacobian::LinkOp>(op)) {
@@ -160,7 +154,7 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
         return signalPassFailure();
       if (!function.isExternal())
         function->setAttr("llvm.emit_c_interface", UnitAttr::get(&getContext()));
-      // Arguments belong to the caller and must not be overwritten, most importantly parameters.
+      // Arguments, such as parameters, belong to the caller.
       for (BlockArgument argument : function.getArguments())
         if (isa<RankedTensorType>(argument.getType()))
           function.setArgAttr(argument.getArgNumber(),
@@ -183,8 +177,8 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
       return signalPassFailure();
   }
 
-  /// Frees memory with the upstream passes, which track ownership at run time. These take several
-  /// percent of the compile time, so they only run if necessary.
+  /// The upstream passes track ownership at run time and take several percent of compile time, so
+  /// they only run if necessary.
   LogicalResult freeByOwnership() {
     OpPassManager pm(ModuleOp::getOperationName());
     bufferization::buildBufferDeallocationPipeline(pm);

@@ -18,8 +18,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the number of elements that `slice` writes if offsets and sizes are static and the
-/// strides are 1.
+/// Offsets and sizes must be static, strides 1.
 static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
   auto isDynamic = [](int64_t value) { return ShapedType::isDynamic(value); };
   if (llvm::any_of(slice.getStaticOffsets(), isDynamic) ||
@@ -28,7 +27,7 @@ static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
   return ShapedType::getNumElements(slice.getStaticSizes());
 }
 
-/// Returns true if a chain of insertions into `filled` overwrites all of it before it is read.
+/// True if insertions overwrite all of `filled` before it is read.
 static bool isCovered(Value filled) {
   auto type = cast<RankedTensorType>(filled.getType());
   if (!type.hasStaticShape())

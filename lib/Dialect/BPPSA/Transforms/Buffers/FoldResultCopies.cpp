@@ -16,8 +16,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Follows reshapes from `view` to its allocation and collects them, last first. Returns null if
-/// `view` is not based on an allocation.
+/// Collects the reshapes of `view`, last first. Returns null without an allocation.
 static memref::AllocOp findAllocation(Value view, SmallVectorImpl<Operation *> &reshapes) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(op))
@@ -50,8 +49,6 @@ static Value undo(OpBuilder &builder, Operation *reshape, Value array) {
                                        collapse.getReassociationIndices());
 }
 
-/// Replaces the source allocation of `copy` with the memory that it writes. Returns false if that
-/// is not possible.
 static bool fold(memref::CopyOp copy) {
   auto result = dyn_cast<BlockArgument>(copy.getTarget());
   SmallVector<Operation *> reshapes;

@@ -16,7 +16,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The operations of a block and the arrays that the remaining results of a function depend on.
 class LiveArrays {
 public:
   explicit LiveArrays(Block &block) : block(block) {}
@@ -63,7 +62,6 @@ void LiveArrays::eraseOthers() {
   }
 }
 
-/// If argument `i` holds the gradient of an input, returns the index of that input.
 static std::optional<unsigned> findInput(func::FuncOp function, unsigned i) {
   auto name = attrs::Gradient::ofArgument(function, i);
   for (unsigned input = 0, e = function.getNumArguments(); name && input < e; ++input)
@@ -72,7 +70,7 @@ static std::optional<unsigned> findInput(func::FuncOp function, unsigned i) {
   return std::nullopt;
 }
 
-/// Replaces `argument`, which is still written, with temporary memory of the shape of `input`.
+/// `argument` is still written, so temporary memory of the shape of `input` replaces it.
 static void replaceByTemporary(func::FuncOp function, BlockArgument argument, Value input) {
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   auto type = cast<MemRefType>(argument.getType());

@@ -27,9 +27,9 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Alignment of slots in bytes; all devices guarantee it for their allocations.
+/// Slot alignment in bytes, guaranteed by all devices.
 static constexpr int64_t kAlignment = 256;
-/// Sizes assumed for choosing slots. The plan is correct for all sizes and good for these.
+/// The plan is correct for all sizes and good for these.
 static constexpr int64_t kLikelySteps = 1000, kLikelySize = 16;
 static constexpr char kTake[] = "bppsa_rt_arena_take", kDrop[] = "bppsa_rt_arena_drop";
 
@@ -37,14 +37,10 @@ static Type getBytesType(Builder &builder) {
   return MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
 }
 
-//===----------------------------------------------------------------------===//
-//===----------------------------------------------------------------------===//
-
 static bool allocates(func::FuncOp function) {
   return function.walk([](memref::AllocOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Inlines private functions that allocate memory.
 static void inlineAllocating(func::FuncOp function, SymbolTable &symbols) {
   SmallVector<func::CallOp> calls;
   function.walk([&](func::CallOp call) { calls.push_back(call); });
@@ -67,16 +63,14 @@ static void inlineAllocating(func::FuncOp function, SymbolTable &symbols) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An allocation and the range of operations in the function's block during which its memory is in
-/// use. The sub stream runs behind, so memory that it frees stays in use until the main stream has
-/// waited for it.
+/// An allocation and the range of operations during which its memory is in use. Memory freed by the
+/// sub stream stays in use until the main stream has waited.
 struct Temporary {
   memref::AllocOp allocation;
   unsigned first, last;
-  /// Position at which the sub stream frees memory that it allocated. Work within the sub stream is
-  /// in order.
+  /// Position at which the sub stream frees memory that it allocated.
   std::optional<unsigned> freedOnSubStream;
-  /// The size in bytes as a value in the plan function, and its value for the assumed sizes.
+  /// Size in bytes as a value in the plan function, and for the assumed sizes.
   Value bytes;
   int64_t likelyBytes = 0;
 
@@ -87,7 +81,7 @@ struct Temporary {
   }
 };
 
-/// Temporaries that are never in use at the same time.
+/// Temporaries of a slot are never in use at the same time.
 struct Slot {
   SmallVector<Temporary *> temporaries;
 
@@ -154,8 +148,7 @@ void ArenaPlan::findTemporaries() {
   });
 }
 
-/// Creates the plan function with the sizes of the temporaries. Returns false if there is nothing
-/// to plan.
+/// Returns false if there is nothing to plan.
 bool ArenaPlan::computeSizes() {
   OpBuilder builder(function);
   Location loc = function.getLoc();
@@ -182,7 +175,6 @@ bool ArenaPlan::computeSizes() {
     plan.erase();
     return false;
   }
-  // Merge equal formulas into one value.
   auto back = func::ReturnOp::create(builder, loc, sizes);
   IRRewriter rewriter(builder.getContext());
   DominanceInfo dominance(plan);
@@ -193,7 +185,6 @@ bool ArenaPlan::computeSizes() {
   return true;
 }
 
-/// Computes the sizes of temporaries for the assumed sizes.
 void ArenaPlan::evaluateLikely() {
   Builder builder(function.getContext());
   DenseMap<Value, Attribute> known;
@@ -223,8 +214,8 @@ void ArenaPlan::evaluateLikely() {
       temporary.likelyBytes = bytes.getInt();
 }
 
-/// Assigns the largest temporaries first. Each takes a free slot of the same size, else the
-/// smallest free slot, else a new one. Sharing never needs more memory than separate slots.
+/// Assigns the largest temporaries first, to a free slot of equal size, else the smallest, else a
+/// new one.
 SmallVector<Slot> ArenaPlan::assignSlots() {
   SmallVector<std::pair<int64_t, unsigned>> order;
   for (auto [number, temporary] : llvm::enumerate(temporaries))
@@ -244,7 +235,6 @@ SmallVector<Slot> ArenaPlan::assignSlots() {
   return slots;
 }
 
-/// Emits the size of `slot`: that of its largest temporary, rounded up.
 Value ArenaPlan::emitSize(OpBuilder &builder, const Slot &slot) {
   Location loc = plan.getLoc();
   SetVector<Value> sizes;
@@ -268,7 +258,6 @@ Value ArenaPlan::emitSize(OpBuilder &builder, const Slot &slot) {
   return largest;
 }
 
-/// Completes the plan function, which returns the offsets of all slots and the total size.
 void ArenaPlan::emitOffsets(ArrayRef<Slot> slots) {
   OpBuilder builder(plan.front().getTerminator());
   SmallVector<Value> results = {getIndex(builder, plan.getLoc(), 0)};
@@ -302,7 +291,7 @@ void ArenaPlan::rewrite(ArrayRef<Slot> slots) {
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   SmallVector<Value> operands;
   for (Value symbol : symbols) {
-    // Symbols were read in order at the start of the function, so this ends after the last of them.
+    // The insertion point is after the last symbol read.
     if (symbol)
       builder.setInsertionPointAfterValue(symbol);
     operands.push_back(symbol ? symbol : getIndex(builder, function.getLoc(), 0));
@@ -317,7 +306,6 @@ void ArenaPlan::rewrite(ArrayRef<Slot> slots) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Declares the functions of the run time that this pass calls.
 static void declareRuntime(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   Type index = builder.getIndexType();

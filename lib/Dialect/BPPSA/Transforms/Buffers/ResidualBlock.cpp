@@ -16,14 +16,13 @@ using namespace bppsa;
 /// Bytes of a scalar in the block.
 static constexpr int64_t kScalarBytes = 8;
 
-/// Entry point of the run time, see ObjectInterface.h.
+/// See ObjectInterface.h.
 static constexpr StringLiteral kReportSize = "bppsa_rt_residuals";
 
 static int64_t getNumberArea(const ResidualCut &cut) {
   return llvm::alignTo(cut.numbers.size() * kScalarBytes, kResidualAlignment);
 }
 
-/// Rounds `bytes`, the size of an array of `type`, up to the alignment of the next array.
 static Value roundUp(OpBuilder &builder, Location loc, MemRefType type, Value bytes) {
   if (getFixedBytes(type) % kResidualAlignment == 0)
     return bytes;

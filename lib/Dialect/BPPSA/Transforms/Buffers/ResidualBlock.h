@@ -12,27 +12,24 @@
 
 namespace bppsa {
 
-/// Emits the size of the block for `cut` in bytes. This is an upper bound if sizes depend on
-/// scalars. Fails with a diagnostic if a size is unbounded.
+/// Emits the bytes of the block for `cut`, an upper bound if sizes depend on scalars. Fails with a
+/// diagnostic if unbounded.
 mlir::FailureOr<mlir::Value> emitBlockSize(mlir::OpBuilder &builder, mlir::Location loc,
                                            const ResidualCut &cut, SizeFormulas &formulas);
 
 void fillWithZeros(mlir::OpBuilder &builder, mlir::Value array);
 
-/// A block of residuals: the scalars of a cut, followed by its arrays, each aligned to
-/// kResidualAlignment.
+/// Scalars of a cut, then its arrays, each aligned to kResidualAlignment.
 class ResidualBlock {
 public:
-  /// Uses the memory `bytes` as the block. The caller may move `builder` between calls.
   ResidualBlock(mlir::OpBuilder &builder, mlir::Value bytes, const ResidualCut &cut);
 
-  /// Returns a view of the next array, with the type of `allocation` and the dynamic sizes `sizes`.
+  /// Returns a view of the next array, like `allocation` with sizes `sizes`.
   mlir::Value takeArray(mlir::memref::AllocOp allocation, mlir::ValueRange sizes);
-  /// Returns a view of scalar `i`, of type `type`.
   mlir::Value getNumber(size_t i, mlir::Type type);
-  /// Fills the padding between scalars and arrays with zeros. Call this after taking all arrays.
+  /// Fills the padding with zeros; call this after taking all arrays.
   void clearGaps();
-  /// If sizes depend on scalars, reports the bytes in use to the run time.
+  /// Reports the bytes in use to the run time if sizes depend on scalars.
   void reportSize(mlir::ModuleOp module);
 
 private:
@@ -44,7 +41,7 @@ private:
   mlir::Location loc;
   mlir::Value bytes, offset;
   llvm::SmallVector<Gap> gaps;
-  /// True if arrays may be smaller than assumed for the size of the block.
+  /// True if arrays may be smaller than assumed for the block.
   bool isBound;
 };
 

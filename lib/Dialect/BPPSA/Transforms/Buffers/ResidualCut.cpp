@@ -15,17 +15,12 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Memory effects
-//===----------------------------------------------------------------------===//
-
 static bool isOutput(func::FuncOp function, Value memory) {
   auto argument = dyn_cast<BlockArgument>(memory);
   return argument && argument.getOwner() == &function.front() &&
          attrs::Output::ofArgument(function, argument.getArgNumber());
 }
 
-/// Returns the array that `view` reshapes as a whole.
 static Value getReshapedArray(Value view) {
   while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(
       view.getDefiningOp()))
@@ -33,7 +28,6 @@ static Value getReshapedArray(Value view) {
   return view;
 }
 
-/// Removes the arrays that `op` overwrites completely from `arrays`.
 static void eraseWhollyWritten(Operation *op, llvm::SmallDenseSet<Value> &arrays) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -59,11 +53,7 @@ MarkPhaseOp bppsa::findBackwardMark(func::FuncOp function) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// The cut
-//===----------------------------------------------------------------------===//
-
-/// Computes sizes of memory from sizes of arguments, so that no array is kept only for its size.
+/// No array is kept only for its size.
 static void resolveSizes(func::FuncOp function, SizeFormulas &formulas) {
   SmallVector<memref::DimOp> sizes;
   function.walk([&](memref::DimOp op) {
@@ -79,8 +69,7 @@ static void resolveSizes(func::FuncOp function, SizeFormulas &formulas) {
   }
 }
 
-/// Gives each output that the backward part reads separate memory, and copies it to the output. The
-/// caller may overwrite the output before the backward part runs.
+/// The caller may overwrite outputs before the backward part reads them, so it reads copies.
 static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuilder &builder,
                                  SizeFormulas &formulas) {
   auto isRead = [&](BlockArgument output) {
@@ -114,7 +103,6 @@ static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuil
   return success();
 }
 namespace {
-/// Finds the values that the backward part uses from the forward part.
 class CutFinder {
 public:
   CutFinder(func::FuncOp function, MarkPhaseOp mark) : function(function), mark(mark) {}
@@ -132,7 +120,6 @@ private:
 };
 } // namespace
 
-/// Adds `op` and the operations after the mark that it depends on to the forward part.
 void CutFinder::addForward(Operation *op) {
   if (!cut.forward.insert(op).second)
     return;
@@ -142,7 +129,6 @@ void CutFinder::addForward(Operation *op) {
       addForward(definition);
 }
 
-/// Records the memory or scalar that provides `value`, which the backward part uses.
 LogicalResult CutFinder::require(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !cut.forward.contains(op) || !required.insert(value).second)
@@ -187,7 +173,7 @@ FailureOr<ResidualCut> CutFinder::run() {
       for (Value used : getUsedValues(op))
         if (failed(require(used)))
           return failure();
-  // Memory that only the forward part uses is also freed there.
+  // Memory used only in the forward part is freed there.
   for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode())
     if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
       Operation *allocation = dealloc.getMemref().getDefiningOp();

@@ -14,34 +14,32 @@
 
 namespace bppsa {
 
-/// Alignment of arrays in a block of residuals, in bytes.
+/// Alignment in bytes.
 inline constexpr int64_t kResidualAlignment = 64;
 
-/// The forward part of a function and the values that its backward part uses.
+/// Forward part of a function and the values that its backward part uses.
 struct ResidualCut {
-  /// Operations of the function's block that outputs depend on.
+  /// Operations that outputs depend on.
   llvm::SmallDenseSet<mlir::Operation *> forward;
   /// Memory that the forward part writes and the backward part reads, in block order.
   llvm::SmallVector<mlir::memref::AllocOp> arrays;
-  /// Scalars that the forward part reads from memory and the backward part uses.
+  /// Scalars read from memory in the forward part.
   llvm::SetVector<mlir::Value> numbers;
-  /// Elements of `arrays` that the forward part may not write completely.
+  /// Arrays that the forward part may not write completely.
   llvm::SmallDenseSet<mlir::Value> partial;
-  /// Memory that the backward part writes.
   llvm::SmallDenseSet<mlir::Value> written;
 };
 
-/// Returns the mark of the backward part if `function` has outputs and gradients but no loss; null
-/// otherwise.
+/// Returns null unless `function` has outputs and gradients but no loss.
 MarkPhaseOp findBackwardMark(mlir::func::FuncOp function);
 
-/// Finds the cut of `function`, which is bufferized and whose model has `numSymbols` symbols. First
-/// gives outputs that the backward part reads separate memory. Fails with a diagnostic.
+/// Finds the cut of bufferized `function` with `numSymbols` symbols. Outputs read by the backward
+/// part get separate memory. Fails with a diagnostic.
 mlir::FailureOr<ResidualCut> findResiduals(mlir::func::FuncOp function, MarkPhaseOp mark,
                                            unsigned numSymbols);
 
-/// Removes arguments for input gradients from `function`, which is bufferized, and operations that
-/// are only needed for them.
+/// Removes the arguments for input gradients of a bufferized function, and operations only needed
+/// for them.
 llvm::LogicalResult dropInputGradients(mlir::func::FuncOp function);
 
 } // namespace bppsa

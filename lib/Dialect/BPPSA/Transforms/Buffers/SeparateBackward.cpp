@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass runs after bufferization, when all implementation choices are made. Both parts run the
-// kernels of the whole function on arrays of the same layout in the same order and therefore
-// produce identical bits.
+// Runs after bufferization, so that both parts run the same kernels on the same layouts and give
+// identical bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,11 +27,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-/// Adds a trailing argument for the block of residuals.
 static BlockArgument addBlock(func::FuncOp part) {
   auto bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(part.getContext(), 8));
   unsigned number = part.getNumArguments();
@@ -40,8 +34,7 @@ static BlockArgument addBlock(func::FuncOp part) {
   return part.getArgument(number);
 }
 
-/// Prevents merging of identical functions created for different variants: a program exports each
-/// of them.
+/// Identical functions of variants must not be merged: a program exports each.
 static void keepApart(func::FuncOp made) {
   Builder builder(made.getContext());
   made->setAttr("passthrough",
@@ -65,10 +58,6 @@ static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut 
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The parts
-//===----------------------------------------------------------------------===//
-
 static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping &mapping) {
   OpBuilder builder(function);
   func::FuncOp part = function.clone(mapping);
@@ -78,7 +67,6 @@ static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping 
   return part;
 }
 
-/// Erases marks and the copies of operations of `function` for which `isErased` holds.
 static void eraseCopies(func::FuncOp function, IRMapping &mapping,
                         function_ref<bool(Operation *)> isErased) {
   for (Operation &op : llvm::reverse(function.front().without_terminator()))
@@ -87,7 +75,7 @@ static void eraseCopies(func::FuncOp function, IRMapping &mapping,
       copy->erase();
 }
 
-/// Erases the arguments of `part` for which `isErased` holds. Fails if one of them is used.
+/// Fails if an erased argument is used.
 static LogicalResult eraseArguments(func::FuncOp part, function_ref<bool(unsigned)> isErased) {
   llvm::BitVector erased(part.getNumArguments());
   for (BlockArgument argument : part.getArguments()) {
@@ -128,7 +116,7 @@ static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut
     copy.replaceAllUsesWith(view);
     copy.erase();
   }
-  // At the end, so that kernels do not wait for the gaps to be cleared.
+  // Kernels do not wait for the gaps to be cleared.
   builder.setInsertionPoint(part.front().getTerminator());
   if (clearUnwritten)
     block.clearGaps();
@@ -142,7 +130,6 @@ static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut
 }
 
 namespace {
-/// Emits the values of the forward part that the backward part needs, at its start.
 class BackwardStart {
 public:
   BackwardStart(func::FuncOp function, func::FuncOp part, const ResidualCut &cut)
@@ -153,7 +140,6 @@ public:
   }
 
   void readBlock();
-  /// Returns the value in the backward part for `value` of the whole function.
   Value get(Value value);
 
 private:
@@ -166,7 +152,7 @@ private:
 };
 } // namespace
 
-/// Copies arrays that the backward part changes, since it may run again.
+/// The backward part may run again, so arrays that it changes are copied.
 Value BackwardStart::copyChanged(memref::AllocOp array, Value kept, ValueRange sizes) {
   auto own = memref::AllocOp::create(builder, array.getLoc(), array.getType(), sizes,
                                      array.getAlignmentAttr());

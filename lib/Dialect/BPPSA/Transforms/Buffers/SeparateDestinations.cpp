@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// CSE merges all empty tensors of the same size, and likewise tensors of zeros. Operations that
-// write into the same tensor then conflict with each other: bufferization time grows with the cube
-// of their number, and all but the last one copy memory that they could have filled directly.
+// CSE merges empty tensors and fills. Writes to them then conflict: bufferization time becomes
+// cubic, and all but one write copies memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +24,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Gives each operation in the block of `op` that contains one of `uses` a separate clone of `op`.
-/// Erases `op` if it has no other uses.
+/// Gives each operation that contains one of `uses` a clone of `op`.
 static void separate(Operation *op, ArrayRef<OpOperand *> uses) {
   llvm::MapVector<Operation *, SmallVector<OpOperand *, 1>> users;
   for (OpOperand *use : uses)
@@ -57,7 +55,7 @@ static bool isDestination(OpOperand &use) {
   return op && op.isDpsInit(&use);
 }
 
-/// Returns true if slices of `empty` are destinations, which are later inserted at the same place.
+/// Slices are later inserted at the same place.
 static bool isWrittenInSlices(tensor::EmptyOp empty) {
   return llvm::any_of(empty->getUsers(), llvm::IsaPred<tensor::ExtractSliceOp>);
 }
@@ -65,7 +63,7 @@ static bool isWrittenInSlices(tensor::EmptyOp empty) {
 namespace {
 struct SeparateDestinations : public bppsa::impl::SeparateDestinationsBase<SeparateDestinations> {
   void runOnOperation() override {
-    // First clone fills, each of which then needs a separate empty tensor.
+    // Each cloned fill then needs a separate empty tensor.
     SmallVector<linalg::FillOp> fills;
     getOperation().walk([&](linalg::FillOp fill) { fills.push_back(fill); });
     for (linalg::FillOp fill : fills)

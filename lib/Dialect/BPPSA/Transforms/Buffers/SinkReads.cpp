@@ -21,7 +21,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if `load` reads a function argument that is never written.
 static bool isReadOfInput(memref::LoadOp load) {
   auto argument = dyn_cast<BlockArgument>(load.getMemRef());
   return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
@@ -29,8 +28,7 @@ static bool isReadOfInput(memref::LoadOp load) {
                       [](Operation *user) { return isa<memref::LoadOp>(user); });
 }
 
-/// Returns the operations that compute `value`, in order, if they consist of reads of inputs and
-/// side-effect-free operations. Returns an empty set if there are other operations or no reads.
+/// Returns nothing if `value` needs operations with side effects or no reads of inputs.
 static SetVector<Operation *> findReads(Value value) {
   SetVector<Operation *> slice;
   BackwardSliceOptions options;
@@ -48,7 +46,7 @@ static SetVector<Operation *> findReads(Value value) {
   return reads ? topologicalSort(slice) : SetVector<Operation *>();
 }
 
-/// Recomputes captured values that derive from reads of inputs inside the body of `op`.
+/// Recomputes captured reads of inputs inside `op`.
 static void sinkReads(linalg::LinalgOp op) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);

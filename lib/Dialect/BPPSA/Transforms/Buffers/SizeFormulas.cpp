@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the bytes of an element; nullopt if it is neither an integer, index nor float.
+/// Returns nullopt for types other than integer, index and float.
 static std::optional<int64_t> getElementBytes(MemRefType type) {
   Type element = type.getElementType();
   if (element.isIndex())
@@ -40,7 +40,6 @@ Value bppsa::emitByteCount(OpBuilder &builder, Location loc, MemRefType type, Va
   return bytes;
 }
 
-/// Returns the size of dimension `dim` of `argument` in symbols of the model; null if unknown.
 static AffineExpr getSymbolicSize(func::FuncOp function, BlockArgument argument, int64_t dim) {
   auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
@@ -78,7 +77,7 @@ Value SizeFormulas::emitBytes(memref::AllocOp allocation) {
   std::optional<int64_t> elementBytes = getElementBytes(type);
   if (!elementBytes || !type.getLayout().isIdentity())
     return {};
-  // Constants come last, so that more formulas have common subexpressions.
+  // Constants come last for more common subexpressions.
   int64_t fixed = *elementBytes;
   SmallVector<Value> factors;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
@@ -89,10 +88,6 @@ Value SizeFormulas::emitBytes(memref::AllocOp allocation) {
   factors.push_back(getIndex(builder, loc, fixed));
   return emitProduct(factors);
 }
-
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
 
 Value SizeFormulas::emit(OpFoldResult value) {
   if (auto constant = getConstantIntValue(value))
@@ -107,8 +102,7 @@ Value SizeFormulas::emit(Value value) {
   return emitted[value] = op ? emitOperation(op) : Value();
 }
 
-/// Returns true if the result of `op` never decreases when an operand grows. Operands are
-/// non-negative.
+/// True if the result never decreases when a non-negative operand grows.
 static bool isMonotone(Operation *op) {
   if (isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp,
           arith::MaxUIOp>(op))
@@ -117,7 +111,6 @@ static bool isMonotone(Operation *op) {
          matchPattern(op->getOperand(1), m_Constant());
 }
 
-/// Bounds the minimum of two values by the operand that is known.
 Value SizeFormulas::emitBound(Operation *op) {
   if (!isa<arith::MinSIOp, arith::MinUIOp>(op))
     return {};
@@ -129,8 +122,7 @@ Value SizeFormulas::emitBound(Operation *op) {
   return {};
 }
 
-/// Clones `op`, which has one result. Returns null if it does not compute a scalar from symbols or
-/// must not be executed speculatively.
+/// Returns null if `op` does not compute a scalar from symbols or is not speculatable.
 Value SizeFormulas::emitOperation(Operation *op) {
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     std::optional<int64_t> index = dim.getConstantIndex();
@@ -156,10 +148,6 @@ Value SizeFormulas::emitOperation(Operation *op) {
     bounds.insert(copy);
   return copy;
 }
-
-//===----------------------------------------------------------------------===//
-// Sizes of arrays
-//===----------------------------------------------------------------------===//
 
 Value SizeFormulas::emitArgumentSize(BlockArgument argument, int64_t dim) {
   if (argument.getOwner()->getParentOp() != function)

@@ -12,30 +12,25 @@
 
 namespace bppsa {
 
-/// Returns the bytes of an array of `type` whose dynamic sizes are 1.
+/// Counts dynamic sizes as 1.
 int64_t getFixedBytes(mlir::MemRefType type);
 
 mlir::Value emitByteCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
                           mlir::ValueRange sizes);
 
-/// Emits the sizes of the memory that a function allocates, as expressions of the symbols of the
-/// model.
+/// Emits the sizes of allocations as expressions of the symbols.
 class SizeFormulas {
 public:
-  /// Creates formulas for `function` with `builder`, at a point where all of `symbols` are
-  /// available.
+  /// All of `symbols` must be available at `builder`.
   SizeFormulas(mlir::func::FuncOp function, mlir::OpBuilder &builder, mlir::ValueRange symbols);
 
-  /// Emits the bytes of `allocation`. Returns null if they depend on more than the symbols and no
-  /// minimum bounds them.
+  /// Returns null if the bytes depend on more than symbols and no minimum bounds them.
   mlir::Value emitBytes(mlir::memref::AllocOp allocation);
-  /// Emits the size of a dimension of a memref. Returns null if it depends on more than the
-  /// symbols.
+  /// Returns null if the size depends on more than the symbols.
   mlir::Value emitSize(mlir::Value array, int64_t dim);
-  /// Returns true if `size`, which this object emitted, is only an upper bound.
+  /// True if the emitted `size` is only an upper bound.
   bool isBound(mlir::Value size) const { return bounds.contains(size); }
-  /// Reads the values of the symbols from the sizes of the arguments of `function`, which contains
-  /// the insertion point of `builder`. Symbols that are not the size of an argument are null.
+  /// Reads symbols from argument sizes of `function`; null for symbols that are no argument size.
   static llvm::SmallVector<mlir::Value> readSymbols(mlir::func::FuncOp function,
                                                     mlir::OpBuilder &builder, unsigned count);
 
@@ -53,7 +48,6 @@ private:
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> symbols;
   llvm::DenseMap<mlir::Value, mlir::Value> emitted;
-  /// Emitted values that are only upper bounds.
   llvm::DenseSet<mlir::Value> bounds;
 };
 

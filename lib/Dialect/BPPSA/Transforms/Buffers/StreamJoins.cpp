@@ -12,8 +12,8 @@ using namespace bppsa;
 
 StreamJoins::StreamJoins(Block &block) {
   bool isSub = false;
-  // Operations given to the sub stream so far, how many of them the main stream has waited for, and
-  // how many precede each event.
+  // Sub-stream operations so far, the number that the main stream has waited for, and the number
+  // before each event.
   SmallVector<Operation *> given;
   size_t joined = 0;
   DenseMap<int64_t, size_t> events;

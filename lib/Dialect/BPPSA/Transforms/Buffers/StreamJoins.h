@@ -11,16 +11,15 @@
 
 namespace bppsa {
 
-/// The operations of a block that launch work on the sub stream, and the operations after which the
-/// main stream has waited for this work.
+/// Sub-stream launches of a block, and the operations after which the main stream has waited for
+/// them.
 class StreamJoins {
 public:
   explicit StreamJoins(mlir::Block &block);
 
-  /// Returns true if `op`, an operation of the block, launches its work on the sub stream.
   bool isOfSubStream(mlir::Operation *op) const { return joins.contains(op); }
-  /// Returns the operation after which the main stream has waited for the work of `op`. This is the
-  /// terminator if there is no earlier wait, and `op` itself if it runs on the main stream.
+  /// Returns the operation after which the main stream has waited for `op`, or the terminator.
+  /// Returns `op` itself if it runs on the main stream.
   mlir::Operation *getJoin(mlir::Operation *op) const {
     auto found = joins.find(op);
     return found == joins.end() ? op : found->second;

@@ -16,12 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Generalization of operations
-//===----------------------------------------------------------------------===//
-
-/// Sums the values that `compute` creates from elements of `inputs`, `[T, B, N]`, over steps and
-/// samples. The dimensions of the result are the last dimensions of `inputs`, in order.
+/// `inputs` are `[T, B, N]`. The result has the last dimensions of `inputs`.
 static Value createSampleSum(OpBuilder &builder, Location loc, RankedTensorType type,
                              ValueRange inputs,
                              function_ref<Value(OpBuilder &, ValueRange)> compute) {
@@ -113,18 +108,13 @@ LogicalResult bppsa::generalizeBody(Block &body) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Hoisting
-//===----------------------------------------------------------------------===//
-
-/// Returns true if `op` should be recomputed rather than kept: a destination, a constant or a
-/// scalar.
+/// Destinations, constants and scalars are recomputed rather than kept.
 static bool isCheap(Operation *op) {
   return isa<tensor::EmptyOp, linalg::FillOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
-/// Hoists `op` out of `loop` if its operands are available or cheap to recompute outside.
+/// Operands must be available or cheap to recompute outside.
 static void hoist(Operation *op, LoopLikeOpInterface loop) {
   SmallVector<Operation *> needed;
   for (Value input : getUsedValues(op)) {
@@ -136,7 +126,6 @@ static void hoist(Operation *op, LoopLikeOpInterface loop) {
     needed.push_back(definition);
   }
   OpBuilder builder(loop);
-  // Operands of cheap operations must be available outside or be cheap themselves.
   for (Operation *cheap : needed) {
     if (!llvm::all_of(cheap->getOperands(), [&](Value value) {
           Operation *definition = value.getDefiningOp();

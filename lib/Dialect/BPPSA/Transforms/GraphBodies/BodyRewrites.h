@@ -11,12 +11,11 @@
 
 namespace bppsa {
 
-/// Converts sums over samples, elementwise operations and named operations in `body`, the body of a
-/// loop in graph form, to linalg.generic. Fails with a diagnostic if a tensor has a dynamic size.
+/// Converts sums over samples, elementwise and named operations to linalg.generic. Fails with a
+/// diagnostic on dynamic sizes.
 llvm::LogicalResult generalizeBody(mlir::Block &body);
 
-/// Hoists operations among `ops` that do not depend on `loop` out of it. Destinations and scalars
-/// that they use are recomputed outside.
+/// Hoists loop-independent operations; their destinations and scalars are recomputed outside.
 void hoistOps(llvm::ArrayRef<mlir::Operation *> ops, mlir::LoopLikeOpInterface loop);
 
 } // namespace bppsa

@@ -171,7 +171,7 @@ static Value getViewed(Value value) {
 
 SmallVector<Value> LoopLowering::copyStatesInPlace(ValueRange states, ValueRange arrays) {
   SmallVector<Value> values(states), results(arrays);
-  // Copy views of carried arrays before any of these arrays is overwritten.
+  // Copy views before any of the carried arrays is overwritten.
   for (auto [value, array] : llvm::zip_equal(values, arrays)) {
     if (value == array || !llvm::is_contained(arrays, getViewed(value)))
       continue;
@@ -321,7 +321,7 @@ SmallVector<Value> LoopLowering::emitLink(ChainOp chain, RowMapper &mapper, Valu
     else if (i >= numStates)
       results[i] = write(mapper.getRows(value), array, value.getType(), step);
   }
-  // The new cotangents overwrite the old ones, which are not read from here on.
+  // The old cotangents are not read from here on.
   auto states = llvm::map_to_vector(yielded.take_front(numStates),
                                     [&](Value value) { return mapper.getRows(value); });
   llvm::copy(copyStatesInPlace(states, arrays.take_front(numStates)), results.begin());

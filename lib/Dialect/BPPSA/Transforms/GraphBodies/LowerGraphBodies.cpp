@@ -21,8 +21,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Lowers the loops of `function`. Loops in `plans` keep at most `limit` bytes of residuals in
-/// total.
+/// Loops in `plans` keep at most `limit` bytes of residuals in total.
 static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> plans, int64_t limit,
                                 bool rowBlocks) {
   MemoryShare share{/*totalStepBytes=*/0, limit};
@@ -34,7 +33,7 @@ static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> pla
     segmented.emplace_back(plan);
   }
   SteadyStates steady(function, [&](RecurrenceOp loop) { return !forward.contains(loop); });
-  // Lower inner loops first: they then belong to the graph of the outer loops.
+  // Inner loops are lowered first and become part of the outer graph.
   SmallVector<Operation *> loops;
   function.walk([&](Operation *op) {
     auto recurrence = dyn_cast<RecurrenceOp>(op);

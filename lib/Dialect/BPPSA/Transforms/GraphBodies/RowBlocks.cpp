@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of a block by default, and in a block whose samples fill the lanes of vectors.
+/// Default rows of a block, and rows if samples fill lanes.
 static constexpr int64_t kRowsOfBlock = 8, kLanes = 16;
 
 static int64_t countElements(ValueRange captures) {
@@ -37,10 +37,6 @@ int64_t bppsa::getRowsOfBlock(Block &body, ValueRange captures) {
   return 2 * inLanes > countElements(captures) ? kLanes : kRowsOfBlock;
 }
 
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct Window {
   SmallVector<OpFoldResult> offsets, sizes, strides;
@@ -57,7 +53,6 @@ static Window getRowWindow(OpBuilder &builder, Location loc, Value array, int64_
   return {offsets, sizes, strides};
 }
 
-/// Returns the window of the sum of block `number` in an array of the sums of all blocks.
 static Window getSumWindow(OpBuilder &builder, RankedTensorType sum, OpFoldResult number) {
   SmallVector<OpFoldResult> sizes = {builder.getIndexAttr(1)};
   llvm::append_range(sizes, getAsIndexOpFoldResult(builder.getContext(), sum.getShape()));
@@ -66,10 +61,6 @@ static Window getSumWindow(OpBuilder &builder, RankedTensorType sum, OpFoldResul
   offsets[0] = number;
   return {offsets, sizes, strides};
 }
-
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
 
 Value bppsa::createZeros(OpBuilder &builder, Location loc, Type type) {
   auto tensor = cast<RankedTensorType>(type);

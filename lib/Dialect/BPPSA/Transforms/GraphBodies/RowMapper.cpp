@@ -54,7 +54,7 @@ Value RowMapper::createEmpty(Type one, int64_t axis) {
 // Row axes
 //===----------------------------------------------------------------------===//
 
-/// Returns the scalar that fills all elements of `value`; null if unknown.
+/// Returns null if the scalar is unknown.
 static Value getFilling(Value value, OpBuilder &builder) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return fill.getInputs().front();
@@ -78,7 +78,6 @@ Value RowMapper::repeat(Value value) {
       ->getResult(0);
 }
 
-/// Groups the dimensions `[first, first + count)`. All other dimensions form separate groups.
 static SmallVector<ReassociationIndices> groupDims(int64_t rank, int64_t first, int64_t count) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 0; dim < rank;) {
@@ -137,8 +136,7 @@ void RowMapper::convert(Operation *op) {
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return convertFill(fill);
-  // Lowered inner loops copy into the arrays that they carry. Keep these operations as copies, so
-  // that the arrays are updated in place.
+  // Lowered inner loops copy into carried arrays. Copies are kept for in-place updates.
   if (auto copy = dyn_cast<linalg::CopyOp>(op)) {
     Value source = getRows(copy.getInputs()[0]), target = getRows(copy.getOutputs()[0]);
     return setRows(op->getResult(0),
@@ -199,7 +197,6 @@ void RowMapper::convertScalar(Operation *op) {
   setRows(op->getResult(0), generic.getResult(0));
 }
 
-/// Adds the row index `row` to extracts from `tensors`, at their row axes.
 static void addRowIndex(Block &body, ArrayRef<std::pair<Value, int64_t>> tensors, Value row) {
   for (auto [tensor, axis] : tensors)
     for (Operation *user : llvm::to_vector(tensor.getUsers()))

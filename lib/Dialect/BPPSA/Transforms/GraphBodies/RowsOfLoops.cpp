@@ -43,8 +43,6 @@ bool RowMapper::convertFor(scf::ForOp op) {
   return true;
 }
 
-/// Returns offsets, sizes and strides of row `row` of an array with the row axis `axis`. The other
-/// dimensions are those of `sample`.
 static std::tuple<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
 getRowWindow(OpBuilder &builder, Type sample, Value row, int64_t axis) {
   SmallVector<OpFoldResult> sizes, offsets, strides;
@@ -166,7 +164,6 @@ bool RowMapper::convertLoopOfVectors(Operation *op) {
 // Sums over rows
 //===----------------------------------------------------------------------===//
 
-/// Adds elements of `inputs`, selected by `maps`, to `sum` over the reduction loops.
 static Value createSum(OpBuilder &builder, Location loc, Value sum, ValueRange inputs,
                        ArrayRef<AffineMap> maps, ArrayRef<utils::IteratorType> iterators) {
   return linalg::GenericOp::create(builder, loc, sum.getType(), inputs, sum, maps, iterators,
@@ -209,7 +206,6 @@ static bool isZeros(Value value) {
          matchPattern(value, m_AnyZeroFloat());
 }
 
-/// Returns true if `op` adds terms to its destination.
 static bool isSum(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
     return false;
@@ -219,7 +215,7 @@ static bool isSum(linalg::GenericOp op) {
          (add.getLhs() == accumulator || add.getRhs() == accumulator);
 }
 
-/// Returns the operands of `op` if it adds two arrays that have no other users.
+/// Returns the operands of an addition of two arrays without other users.
 static std::optional<std::pair<Value, Value>> getTerms(linalg::GenericOp op) {
   auto isIdentity = [](AffineMap map) { return map.isIdentity(); };
   if (op.getNumDpsInputs() != 2 || !llvm::all_of(op.getIndexingMapsArray(), isIdentity) ||
@@ -233,7 +229,7 @@ static std::optional<std::pair<Value, Value>> getTerms(linalg::GenericOp op) {
   return std::pair(op.getInputs()[0], op.getInputs()[1]);
 }
 
-/// Returns true if `loop` only adds to elements of the tensor that it carries.
+/// True if `loop` only adds to elements of its carried tensor.
 static bool isScatter(scf::ForOp loop) {
   if (loop.getNumResults() != 1 || !isa<RankedTensorType>(loop.getResult(0).getType()))
     return false;

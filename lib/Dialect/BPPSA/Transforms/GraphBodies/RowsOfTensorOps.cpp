@@ -27,11 +27,7 @@ bool RowMapper::convertTensorOp(Operation *op) {
       .Default(false);
 }
 
-//===----------------------------------------------------------------------===//
-// Slices
-//===----------------------------------------------------------------------===//
-
-/// Inserts `row` at position `axis` into `mixed`, the offsets, sizes or strides of one sample.
+/// `mixed` are offsets, sizes or strides of one sample.
 static SmallVector<OpFoldResult> withRow(ArrayRef<OpFoldResult> mixed, int64_t axis,
                                          OpFoldResult row,
                                          function_ref<Value(Value)> getCounterpart) {
@@ -81,12 +77,7 @@ void RowMapper::convertConcat(tensor::ConcatOp op) {
                                    op.getDim() + 1, inputs));
 }
 
-//===----------------------------------------------------------------------===//
-// Reshapes
-//===----------------------------------------------------------------------===//
-
-/// Adds the row axis to the groups of a reshape. If one side of the reshape is a scalar, all
-/// dimensions, `rank` and the row axis, form one group.
+/// If one side of a reshape is a scalar, all dimensions form one group.
 static SmallVector<ReassociationIndices> withRows(ArrayRef<ReassociationIndices> groups,
                                                   int64_t rank) {
   if (groups.empty())
@@ -150,10 +141,6 @@ void RowMapper::convertReshape(tensor::ReshapeOp op) {
   setRows(op.getResult(), flat);
 }
 
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
 void RowMapper::convertExtract(tensor::ExtractOp op) {
   Location loc = op.getLoc();
   auto [tensor, axis] = get(op.getTensor());
@@ -168,7 +155,6 @@ void RowMapper::convertExtract(tensor::ExtractOp op) {
                 withRow(ones, *axis, rows, shared), strides));
     return;
   }
-  // The index depends on the row.
   SmallVector<Value> places;
   for (Value index : op.getIndices())
     places.push_back(getRows(index));

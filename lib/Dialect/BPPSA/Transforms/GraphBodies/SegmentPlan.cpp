@@ -21,8 +21,7 @@ public:
   std::optional<SegmentPlan> run();
 
 private:
-  /// Records the saved arrays of the chain that are `value`. Returns false if `value` has other
-  /// readers.
+  /// Records saved arrays that are `value`. Returns false on other readers.
   bool addReads(Value value, SegmentPlan::Source source);
   bool addTrajectoryReads(unsigned state);
 
@@ -74,7 +73,6 @@ std::optional<SegmentPlan> Planner::run() {
     return std::nullopt;
   plan.sources.resize(plan.backward.getSaved().size());
   for (auto [i, result] : llvm::enumerate(loop->getResults())) {
-    // Drop the recorded sources if the result also has other readers.
     auto sources = plan.sources;
     size_t numFinal = plan.finalStates.size();
     bool isState = i < numStates;
@@ -93,8 +91,7 @@ std::optional<SegmentPlan> Planner::run() {
     plan.stepBytes += bytes;
     plan.stateBytes += isState ? bytes : 0;
   }
-  // If only states are buffered, segments of one step would store them all at their starts, so
-  // segments save no memory.
+  // Segments of one step would store all states at their starts and save no memory.
   if (plan.stepBytes == plan.stateBytes)
     return std::nullopt;
   return plan;

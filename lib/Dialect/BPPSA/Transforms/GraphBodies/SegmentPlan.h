@@ -13,11 +13,9 @@
 
 namespace bppsa {
 
-/// A loop in graph form and its backward chain, with buffers for a segment of time steps instead of
-/// arrays over all steps.
+/// A loop in graph form and its backward chain with buffers for a segment of time steps.
 struct SegmentPlan {
-  /// A buffered result that the chain reads. For a state, `afterStep` selects its value after the
-  /// step instead of before.
+  /// `afterStep` selects the state after the step instead of before it.
   struct Source {
     unsigned result;
     bool afterStep;
@@ -25,17 +23,16 @@ struct SegmentPlan {
 
   RecurrenceOp forward;
   ChainOp backward;
-  /// For each result of `forward`, true if only `backward` reads it, apart from the final state.
+  /// True for `forward` results that only `backward` reads, apart from the final state.
   llvm::SmallVector<bool> isBuffered;
-  /// For each saved array of `backward`, the buffered result that it reads.
+  /// Buffered result that each saved array of `backward` reads.
   llvm::SmallVector<std::optional<Source>> sources;
-  /// Reads of buffered final states, and the index of the state.
+  /// Reads of buffered final states, with the state index.
   llvm::SmallVector<std::pair<mlir::tensor::ExtractSliceOp, unsigned>> finalStates;
-  /// Bytes of all buffered results, and of the buffered states, for one step of one sample.
+  /// Bytes per step and sample of buffered results, and of buffered states.
   int64_t stepBytes = 0, stateBytes = 0;
 };
 
-/// Plans the loops of `function` whose results can be buffered.
 llvm::SmallVector<SegmentPlan> planSegments(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loop over segments is inside the loop over blocks of rows, so the sums of a block continue
-// across segments. Gradients are therefore bitwise independent of the number of segments.
+// Segments are inside row blocks, so gradients are bitwise independent of the number of segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Emits the forward loop or the chain.
 class SegmentedLoops::Writer : public LoopLowering {
 public:
   Writer(SegmentedLoops &loops, Operation *op, const SteadyStates &steady, ValueRange captures)
@@ -29,7 +27,6 @@ public:
   void writeBackward();
 
 private:
-  /// The segment for which code is being emitted.
   struct Segment {
     Value number, firstStep, numSteps;
     LoopLikeOpInterface outermost;
@@ -41,7 +38,6 @@ private:
   Type getType(unsigned result) {
     return forward.getBody().front().getTerminator()->getOperand(result).getType();
   }
-  /// Emits step `local` of a segment on `arrays`, which hold `results`.
   SmallVector<Value> writeStep(const Segment &segment, RowMapper &mapper, Value local,
                                ArrayRef<unsigned> results, ValueRange arrays);
   SmallVector<Value> runSegment(const Segment &segment, ValueRange carried);
@@ -86,7 +82,6 @@ SegmentedLoops::Writer::Segment SegmentedLoops::Writer::getSegment(Value number,
   return {number, first, count, outermost};
 }
 
-/// Returns the step in the sequences for step `local` of a segment.
 Value SegmentedLoops::Writer::getStep(const Segment &segment, Value local) {
   Value step = add(segment.firstStep, local);
   return forward.getReverse() ? subtract(subtract(numSteps, one), step) : step;
@@ -127,7 +122,7 @@ SmallVector<Value> SegmentedLoops::Writer::writeStep(const Segment &segment, Row
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Carries the arrays of all results, followed by the states at the starts of segments.
+/// Carries all results, then the states at segment starts.
 SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, ValueRange carried) {
   size_t numResults = forward->getNumResults();
   SmallVector<Value> arrays(carried.take_front(numResults)), starts(carried.drop_front(numResults));
@@ -153,7 +148,7 @@ SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, Va
 
 void SegmentedLoops::Writer::writeForward(MemoryShare share) {
   chooseSegments(share);
-  // Callers provide this memory, so its size needs a bound that follows from the number of steps.
+  // Callers provide this memory, so the number of steps must bound its size.
   auto atMostAllSteps = [&](Value count) {
     return arith::MinSIOp::create(builder, loc, count, numSteps).getResult();
   };
@@ -247,7 +242,6 @@ void SegmentedLoops::Writer::writeBackward() {
   auto emitSegment = [&](Value iteration, ValueRange now, LoopLikeOpInterface outermost) {
     Value number = subtract(subtract(loops.numSegments, one), iteration);
     Segment segment = getSegment(number, outermost);
-    // Sums come last.
     SmallVector<Value> link(now.take_front(numArrays));
     llvm::append_range(link, now.drop_front(numArrays + numBuffers));
     SmallVector<Value> buffers = recomputeSegment(segment, now.slice(numArrays, numBuffers));
@@ -262,7 +256,7 @@ void SegmentedLoops::Writer::writeBackward() {
                            return emitSegment(iteration, now, block ? block : loop);
                          });
       });
-  // Parallel loops write arrays in place only if they have uses after the loop.
+  // Parallel loops write in place only arrays with later uses.
   for (Value buffer : ArrayRef(written).slice(numArrays, numBuffers))
     bufferization::DeallocTensorOp::create(builder, loc, buffer);
   written.erase(written.begin() + numArrays, written.begin() + numArrays + numBuffers);
@@ -303,8 +297,7 @@ void SegmentedLoops::lowerBackward(const SteadyStates &steady) {
   eraseForward();
 }
 
-/// Erases the forward loop. The remaining readers of buffered results are sizes and slices of
-/// trajectories.
+/// Remaining readers of buffered results are sizes and slices of trajectories.
 void SegmentedLoops::eraseForward() {
   SmallVector<Value> unread(plan.forward->getResults());
   SmallVector<Operation *> dead;

@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if all uses of `array`, a slice of a trajectory, are saved arrays of chains or
-/// sizes. Adds the values that chains read to `found`.
+/// `array` may only be used for sizes and as a saved array of chains, whose values are added to
+/// `found`.
 static bool isSavedOnly(Value array, SmallVectorImpl<Value> &found) {
   for (OpOperand &use : array.getUses()) {
     auto chain = dyn_cast<ChainOp>(use.getOwner());

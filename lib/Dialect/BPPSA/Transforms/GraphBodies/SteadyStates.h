@@ -12,18 +12,15 @@
 
 namespace bppsa {
 
-/// States of loops in graph form that every step yields unchanged, such as the sequence that a
-/// decoder attends to. If only chains read all slots of their trajectories, the initial values
-/// replace the arrays over time.
+/// States that every step yields unchanged, such as the sequence a decoder attends to. If only
+/// chains read whole trajectories, initial values replace them.
 class SteadyStates {
 public:
-  /// Analyzes the loops of `function` for which `isIncluded` holds, and replaces reads of single
-  /// slots.
+  /// Analyzes loops for which `isIncluded` holds and replaces reads of single slots.
   SteadyStates(mlir::func::FuncOp function, llvm::function_ref<bool(RecurrenceOp)> isIncluded);
 
   bool contains(mlir::Value trajectory) const { return trajectories.contains(trajectory); }
-  /// Returns the values `[B, d...]` that every slot of `saved`, a saved array of a chain, holds;
-  /// null if its slots differ.
+  /// Returns the `[B, d...]` in every slot of `saved`; null if slots differ.
   mlir::Value lookup(mlir::Value saved) const { return arrays.lookup(saved); }
 
 private:

@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Follows reshapes of `array` that keep its first dimension.
 static Value getOrigin(Value array) {
   auto keepsFirst = [](ArrayRef<ReassociationIndices> groups) {
     return !groups.empty() && groups.front().size() == 1;

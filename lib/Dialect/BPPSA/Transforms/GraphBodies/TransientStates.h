@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop in graph form returns the trajectory of each state. If only the last slot is read, storing
-// one slot is enough. For example, a buffer that a loop fills row by row then takes memory for one
-// step instead of all steps.
+// If only the last slot of a trajectory is read, one slot is stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +16,12 @@
 
 namespace bppsa {
 
-/// Returns true if `slice`, a slice of a trajectory of `loop`, reads the slot after the last step.
 bool readsFinalState(mlir::tensor::ExtractSliceOp slice, RecurrenceOp loop);
 
-/// Returns true if only sizes and the slot after the last step of the trajectory of `state` are
-/// read.
+/// True if only sizes and the final slot are read.
 bool isTransient(RecurrenceOp loop, unsigned state);
 
-/// Replaces reads of the last slot of `trajectory` with reads of `state`, `[B, d...]`.
+/// `state` is `[B, d...]`.
 void replaceFinalReads(mlir::Value trajectory, mlir::Value state);
 
 } // namespace bppsa

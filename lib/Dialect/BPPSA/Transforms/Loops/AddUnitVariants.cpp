@@ -28,7 +28,7 @@ struct AddUnitVariants : public bppsa::impl::AddUnitVariantsBase<AddUnitVariants
     });
     SmallVector<func::FuncOp> scans = findEntries(getOperation(), isScan);
     llvm::for_each(others, copy);
-    // The functions of a backward pass are copied together.
+    // Functions of a backward pass are copied together.
     if (llvm::any_of(scans, [&](func::FuncOp function) {
           return hasChunks(function) &&
                  (!hopeful || cost::canChunkedScanWin(getHostCosts(function)));

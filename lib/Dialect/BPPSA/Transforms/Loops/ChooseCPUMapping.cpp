@@ -43,8 +43,7 @@ private:
            !(isLoop && isGraphBody(op->getRegion(0).front()));
   }
 
-  /// With one sample per vector, lanes hold chunks if the plan is chunked, and hidden units
-  /// otherwise.
+  /// With one sample per vector, lanes hold chunks if the plan is chunked, else hidden units.
   CPUMappingAttr choose(Operation *op, int64_t width) {
     if (width > 1)
       return CPUMappingAttr::get(&getContext(), LaneContents::Samples, width);

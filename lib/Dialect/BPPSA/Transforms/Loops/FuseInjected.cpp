@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cotangents of outputs in all steps are products with the weights of a layer after the loop.
-// As part of the link, they are never stored in memory, and gradients of that layer can be summed
-// while the sequences of the chain are in the cache.
+// Computes the cotangents of outputs inside the link, so they are never stored and gradients of the
+// next layer are summed while sequences are cached.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns true if a phase of the training step begins between `first` and `last`.
 static bool arePhasesApart(Operation *first, Operation *last) {
   for (Operation *op = first; op != last; op = op->getNextNode())
     if (isa<MarkPhaseOp>(op))
@@ -100,8 +98,7 @@ static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, uns
   return fused;
 }
 
-/// Moves sums before `chain` that read its saved values, and no emitted values of another chain, to
-/// after `chain`.
+/// Moves sums that read saved values, but no emitted values of other chains, after `chain`.
 static void sinkSums(ChainOp chain) {
   SmallVector<Operation *> sums;
   for (Operation *op = chain->getPrevNode(); op && !isa<MarkPhaseOp>(op); op = op->getPrevNode()) {

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The importer creates a mask from the lengths of the samples, and a cell that keeps its states in
-// steps with mask zero. This pass joins the sequences end to end in fewer rows, so that no steps
-// are wasted on keeping states, and resets the cell at the start of each sequence. The result
-// consists of graph operations and one time loop, which are differentiated like any others.
+// Joins sequences of different lengths end to end in fewer rows instead of masking padded steps.
+// The cell is reset at the start of each sequence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,26 +28,20 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Matching
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A recurrence that keeps its states in steps beyond the lengths of its samples.
+/// A recurrence that keeps its states beyond the lengths of samples.
 struct RaggedLoop {
   RecurrenceOp loop;
-  /// Index of the sequence that is 1 in steps within the length of a sample and 0 beyond.
+  /// Index of the sequence that is 1 within the length of a sample, else 0.
   unsigned mask;
   Value lengths;
-  /// Operations of the body: the mask broadcast to a vector of the size of a state, and the
-  /// comparison that checks whether it is positive.
+  /// The mask broadcast to a state, and its comparison with zero.
   MatVecOp spread;
   arith::CmpFOp isPart;
 };
 } // namespace
 
-/// Returns the lengths that `mask`, `[T, B, 1]`, compares the step with; null if it is not such a
-/// mask.
+/// Returns null if `mask`, `[T, B, 1]`, does not compare steps with lengths.
 static Value findLengths(Value mask) {
   auto generic = mask.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumDpsInputs() != 1 || generic.getNumResults() != 1)
@@ -96,10 +88,6 @@ static std::optional<RaggedLoop> matchRaggedLoop(RecurrenceOp loop) {
   ragged.lengths = findLengths(loop.getSequences()[ragged.mask]);
   return ragged.lengths ? std::optional(ragged) : std::nullopt;
 }
-
-//===----------------------------------------------------------------------===//
-// The loop
-//===----------------------------------------------------------------------===//
 
 static bool isZero(Value tensor) {
   if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
@@ -152,12 +140,11 @@ struct JoinSequences : public bppsa::impl::JoinSequencesBase<JoinSequences> {
 private:
   const SequenceSchedule &getSchedule(RaggedLoop &ragged);
   void join(RaggedLoop &ragged);
-  /// Replaces a trajectory of samples; slice by slice if only slices are read.
+  /// If only slices are read, they are replaced one by one.
   void replaceTrajectory(Value samples, Value rows, Value initial, bool reverse, RowArrays &arrays);
 
-  // Layers and directions with the same lengths and number of steps share a schedule, and an input
-  // of several loops is joined once. Loops are visited in order, so the first loop dominates the
-  // later uses.
+  // Layers and directions with equal lengths and steps share a schedule, and inputs are joined
+  // once. The first loop dominates later uses.
   llvm::MapVector<std::pair<Value, Value>, SequenceSchedule> schedules;
   llvm::DenseMap<std::pair<Value, Value>, Value> joined;
 };
@@ -223,8 +210,7 @@ void JoinSequences::join(RaggedLoop &ragged) {
   resetStates(ragged, starts, sequences.size());
   for (auto [samples, states, state] :
        llvm::zip_equal(loop.getTrajectories(), inRows.getTrajectories(), loop.getInitial())) {
-    // Slots after each step, without the slot of the initial state: the first slot, or the last one
-    // of a reversed loop.
+    // The initial state is in the first slot, or in the last if reversed.
     SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
         strides(3, builder.getIndexAttr(1)),
         sizes = {schedule.slots, schedule.rows, tensor::getMixedSize(builder, loc, state, 1)};
@@ -235,7 +221,6 @@ void JoinSequences::join(RaggedLoop &ragged) {
   loop.erase();
 }
 
-/// Returns the batch size of `state`, `[B, N]`.
 static OpFoldResult getSamples(OpBuilder &builder, Location loc, Value state) {
   if (auto fill = state.getDefiningOp<linalg::FillOp>())
     if (auto empty = fill.getOutputs().front().getDefiningOp<tensor::EmptyOp>())

@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each product of a matrix with all vectors of a sequence is a separate loop. If a graph multiplies
-// the same sequence by several matrices, one loop that yields all products lets a target read the
-// sequence once.
+// Merges products of one sequence with several matrices, so that the sequence is read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +22,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the product that is the only operation of `loop`, with the only sequence that it reads;
-/// null for other loops.
+/// Returns null if `loop` is not a single product of one sequence.
 static MatVecOp getProduct(RecurrenceOp loop) {
   Block &body = loop.getBody().front();
   if (loop.getSequences().size() != 1 || !loop.getInitial().empty() || loop.getLanes() ||
@@ -35,7 +32,6 @@ static MatVecOp getProduct(RecurrenceOp loop) {
   return product && product.getVector() == body.getArgument(0) ? product : MatVecOp();
 }
 
-/// Returns true if two such loops can be merged.
 static bool areAlike(RecurrenceOp a, RecurrenceOp b) {
   MatVecOp first = getProduct(a), second = getProduct(b);
   return a.getSequences() == b.getSequences() && a.getReverse() == b.getReverse() &&
@@ -43,7 +39,6 @@ static bool areAlike(RecurrenceOp a, RecurrenceOp b) {
          !first.getAddend() == !second.getAddend();
 }
 
-/// Replaces `loops` with a loop that computes all products, at the position of the first.
 static void merge(IRRewriter &rewriter, ArrayRef<RecurrenceOp> loops) {
   RecurrenceOp first = loops[0];
   SmallVector<Location> locs;

@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Differentiation extends a loop with the outputs that its backward pass reads. CSE therefore does
-// not merge copies of a loop that were differentiated separately, although they compute the same
-// states.
+// CSE does not merge differentiated copies of a loop, which were extended with different outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +28,6 @@ static void simplify(IRRewriter &rewriter, Operation *op) {
   eliminateCommonSubExpressions(rewriter, dominance, op);
 }
 
-/// Returns true if both loops have the same initial states, sequences and captures.
 static bool readTheSame(RecurrenceOp a, RecurrenceOp b) {
   return !a.getInitial().empty() && a.getSequences() == b.getSequences() &&
          a.getInitial() == b.getInitial() && a.getCaptures() == b.getCaptures() &&
@@ -49,8 +46,7 @@ static SmallVector<Value> copyBody(IRRewriter &rewriter, RecurrenceOp loop, Bloc
                              [&](Value value) { return mapping.lookup(value); });
 }
 
-/// Replaces `first` and `second` with one loop that has the outputs of both. Returns false without
-/// changes if their states differ.
+/// Returns false without changes if the states differ.
 static bool merge(IRRewriter &rewriter, RecurrenceOp first, RecurrenceOp second) {
   rewriter.setInsertionPoint(first);
   Location loc = rewriter.getFusedLoc({first.getLoc(), second.getLoc()});
@@ -86,7 +82,6 @@ static bool merge(IRRewriter &rewriter, RecurrenceOp first, RecurrenceOp second)
   return true;
 }
 
-/// Merges the first pair of equal loops in `function`. Returns false if there is none.
 static bool mergeTwo(IRRewriter &rewriter, func::FuncOp function) {
   SmallVector<RecurrenceOp> loops(function.getOps<RecurrenceOp>());
   for (auto [number, second] : llvm::enumerate(loops))
@@ -100,7 +95,7 @@ namespace {
 struct MergeRecurrencesPass : public bppsa::impl::MergeRecurrencesBase<MergeRecurrencesPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    // Readers of a trajectory may become common subexpressions once their loops are merged.
+    // Readers of trajectories may become common subexpressions after a merge.
     do
       simplify(rewriter, getOperation());
     while (mergeTwo(rewriter, getOperation()));

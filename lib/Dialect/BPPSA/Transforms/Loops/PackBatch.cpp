@@ -26,7 +26,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the packed type of `[T, B, N]` or `[B, N]`.
+/// `type` is `[T, B, N]` or `[B, N]`.
 static RankedTensorType getPackedType(Type type, int64_t lanes) {
   auto plain = cast<RankedTensorType>(type);
   int64_t rank = plain.getRank(), batch = plain.getDimSize(rank - 2);
@@ -41,8 +41,7 @@ static RankedTensorType getPackedType(Type type, int64_t lanes) {
 // Packing of loops and sums
 //===----------------------------------------------------------------------===//
 
-/// Returns the batch size of `[T, B, N]` or `[B, N]`. Does not read it from arrays that loops have
-/// written, because these may be erased.
+/// Loops may erase the arrays that they write, so sizes are not read from them.
 static Value getBatch(OpBuilder &builder, Location loc, Value array) {
   int64_t batchDim = cast<RankedTensorType>(array.getType()).getRank() - 2;
   if (auto unpack = array.getDefiningOp<UnpackLanesOp>())
@@ -64,7 +63,6 @@ public:
 
   void pack(Operation *op) {
     int64_t lanes = getWidth(op);
-    // Chunks keep their mapping, which their expansion reads.
     if (!cast<CPUMappingAttr>(attrs::Mapping::of(op)).holds(LaneContents::Chunks))
       attrs::Mapping::remove(op);
     builder.setInsertionPoint(op);
@@ -76,7 +74,6 @@ public:
       operand.set(packInto(plain, lanes));
     }
     cast<PackableOpInterface>(op).setPackedInto(lanes);
-    // Sums over samples ignore lanes without a sample.
     if (auto sum = dyn_cast<OuterSumOp>(op))
       return sum.getBatchMutable().assign(batch);
     if (auto sum = dyn_cast<StepSumOp>(op))
@@ -91,7 +88,7 @@ public:
     }
   }
 
-  /// Packs the columns of a transition like steps of a sequence.
+  /// Columns of a transition are packed like steps.
   void pack(TransitionOp op) {
     Location loc = op.getLoc();
     int64_t lanes = getWidth(op);
@@ -147,8 +144,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Folds pack_lanes(unpack_lanes(x)) to x. Lanes beyond the last sample are then not zero, but
-/// lanes of a loop are independent and sums over samples ignore them.
+/// Lanes beyond the last sample need not be zero, because lanes are independent and sums over
+/// samples ignore them.
 struct CancelPack : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -163,7 +160,6 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
   }
 };
 
-/// Slices the packed array instead of the unpacked one, for slices along time and features.
 struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -204,8 +200,7 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Performs elementwise operations on packed arrays. Lanes beyond the last sample receive the
-/// result of the operation on their contents.
+/// Lanes beyond the last sample receive arbitrary results.
 struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -237,8 +232,7 @@ struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
   }
 
 private:
-  /// Returns true if `op` computes each element only from the elements of its inputs at the same
-  /// position, with the same element type.
+  /// Element types must be equal, and elements must correspond by position.
   static bool isElementwise(linalg::GenericOp op) {
     return op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
            llvm::all_of(op.getIndexingMapsArray(),
@@ -249,7 +243,7 @@ private:
   }
 };
 
-/// Packs operands of a concatenation along features separately if some of them are already packed.
+/// Packs operands of a feature concatenation separately if some are packed.
 struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -278,7 +272,7 @@ struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
   }
 };
 
-/// Returns whether `op` is to be packed. Fails with a diagnostic if it should be but cannot.
+/// Fails with a diagnostic if `op` should be packed but cannot.
 FailureOr<bool> needsPacking(Operation *op) {
   if (isa<RecurrenceOp, ChainOp>(op) && isGraphBody(op->getRegion(0).front()))
     return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
@@ -294,10 +288,8 @@ FailureOr<bool> needsPacking(Operation *op) {
   return true;
 }
 
-/// Derives sizes of an unpacked array from its operands, so that reading a size does not keep the
-/// array alive. This only covers operations of this project and concatenations. The upstream
-/// pattern for all operations derives the size of a `linalg` result that is written by windows from
-/// its other operands instead of its destination.
+/// Reading a size must not keep an unpacked array alive. The upstream pattern would take sizes of
+/// `linalg` results written by windows from operands other than the destination.
 struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
   using OpRewritePattern::OpRewritePattern;
 

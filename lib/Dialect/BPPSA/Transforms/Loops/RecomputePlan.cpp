@@ -13,15 +13,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the bytes of one step of one sample in a packed sequence.
 static int64_t getStepBytes(Value sequence) {
   auto type = cast<RankedTensorType>(sequence.getType());
   return type.getDimSize(2) * type.getElementTypeBitWidth() / 8;
 }
-
-//===----------------------------------------------------------------------===//
-// The recurrence of a chain
-//===----------------------------------------------------------------------===//
 
 static RecurrenceOp getRecurrence(Value saved) {
   if (auto slice = saved.getDefiningOp<tensor::ExtractSliceOp>())
@@ -29,8 +24,7 @@ static RecurrenceOp getRecurrence(Value saved) {
   return saved.getDefiningOp<RecurrenceOp>();
 }
 
-/// Returns the recurrence that saved the values that `chain` reads. If there are several with its
-/// direction, this is the last one, because the others compute inputs of that one.
+/// The last recurrence in the direction of `chain` is chosen, because others compute its inputs.
 static RecurrenceOp findForward(ChainOp chain) {
   RecurrenceOp found;
   for (Value saved : chain.getSaved()) {
@@ -42,10 +36,6 @@ static RecurrenceOp findForward(ChainOp chain) {
   }
   return found;
 }
-
-//===----------------------------------------------------------------------===//
-// Plans
-//===----------------------------------------------------------------------===//
 
 namespace {
 class Planner {
@@ -123,8 +113,7 @@ void Planner::findMembers() {
           plan.backward->isBeforeInBlock(user) && !llvm::is_contained(sums, user))
         addMember(user, sums);
   llvm::sort(sums, isEarlier);
-  // Without segments, the other sums would not be accumulated block by block but in a different
-  // order.
+  // Other sums would be accumulated in another order without segments.
   if (*plan.backward.getLanes() > 1)
     plan.sums = chooseSums(sums, isEmitted, kMaxRunningSumBytes);
   llvm::sort(plan.readers, isEarlier);
@@ -135,8 +124,7 @@ bool Planner::isReadByMembers(Value value) const {
                       [&](Operation *user) { return isMember(user) || readsSizeOnly(user); });
 }
 
-/// Returns true if `slice`, a slice of a trajectory, reads final states or can be read segment by
-/// segment.
+/// `slice` must read final states or be readable by segments.
 bool Planner::addSlice(tensor::ExtractSliceOp slice, unsigned state) {
   RecurrenceOp loop = plan.forward;
   RankedTensorType whole = slice.getSourceType();
@@ -190,7 +178,7 @@ std::optional<RecomputePlan> Planner::run() {
   }
   for (Value emitted : plan.backward.getEmitted()) {
     plan.isEmittedWhole.push_back(!isReadByMembers(emitted));
-    // For sequences that only sums read, blocking in time already keeps only the steps of a block.
+    // Blocking in time keeps only a block of the sequences that sums read.
     bool isKept = !plan.isEmittedWhole.back() &&
                   llvm::any_of(emitted.getUsers(), llvm::IsaPred<RecurrenceOp>);
     if (isKept)
@@ -205,8 +193,7 @@ std::optional<RecomputePlan> Planner::run() {
   return plan;
 }
 
-/// Returns the recurrence of `chain`, which must not belong to another plan. Emits a diagnostic if
-/// there is none.
+/// Emits a diagnostic if `chain` has no recurrence outside other plans.
 static FailureOr<RecurrenceOp> findOwnForward(ChainOp chain, ArrayRef<RecomputePlan> plans) {
   if (!chain.getPlan().isSequential())
     return refuseOp(chain) << "with the plan '" << chain.getPlan().toString()

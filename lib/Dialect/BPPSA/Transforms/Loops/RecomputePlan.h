@@ -15,34 +15,31 @@
 
 namespace bppsa {
 
-/// A packed recurrence and its backward chain, with arrays of a segment of time steps instead of
-/// arrays over all steps.
+/// A packed recurrence and its backward chain, with arrays for a segment of time steps.
 struct RecomputePlan {
-  /// The trajectory of `state` without its last slot or, if `first` is 1, without its first slot.
+  /// The trajectory of `state` without its last slot or, if `first` is 1, its first.
   struct Slots {
     unsigned state, first;
   };
 
   RecurrenceOp forward;
   ChainOp backward;
-  /// Other operations on the steps of a segment: sums of emitted sequences of the chain, and
-  /// recurrences without states that read emitted sequences.
+  /// Other operations on segments: sums of emitted sequences, and stateless recurrences that read
+  /// them.
   llvm::SmallVector<mlir::Operation *> sums, readers;
   /// For each result of `forward` and each emitted sequence of `backward`, true if other operations
   /// read it.
   llvm::SmallVector<bool> isResultComplete, isEmittedWhole;
   /// Slices of trajectories that are read segment by segment.
   llvm::MapVector<mlir::Value, Slots> slots;
-  /// Reads of final states of trajectories that are not stored completely.
+  /// Reads of final states of trajectories not stored completely.
   llvm::SmallVector<mlir::tensor::ExtractSliceOp> finalStates;
-  /// Bytes, for one step of one sample, of arrays that are not stored completely, and of the
-  /// states.
+  /// Bytes per step and sample of arrays not stored completely, and of states.
   int64_t stepBytes = 0, stateBytes = 0;
 };
 
-/// Plans the recurrences of `function` whose steps can be recomputed. Moves operations that the
-/// plans need to before the chains. Fails with a diagnostic if a chain reads all steps of another
-/// loop at once.
+/// Moves operations that plans need before the chains. Fails with a diagnostic if a chain reads all
+/// steps of another loop at once.
 llvm::FailureOr<std::vector<RecomputePlan>> planRecomputation(mlir::func::FuncOp function);
 
 } // namespace bppsa

@@ -18,7 +18,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the packed sequences that only operations of `plans` read.
 static SmallPtrSet<Value, 8> findPackedBySegments(ArrayRef<RecomputePlan> plans) {
   SmallPtrSet<Operation *, 16> members;
   for (const RecomputePlan &plan : plans) {

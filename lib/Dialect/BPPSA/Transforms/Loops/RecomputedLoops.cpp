@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Segments begin at slabs of steps, and all lanes of sums continue across segments. Gradients are
-// therefore bitwise independent of the number of segments.
+// Segments begin at slabs and sums continue across them, so gradients are bitwise independent of
+// the number of segments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Forward
-//===----------------------------------------------------------------------===//
-
 template <typename Loop>
 static Loop cloneLoop(OpBuilder &builder, Loop loop, const IRMapping &mapping) {
   IRMapping own = mapping;
@@ -34,8 +30,7 @@ static Loop cloneLoop(OpBuilder &builder, Loop loop, const IRMapping &mapping) {
   return clone;
 }
 
-/// Runs the recurrence on `segment` from the states at its start. It always computes all results:
-/// without some of them, its products could be rounded differently.
+/// Without some results, products could be rounded differently, so all are computed.
 RecomputedLoops::Results RecomputedLoops::run(const Segment &segment, ValueRange starts) {
   IRMapping mapping;
   for (Value sequence : forward.getSequences())
@@ -49,7 +44,7 @@ RecomputedLoops::Results RecomputedLoops::run(const Segment &segment, ValueRange
   return Results(loop->getResults());
 }
 
-/// Runs `segment`. Carries the states at the starts of segments, followed by complete arrays.
+/// Carries the states at segment starts, then complete arrays.
 RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRange carried) {
   size_t numStates = starts.size();
   Results next(carried);
@@ -116,7 +111,6 @@ void RecomputedLoops::lowerForward() {
   }
 }
 
-/// Replaces reads of the results of the recurrence by operations outside the plan.
 void RecomputedLoops::replaceForward() {
   Segment segment = segments.get(segments.getLast());
   for (tensor::ExtractSliceOp slice : plan.finalStates) {
@@ -140,12 +134,8 @@ void RecomputedLoops::replaceForward() {
       });
 }
 
-//===----------------------------------------------------------------------===//
-// Backward
-//===----------------------------------------------------------------------===//
-
-/// Creates the values carried across segments: separate memory for cotangents, running sums of
-/// zero, then the complete arrays that the chain and its readers write.
+/// Carries separate memory for cotangents, zero sums, and complete arrays of the chain and its
+/// readers.
 SmallVector<Value> RecomputedLoops::begin() {
   SmallVector<Value> carried;
   for (Value seed : backward.getSeeds())
@@ -169,8 +159,6 @@ SmallVector<Value> RecomputedLoops::begin() {
   return carried;
 }
 
-/// Runs the chain through `segment` from `seeds`. `results` are the results of the recurrence for
-/// the segment.
 RecomputedLoops::Results RecomputedLoops::goBack(const Segment &segment, const Results &results,
                                                  ValueRange seeds, ValueRange carried) {
   IRMapping mapping;
@@ -259,11 +247,6 @@ void RecomputedLoops::replaceBackward(ValueRange carried) {
       output.replaceAllUsesWith(take());
 }
 
-//===----------------------------------------------------------------------===//
-// Lowering
-//===----------------------------------------------------------------------===//
-
-/// Replaces sizes of `array`, which will be erased.
 static void replaceSizes(RewriterBase &rewriter, Value array) {
   for (Operation *user : llvm::make_early_inc_range(array.getUsers()))
     if (auto dim = dyn_cast<tensor::DimOp>(user)) {

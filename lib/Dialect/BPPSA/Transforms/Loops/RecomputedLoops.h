@@ -12,17 +12,14 @@
 
 namespace bppsa {
 
-/// Replaces a recurrence and its chain with loops over segments of steps. The forward loop stores
-/// the states at the starts of segments. After it, the last segment is run with all values that the
-/// chain reads. The chain runs backward through the last segment and then through the others, each
-/// of which is recomputed first. With a single segment, both loops are empty.
+/// Replaces a recurrence and its chain with loops over segments. The forward loop stores states at
+/// segment starts; the chain runs backward from the last segment and recomputes each earlier one.
 class RecomputedLoops {
 public:
   RecomputedLoops(const RecomputePlan &plan, const RecomputeContext &context)
       : plan(plan), forward(this->plan.forward), backward(this->plan.backward), builder(forward),
         loc(forward.getLoc()), segments(builder, this->plan, context) {}
 
-  /// Lowers the plan and erases its original operations.
   void lower();
 
 private:
@@ -46,9 +43,9 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   StepSegments segments;
-  /// States at the starts of segments, for each state an array `[segments, blocks, N, L]`.
+  /// Arrays `[segments, blocks, N, L]`, one per state.
   llvm::SmallVector<mlir::Value> starts;
-  /// For each result of the recurrence, its complete array; null if it is not stored completely.
+  /// Complete array of each result; null if not stored.
   llvm::SmallVector<mlir::Value> wholes;
   Results lastResults;
 };

@@ -51,8 +51,7 @@ Value RowArrays::join(Value sequence) {
 Value RowArrays::isFirst(OpBuilder &nested, ValueRange in, bool reverse) {
   if (!reverse)
     return compare(nested, arith::CmpIPredicate::eq, in[1], constant(nested, 0));
-  // In slots without a sequence, the step is -1, which would match the last step of an empty
-  // sequence.
+  // Unused slots have step -1, which would match the last step of an empty sequence.
   Value sample = arith::MaxSIOp::create(nested, loc, in[0], constant(nested, 0));
   Value length = tensor::ExtractOp::create(nested, loc, schedule.length, sample);
   Value next = arith::AddIOp::create(nested, loc, in[1], constant(nested, 1));
@@ -94,8 +93,7 @@ Value RowArrays::split(OpBuilder &builder, Value states, Value initial, OpFoldRe
                   {sample, sample, sample, all.getSubMap({1, 2})},
                   [&](OpBuilder &nested, ValueRange in, ArrayRef<Value> indices) -> Value {
                     Value slot = arith::AddIOp::create(nested, loc, indices[0], first);
-                    // The step whose result is stored in the slot. Slots with the initial state
-                    // have none.
+                    // Step whose result is in the slot; slots of initial states have none.
                     Value step = slot, isInitial;
                     if (reverse) {
                       isInitial = compare(nested, arith::CmpIPredicate::sge, slot, in[0]);

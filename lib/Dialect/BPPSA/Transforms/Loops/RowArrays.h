@@ -19,14 +19,14 @@ public:
   RowArrays(mlir::OpBuilder &b, mlir::Location loc, const SequenceSchedule &schedule)
       : b(b), loc(loc), schedule(schedule) {}
 
-  /// Joins the steps of `sequence`, `[T, B, N]`. Unused slots are zero.
+  /// `sequence` is `[T, B, N]`. Unused slots are zero.
   mlir::Value join(mlir::Value sequence);
-  /// Places the initial state `[B, N]` of each sequence at its first step. Other slots are zero.
+  /// Places `initial`, `[B, N]`, at the first step of each sequence; other slots are zero.
   mlir::Value joinInitial(mlir::Value initial, bool reverse);
-  /// Creates `[S, R, 1]`: 0 at the first step of a sequence and in unused slots, 1 elsewhere.
+  /// Creates `[S, R, 1]`: 0 at first steps and in unused slots, else 1.
   mlir::Value makeKeep(bool reverse);
-  /// Returns the slots `[offset, offset + count)`, `[count, B, N]`, of the trajectory that a loop
-  /// over all samples would have, from the states `[S, R, N]` after each step.
+  /// Returns slots `[offset, offset + count)`, `[count, B, N]`, of the trajectory over all samples,
+  /// from states `[S, R, N]` after each step.
   mlir::Value split(mlir::OpBuilder &builder, mlir::Value states, mlir::Value initial,
                     mlir::OpFoldResult offset, mlir::OpFoldResult count, bool reverse);
 
@@ -34,7 +34,7 @@ private:
   using Element = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange in,
                                                  llvm::ArrayRef<mlir::Value> indices)>;
 
-  /// Creates an array of size `sizes`. `element` computes each element from elements of `inputs`.
+  /// `element` computes each element from elements of `inputs`.
   mlir::Value generate(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::OpFoldResult> sizes,
                        mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
                        Element element);
@@ -49,7 +49,7 @@ private:
                       mlir::Value y) {
     return mlir::arith::CmpIOp::create(nested, loc, predicate, x, y);
   }
-  /// Returns true if the slot `in` = (sequence, step) holds a first step, in the order of the loop.
+  /// True if slot `in` = (sequence, step) is a first step in loop order.
   mlir::Value isFirst(mlir::OpBuilder &nested, mlir::ValueRange in, bool reverse);
 
   mlir::OpBuilder &b;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop with states reads its matrices in every step. Input projections do not depend on states:
-// in a loop without states, several steps share each read of a matrix.
+// Hoists input projections to a loop without states, in which several steps share each read of a
+// matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,6 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A loop with states and its input projections.
 class InputProducts {
 public:
   explicit InputProducts(RecurrenceOp loop);
@@ -35,7 +34,6 @@ public:
   void separate();
 
 private:
-  /// Returns true if `value` does not depend on states and can be computed before the loop.
   bool isKnown(Value value) const;
   RecurrenceOp createLoop(OpBuilder &builder, ArrayRef<MatVecOp> yielded);
   void eraseUnusedArguments();
@@ -147,7 +145,7 @@ private:
            loop.getDestinations().empty() && !loop.isGraphForm();
   }
 
-  /// Returns the bytes of matrices from which on the input projections of `loop` are hoisted.
+  /// Returns the bytes of matrices from which on projections are hoisted.
   int64_t getMinBytes(RecurrenceOp loop) const {
     auto mapping = cast<CPUMappingAttr>(attrs::Mapping::of(loop));
     return mapping.holds(LaneContents::Units) ? cache + 1 : ofSamples;

@@ -14,11 +14,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of a block: the lanes of the widest vector.
+/// The lanes of the widest vector.
 static constexpr int64_t kRowsOfBlock = 16;
 
 namespace {
-/// Emits integer computations on tensors of `index`.
 class ScheduleBuilder {
 public:
   ScheduleBuilder(OpBuilder &b, Location loc, Value lengths, Value steps)
@@ -51,11 +50,11 @@ private:
 
   Value makeLengths();
   OpFoldResult chooseRows(Value length);
-  /// Emits an upper bound for the number of slots that does not depend on the lengths.
+  /// Emits a bound for the slots that does not depend on lengths.
   Value makeBound();
-  /// Emits the order of sequences by decreasing length. Equal lengths keep their order.
+  /// Orders sequences by decreasing length; the sort is stable.
   Value makeOrder(Value length);
-  /// Assigns sequences to rows. Returns the number of slots used in each row.
+  /// Returns the slots used in each row.
   Value assignRows(SequenceSchedule &schedule);
   void makeTables(SequenceSchedule &schedule);
 
@@ -109,8 +108,8 @@ OpFoldResult ScheduleBuilder::chooseRows(Value length) {
   return min(best[0], samples);
 }
 
-/// A row takes at most the slots of an even share plus those of the longest sequence. With the best
-/// number of rows, all blocks therefore take at most twice the slots of one row per sample.
+/// A row takes at most an even share plus the longest sequence, so all blocks take at most twice
+/// the slots of one row per sample.
 Value ScheduleBuilder::makeBound() {
   Value blocks = arith::CeilDivSIOp::create(b, loc, samples, constant(kRowsOfBlock));
   Value slots =
@@ -124,7 +123,7 @@ Value ScheduleBuilder::makeOrder(Value length) {
     Value own = get(length, sample);
     Value before = loop(zero, samples, zero, [&](Value other, ValueRange count) {
       Value found = get(length, other);
-      // Earlier sequences of the same length come first.
+      // Earlier sequences of equal length come first.
       Value bound = select(isLess(other, sample), own, add(own, one));
       return SmallVector<Value>{add(count[0], select(isLess(found, bound), zero, one))};
     })[0];
@@ -180,7 +179,7 @@ SequenceSchedule ScheduleBuilder::build() {
   Value longest = loop(zero, rows, one, [&](Value row, ValueRange carried) {
     return SmallVector<Value>{max(carried[0], get(taken, row))};
   })[0];
-  // Residuals of a backward pass need a size bound that is known in advance.
+  // Residuals need a size bound known in advance.
   schedule.slots = min(longest, makeBound());
   makeTables(schedule);
   return schedule;

@@ -19,16 +19,12 @@ RankedTensorType bppsa::getSegmentType(Type whole) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// Returns the type `[blocks, N, L]` of a state, given an array over steps.
+/// Returns `[blocks, N, L]`, given an array over steps.
 static RankedTensorType getStateType(Type whole) {
   auto type = cast<RankedTensorType>(whole);
   return RankedTensorType::get({type.getDimSize(0), type.getDimSize(2), type.getDimSize(3)},
                                type.getElementType());
 }
-
-//===----------------------------------------------------------------------===//
-// Segments
-//===----------------------------------------------------------------------===//
 
 Value StepSegments::getConstant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
@@ -38,8 +34,7 @@ Value StepSegments::addOne(Value index) {
   return arith::AddIOp::create(builder, loc, index, getConstant(1));
 }
 
-/// Avoids reading the size of a packed array, which would keep it alive although it is packed
-/// segment by segment.
+/// Reading the size of a packed array would keep it alive.
 static OpFoldResult getSize(OpBuilder &builder, Location loc, Value array, int64_t dim) {
   if (auto pack = array.getDefiningOp<PackLanesOp>())
     if (FailureOr<OpFoldResult> size = reifyDimOfResult(builder, pack, 0, dim); succeeded(size))
@@ -74,10 +69,6 @@ StepSegments::Segment StepSegments::get(Value order) {
   Value left = arith::SubIOp::create(builder, loc, numSteps, first);
   return {order, first, arith::MinUIOp::create(builder, loc, segmentSteps, left)};
 }
-
-//===----------------------------------------------------------------------===//
-// Arrays
-//===----------------------------------------------------------------------===//
 
 struct StepSegments::Window {
   SmallVector<OpFoldResult> offsets, sizes, strides;

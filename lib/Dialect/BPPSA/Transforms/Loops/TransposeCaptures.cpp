@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If vectors hold hidden units, the product `m x` adds `x[k]` times column k of `m`, so columns
-// should be contiguous. The matrix is transposed once, before the time loop.
+// If lanes hold hidden units, `m x` adds `x[k]` times column k. Matrices are transposed once before
+// the loop to make columns contiguous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,6 @@ static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
       ->getResult(0);
 }
 
-/// Replaces each captured matrix of products in `loop` with its transpose. Erases unused captures.
 template <typename LoopOp> static void transposeCaptures(LoopOp loop) {
   Block &body = loop.getBody().front();
   unsigned numCaptures = loop.getCaptures().size();

@@ -43,10 +43,6 @@ Value ChainArrays::getIndex(int64_t value) const {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-//===----------------------------------------------------------------------===//
-// New arrays
-//===----------------------------------------------------------------------===//
-
 SmallVector<OpFoldResult> ChainArrays::getArraySizes(ArrayRef<OpFoldResult> outer,
                                                      ArrayRef<int64_t> inner) const {
   SmallVector<OpFoldResult> sizes(outer);
@@ -65,7 +61,7 @@ Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamicSizes;
   dispatchIndexOpFoldResults(getArraySizes(outer, inner), dynamicSizes, shape);
-  // Unlike empty tensors, allocations are never merged, so each array can be written in place.
+  // Unlike empty tensors, allocations are never merged, so arrays are written in place.
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(chain.getSeeds().front()));
   return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }
@@ -74,10 +70,6 @@ Value ChainArrays::createEmpty(ArrayRef<OpFoldResult> outer, ArrayRef<int64_t> i
   return tensor::EmptyOp::create(builder, loc, getArraySizes(outer, inner),
                                  getElementTypeOrSelf(chain.getSeeds().front()));
 }
-
-//===----------------------------------------------------------------------===//
-// Windows
-//===----------------------------------------------------------------------===//
 
 ChainArrays::Slice ChainArrays::getSlice(Value array, const ArrayWindow &window) const {
   Slice slice;

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The loops of an expanded scan work on windows of the arrays of a chain: some steps of some rows.
-// A row is a sample or, in packed arrays, a block of samples. Values kept between loops are stored
-// in arrays of the same form, with slots instead of steps.
+// Windows (steps and rows) of the arrays of a chain. A row is a sample or, if packed, a block of
+// samples. Arrays between loops have slots instead of steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +18,22 @@
 
 namespace bppsa {
 
-/// Consecutive slots, rows or elements of vectors.
 struct IndexRange {
   mlir::OpFoldResult first, count;
 };
 
-/// A part of an array `[slots, rows, ...]` or, if packed, `[rows, slots, ..., lanes]`.
+/// Part of `[slots, rows, ...]` or, if packed, `[rows, slots, ..., lanes]`.
 struct ArrayWindow {
   IndexRange slots, rows;
-  /// Range in the innermost dimension (not counting lanes); nullopt selects all of it.
+  /// Range in the innermost dimension (without lanes); nullopt selects all.
   std::optional<IndexRange> elements = std::nullopt;
-  /// Drop the slot or the row dimension, which must have one slot or one row.
+  /// True to drop the slot or row dimension, of size one.
   bool dropsSlots = false, dropsRows = false;
 };
 
-/// Returns the number of steps of `chain`, or kDynamic.
+/// Returns kDynamic if unknown.
 int64_t getNumSteps(ChainOp chain);
 
-/// The sizes of a chain and the layout of its arrays.
 class ChainArrays {
 public:
   ChainArrays(mlir::OpBuilder &builder, ChainOp chain);
@@ -45,34 +42,31 @@ public:
   mlir::Location loc;
   mutable ChainOp chain;
   mlir::Value numSteps, numRows;
-  /// Number of values of each state, and of all states, which are concatenated.
   llvm::SmallVector<int64_t> stateSizes;
   int64_t size;
-  /// Whether A of the affine transitions is diagonal, and the number of columns of a transition.
+  /// Whether A of the affine transitions is diagonal; columns of a transition.
   bool isDiagonal;
   int64_t numColumns;
 
   bool isPacked() const { return chain.getLanes().has_value(); }
-  /// Returns the index of the first value of `state` among the values of all states.
+  /// Returns the index of the first value of `state` among all states.
   int64_t getStateOffset(size_t state) const;
   IndexRange getStateRange(size_t state) const;
   IndexRange getAllRows() const;
   mlir::OpFoldResult getAttr(int64_t value) const { return builder.getIndexAttr(value); }
   mlir::Value getIndex(int64_t value) const;
 
-  /// Allocates an array of `slots` slots of `rows` rows, with `inner` values each.
+  /// Has `inner` values per slot and row.
   mlir::Value createEmpty(mlir::OpFoldResult slots, mlir::OpFoldResult rows,
                           llvm::ArrayRef<int64_t> inner) const;
-  /// Creates an empty tensor of `outer` x `inner` values, for the rows of one slot or for a result
-  /// that is written completely.
+  /// Holds the rows of one slot, or a result written completely.
   mlir::Value createEmpty(llvm::ArrayRef<mlir::OpFoldResult> outer,
                           llvm::ArrayRef<int64_t> inner) const;
   mlir::Value extract(mlir::Value array, const ArrayWindow &window) const;
   mlir::Value insert(mlir::Value value, mlir::Value array, const ArrayWindow &window) const;
-  /// Like `insert`, but at the end of an iteration of `loop`, which has `array` as a shared output.
+  /// Like `insert`, at the end of an iteration of `loop`, whose shared output is `array`.
   void insertInParallel(mlir::scf::ForallOp loop, mlir::Value value, mlir::Value array,
                         const ArrayWindow &window) const;
-  /// Rows of an array without slots.
   mlir::Value extractRows(mlir::Value array, IndexRange rows) const;
   mlir::Value insertRows(mlir::Value value, mlir::Value array, IndexRange rows) const;
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Computes the Jacobian of a link by applying its rule to every unit vector. This is slow but does
-// not depend on the inferred structure, so it serves to check the fast path.
+// Applies the rule of a link to every unit vector. This is slow but independent of inferred
+// structure, so it checks the fast path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Creates cotangents `[B, cols]` that are one in column `column` and zero elsewhere.
+/// Returns `[B, cols]`, one in column `column` and zero elsewhere.
 static Value createUnitCotangents(OpBuilder &builder, Location loc, OpFoldResult batch,
                                   int64_t cols, Type type, Value column) {
   Value empty = tensor::EmptyOp::create(builder, loc, {batch, builder.getIndexAttr(cols)}, type);

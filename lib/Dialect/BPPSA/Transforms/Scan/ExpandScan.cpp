@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expands scan plans to operations: to loops over levels and chunks in the order of ScanOrder.h or,
-// on request, to straight-line code on explicit Jacobians.
+// Expands scan plans to loops in the order of ScanOrder.h or to straight-line code on explicit
+// Jacobians.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Links
-//===----------------------------------------------------------------------===//
-
 void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
   IRMapping mapping;
   chain.getBody().cloneInto(&region, mapping);
@@ -45,7 +41,7 @@ void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
   yieldOnly(body, numStates, body.getTerminator()->getNumOperands() - numStates);
 }
 
-/// Returns the lanes of `array`; null if it is not packed.
+/// Returns null if `array` is not packed.
 static IntegerAttr getLanesOf(const ChainArrays &arrays, Value array) {
   if (!arrays.isPacked())
     return {};
@@ -109,25 +105,20 @@ ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
   return builder.getArrayAttr(ArrayRef(mapping).take_back(rank));
 }
 
-//===----------------------------------------------------------------------===//
-// Pass
-//===----------------------------------------------------------------------===//
-
-/// Returns the number of chunks per vector; 0 if lanes do not hold chunks.
+/// Returns 0 if lanes hold no chunks.
 static int64_t getChunksInLanes(ChainOp chain) {
   auto mapping = dyn_cast_if_present<CPUMappingAttr>(attrs::Mapping::of(chain));
   return mapping && mapping.holds(LaneContents::Chunks) ? mapping.getWidth() : 0;
 }
 
-/// Returns true if `chain` is known to have at most one chunk. Lanes hold all chunks but the last,
-/// so they would be empty.
+/// Lanes hold all chunks but the last, so with one chunk they would be empty.
 static bool isOneChunk(ChainOp chain) {
   int64_t steps = getNumSteps(chain), size = chain.getPlan().getSize();
   return !ShapedType::isDynamic(steps) &&
          steps <= (size > 0 ? size : cost::kCpuChunkRule.apply(steps, /*samples=*/1));
 }
 
-/// Returns the reason why `chain` cannot be expanded; empty if it can.
+/// Returns an empty string if `chain` can be expanded.
 static std::string getObstacle(ChainOp chain, LoopForm form) {
   if (!chain.getDestinations().empty())
     return "it has destinations; expand it before bufferization";
@@ -155,7 +146,7 @@ static void expandToLoops(ChainOp chain, LoopForm form) {
   expandToTree(chain, form);
 }
 
-/// Expands `chain` and emits a remark. Scans of up to `unrollUpTo` steps become straight-line code.
+/// Scans of up to `unrollUpTo` steps become straight-line code. Emits a remark.
 static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
@@ -201,7 +192,7 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
   void runOnOperation() override {
     SmallVector<ChainOp> chains;
     getOperation()->walk([&](ChainOp chain) {
-      // A tree without levels is a sequential chain.
+      // A tree without levels is sequential.
       bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
       if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
         removePlan(chain);

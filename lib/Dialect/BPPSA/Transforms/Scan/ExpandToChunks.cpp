@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Emits the three sweeps. Packed rows are processed in parallel with chunks. With whole levels,
-/// carries and runs also have parallel loops over rows; otherwise the operations process all rows.
-/// A run is a chunk, or several chunks if the chain has sums: each run computes partial sums.
+/// Emits the three sweeps. Packed rows are parallel with chunks. With whole levels, carries and
+/// runs also loop over rows. If the chain has sums, a run is several chunks with their own partial
+/// sums.
 class ChunkLoops : public IndexEmitter {
 public:
   ChunkLoops(const ChainArrays &arrays, LoopForm form);
@@ -31,7 +31,7 @@ public:
   void run(Value run);
 
 private:
-  /// The output and window that an operation writes. Without a window, the value is not used.
+  /// An output and the window written; unused values have no window.
   struct Write {
     size_t output = 0;
     std::optional<ArrayWindow> window;
@@ -47,9 +47,8 @@ private:
   }
   int64_t countSumElements();
   void createOutputs();
-  /// Returns the `count` steps from position `first` on, in the direction of the chain.
+  /// Returns `count` steps from `first` on, in chain order.
   IndexRange getSteps(Value first, Value count);
-  /// Returns slot `index` of the current rows.
   ArrayWindow getSlot(Value index, std::optional<IndexRange> elements = std::nullopt) {
     return {getOne(index), rows, elements, /*dropsSlots=*/true};
   }
@@ -58,8 +57,6 @@ private:
   }
   void insertFirstCarries();
   SmallVector<Value> getSeeds(Value run);
-  /// Returns the writes of `run`, which has the steps `steps`: cotangents of states, emitted
-  /// sequences, sums.
   SmallVector<Write> getWrites(Value run, const ArrayWindow &steps);
   SmallVector<Value> getDestinations(ArrayRef<Write> writes);
   void write(Value value, const Write &write);
@@ -69,16 +66,13 @@ private:
   Value chunkSize, numChunks;
   Value chunksOfRun, numRuns;
   Sweep sweep = Sweep::Up;
-  /// The rows that the current iteration works on.
   IndexRange rows;
-  /// True if transitions are stored by rows.
   bool byRows;
-  /// The transitions of the aggregated chunks, and the cotangents that enter each chunk, by chunk.
+  /// Aggregated transitions and entering cotangents, by chunk.
   Value transitions, carries;
-  /// The cotangents that leave each run, for each state with uses; then the emitted sequences; then
-  /// the partial sums, by run.
+  /// Cotangents that leave runs, for used states; then emitted sequences, then partial sums.
   SmallVector<Value> outputs;
-  /// The writes of the current iteration of a parallel loop; nullopt outside such a loop.
+  /// Writes of the current parallel iteration; nullopt outside of one.
   std::optional<SmallVector<std::pair<Value, Write>>> written;
 };
 } // namespace
@@ -107,7 +101,7 @@ ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
     chunksOfRun = emitChunksPerRun(builder, arrays.loc, numChunks, arrays.numRows, numElements);
     numRuns = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, numChunks, chunksOfRun);
   }
-  // The last chunk has no transition. Neither does the first chunk if it is run as a vector.
+  // The last chunk, and a first chunk run as a vector, have no transition.
   Value without = constant(isFirstVector() ? 2 : 1);
   OpFoldResult all = rows.count;
   transitions = arrays.createEmpty(getAsOpFoldResult(sub(max(numChunks, without), without)), all,
@@ -156,7 +150,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
   SmallVector<Value> shared = sweep == Sweep::Up ? SmallVector<Value>{transitions} : outputs;
   if (sweep == Sweep::Down)
     upper = numRuns;
-  // Not all targets treat a loop with upper < lower as empty.
+  // Not all targets treat upper < lower as empty.
   SmallVector<OpFoldResult> lowers = {getAsOpFoldResult(lower)};
   SmallVector<OpFoldResult> uppers = {getAsOpFoldResult(max(upper, lower))};
   if (iteratesOverRows()) {
@@ -189,7 +183,7 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
   assign(loop.getResults());
 }
 
-/// Rows are independent of each other, so they can be carried in parallel.
+/// Rows are independent and carried in parallel.
 void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void(Value)> body) {
   auto emitLoop = [&] {
     insertFirstCarries();
@@ -241,8 +235,8 @@ void ChunkLoops::aggregate(Value chunk) {
   written->emplace_back(made, Write{0, slot});
 }
 
-/// Stores the cotangents that enter the first aggregated chunk: the seeds, or the cotangents that
-/// leave the first chunk if it ran as a vector. `carries` holds only the rows of this iteration.
+/// Stores the cotangents that enter the first aggregated chunk: the seeds, or results of a first
+/// vector chunk.
 void ChunkLoops::insertFirstCarries() {
   IndexRange own = {arrays.getAttr(0), rows.count};
   for (size_t state = 0; state < getNumStates(); ++state) {
@@ -267,7 +261,7 @@ void ChunkLoops::carry(Value chunk) {
 
 SmallVector<Value> ChunkLoops::getSeeds(Value run) {
   SmallVector<Value> seeds(arrays.chain.getSeeds());
-  // Outside a parallel loop, this is the first chunk, which begins at the seeds.
+  // Outside a parallel loop, this is the first chunk.
   for (size_t state = 0; state < getNumStates() && written; ++state)
     seeds[state] =
         arrays.extract(carries, getSlot(mul(run, chunksOfRun), arrays.getStateRange(state)));

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Fills vectors with chunks of time when there are too few samples. All chunks but the last, which
-// may be shorter, are rows of one transition and of one chain. The sweeps follow `emitChunkedScan`
-// with an aggregated first chunk; each parallel loop is a single operation here.
+// Fills vectors with chunks of time when samples are few. All chunks but the last, which may be
+// shorter, are rows of one transition and one chain, in the order of `emitChunkedScan`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Expands one chain, whose arrays have one lane: `[B, T, N, 1]`.
+/// The chain's arrays have one lane: `[B, T, N, 1]`.
 class ChunkLanes : public IndexEmitter {
 public:
   ChunkLanes(const ChainArrays &arrays, int64_t lanes);
@@ -28,8 +27,7 @@ public:
 private:
   Value pack(Value source, Value steps);
   SmallVector<Value> packAll(ValueRange sequences);
-  /// Creates an array of `inner` values for each row, in lanes, with a dimension for `steps` if
-  /// given.
+  /// Rows have `inner` values and, if given, a dimension for `steps`.
   Value createRows(std::optional<OpFoldResult> steps, ArrayRef<int64_t> inner);
   ArrayWindow getSlot(Value slot, std::optional<IndexRange> elements = std::nullopt) {
     return {getOne(slot), arrays.getAllRows(), elements, /*dropsSlots=*/true};
@@ -43,11 +41,11 @@ private:
 
   int64_t lanes;
   Value chunkSize;
-  /// Number of chunks of each sample in lanes, and number of vectors (blocks) for all samples.
+  /// Chunks of each sample in lanes; vectors of all samples.
   Value numChunks, numBlocks;
-  /// Windows of the steps of these chunks and of the last chunk.
+  /// Steps of these chunks and of the last.
   ArrayWindow inLanes, last;
-  /// The packed sequences that the link reads, and the emitted sequences.
+  /// Sequences that the link reads, and emitted ones.
   SmallVector<Value> saved, injected, emitted;
 };
 } // namespace
@@ -81,16 +79,11 @@ void ChunkLanes::expand() {
     result.replaceAllUsesWith(arrays.cast(value, result.getType()));
 }
 
-//===----------------------------------------------------------------------===//
-// Layouts
-//===----------------------------------------------------------------------===//
-
-/// Returns the constant size `value`, or kDynamic.
+/// Returns kDynamic if `value` is not constant.
 static int64_t getStatic(Value value) {
   return getConstantIntValue(value).value_or(ShapedType::kDynamic);
 }
 
-/// Packs chunks of `steps` steps of `source` into lanes.
 Value ChunkLanes::pack(Value source, Value steps) {
   auto type = cast<RankedTensorType>(source.getType());
   auto packed = RankedTensorType::get(
@@ -116,7 +109,6 @@ Value ChunkLanes::createRows(std::optional<OpFoldResult> steps, ArrayRef<int64_t
                                  getElementTypeOrSelf(arrays.chain.getSeeds().front()));
 }
 
-/// Expands or collapses dimensions of `value` so that it has the shape `shape`.
 static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape,
                      ArrayRef<ReassociationIndices> groups) {
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(value));
@@ -125,11 +117,7 @@ static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int
   return tensor::CollapseShapeOp::create(builder, loc, type, value, groups);
 }
 
-//===----------------------------------------------------------------------===//
-// Sweeps
-//===----------------------------------------------------------------------===//
-
-/// Computes the transitions of all chunks in lanes: `[B, chunks, columns, values, 1]`.
+/// Returns `[B, chunks, columns, values, 1]`.
 Value ChunkLanes::aggregate() {
   int64_t blocks = getStatic(numBlocks);
   int64_t columns = arrays.numColumns, entries = columns * arrays.size;
@@ -147,8 +135,8 @@ Value ChunkLanes::aggregate() {
                  {{0}, {1}, {2, 3}, {4}});
 }
 
-/// Slots are ordered by time. In a chain without `reverse`, slot k + 1 enters chunk k, which leaves
-/// to slot k. With `reverse`, slot k enters chunk k, which leaves to slot k + 1.
+/// Slots are ordered by time: slot k + 1 enters chunk k, which leaves to slot k; with `reverse`,
+/// vice versa.
 Value ChunkLanes::insertSeeds(Value carries) {
   Value first = arrays.chain.getReverse() ? constant(0) : numChunks;
   for (auto [state, seed] : llvm::enumerate(arrays.chain.getSeeds()))
@@ -156,7 +144,7 @@ Value ChunkLanes::insertSeeds(Value carries) {
   return carries;
 }
 
-/// Computes the cotangents that enter each chunk: `[B, chunks + 1, values, 1]`.
+/// Returns the entering cotangents, `[B, chunks + 1, values, 1]`.
 Value ChunkLanes::carry(Value transitions) {
   ChainOp chain = arrays.chain;
   Value one = constant(1), count = add(numChunks, one);
@@ -195,7 +183,6 @@ SmallVector<Value> ChunkLanes::getSeedsOfRows(Value carries) {
   return seeds;
 }
 
-/// Runs the chunks in lanes from the cotangents that enter them.
 void ChunkLanes::runRows(Value carries) {
   ChainRun run = {saved, getSeedsOfRows(carries), injected};
   for (int64_t size : arrays.stateSizes)
@@ -212,7 +199,7 @@ void ChunkLanes::runRows(Value carries) {
   }
 }
 
-/// Runs the last chunk, which has at least one step. Its cotangents leave the chain.
+/// The last chunk has at least one step; its cotangents leave the chain.
 void ChunkLanes::runLast(Value carries) {
   ChainOp chain = arrays.chain;
   Value slot = chain.getReverse() ? numChunks : constant(0);

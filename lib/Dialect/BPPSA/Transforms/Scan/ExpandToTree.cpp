@@ -12,12 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// The whole chain
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Emits a tree for all rows, and the values that the links emit.
 class TreeExpansion {
 public:
   TreeExpansion(ChainOp chain, LoopForm form)
@@ -28,14 +23,12 @@ public:
 private:
   size_t getNumStates() { return arrays.stateSizes.size(); }
   void expandRows(IndexRange rows, SmallVectorImpl<Value> &results);
-  /// Computes the emitted values of all links at once.
   void emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<Value> &results);
-  /// Computes the cotangents that leave the last link.
   void applyLastLink(TreeLoops &tree, IndexRange rows, SmallVectorImpl<Value> &results);
   ArrayWindow getAllSteps(IndexRange rows) {
     return {{arrays.getAttr(0), getAsOpFoldResult(arrays.numSteps)}, rows};
   }
-  /// Returns all steps of `rows`. If unpacked, `rows` are all rows.
+  /// If unpacked, `rows` are all rows.
   SmallVector<Value> getAllSteps(ValueRange sequences, IndexRange rows) {
     if (arrays.isPacked())
       return arrays.extractAll(sequences, getAllSteps(rows));
@@ -65,7 +58,7 @@ void TreeExpansion::run() {
   if (!arrays.isPacked()) {
     expandRows(arrays.getAllRows(), results);
   } else {
-    // Blocks are processed sequentially, so that only the matrices of one block are in memory.
+    // Blocks are sequential, so only the matrices of one block are in memory.
     auto loop = scf::ForOp::create(builder, chain.getLoc(), arrays.getIndex(0), arrays.numRows,
                                    arrays.getIndex(1), results);
     OpBuilder::InsertionGuard guard(builder);

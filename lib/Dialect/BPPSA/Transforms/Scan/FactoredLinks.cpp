@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, IndexRange rows) {
-  // A diagonal takes only one column to compute.
+  // A diagonal takes one column.
   if (arrays.isDiagonal || !arrays.chain.getTerms())
     return std::nullopt;
   FactoredLinks links(arrays, rows);
@@ -22,7 +22,7 @@ std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, In
   return links;
 }
 
-/// Collects the captures that terms refer to and renumbers the terms accordingly.
+/// Renumbers terms by the captures they use.
 void FactoredLinks::numberMatrices() {
   llvm::SetVector<int64_t> captures;
   for (TermAttr term : arrays->chain.getTermsAttr().getAsRange<TermAttr>()) {

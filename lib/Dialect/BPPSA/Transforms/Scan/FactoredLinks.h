@@ -11,18 +11,16 @@
 
 namespace bppsa {
 
-/// Builds the affine transitions of the links from their terms, for some rows of a chain.
+/// Builds affine transitions from the terms of links.
 class FactoredLinks {
 public:
-  /// Computes the scales of all steps at the insertion point. Returns nullopt if the chain has no
-  /// terms or is diagonal.
+  /// Emits the scales of all steps. Returns nullopt if the chain has no terms or is diagonal.
   static std::optional<FactoredLinks> create(const ChainArrays &arrays, IndexRange rows);
 
-  /// Creates the transition of the link at `step` in `into`.
   mlir::Value createTransition(mlir::Value step, mlir::Value into) const;
 
 private:
-  /// A sequence of scales. The transitions read the rows `rows`.
+  /// Transitions read the rows `rows` of the scales.
   struct Scale {
     mlir::Value sequence;
     IndexRange rows;
@@ -34,7 +32,7 @@ private:
 
   const ChainArrays *arrays;
   IndexRange rows;
-  /// The terms of the chain, with indices into `scales` and `matrices`.
+  /// Indices in terms refer to `scales` and `matrices`.
   llvm::SmallVector<mlir::Attribute> terms;
   llvm::SmallVector<mlir::Value> matrices;
   llvm::SmallVector<Scale> scales;

@@ -20,8 +20,8 @@ void bppsa::inlineRule(jacobian::LinkOp link) {
   rewriter.eraseOp(yield);
 }
 
-/// Moves the definitions of values that `region` reads before `front` if possible. Returns the
-/// operation before which all of them are available: `front`, or else `link`.
+/// Moves definitions that `region` reads before `front` if possible. Returns `front` or, if some do
+/// not move, `link`.
 static Operation *makeAvailable(Region &region, jacobian::LinkOp link, Operation *front) {
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(region, captured);
@@ -30,8 +30,7 @@ static Operation *makeAvailable(Region &region, jacobian::LinkOp link, Operation
   return isMoved ? front : link.getOperation();
 }
 
-/// Moves the operations of the region `jacobian` out of `link`. Operations that compute the
-/// Jacobian move before `point`, the others before `link`. Returns the yielded values.
+/// Operations of the Jacobian move before `point`, others before `link`.
 static SmallVector<Value> inlineJacobian(jacobian::LinkOp link, Operation *point) {
   Block &block = link.getJacobian().front();
   llvm::SetVector<Operation *> needed = link.getJacobianOps();
@@ -47,7 +46,7 @@ SmallVector<jacobian::ApplyOp> bppsa::applyJacobians(ArrayRef<jacobian::LinkOp> 
   OpBuilder builder(front);
   Value seed = jacobian::LinkOp(list.front()).getCotangent();
   Value cotangent = flattenSamples(builder, seed);
-  // Create all Jacobians first because a plan may read any of them before the first product.
+  // A plan may read any Jacobian before the first product.
   SmallVector<Value> jacobians;
   for (jacobian::LinkOp link : list) {
     if (isDense) {

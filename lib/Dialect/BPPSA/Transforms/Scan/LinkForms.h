@@ -11,16 +11,14 @@
 
 namespace bppsa {
 
-/// Replaces `link` with its rule.
 void inlineRule(jacobian::LinkOp link);
 
-/// Replaces each link of `list` with a `jacobian.apply`. Creates the Jacobians before the first
-/// link if their operands are available there. With `isDense`, `createDenseJacobian` computes them.
+/// Replaces each link with a `jacobian.apply`; Jacobians come before the first link if possible.
+/// `isDense` uses `createDenseJacobian`.
 llvm::SmallVector<jacobian::ApplyOp> applyJacobians(llvm::ArrayRef<jacobian::LinkOp> list,
                                                     bool isDense);
 
-/// Creates a dense transposed Jacobian of `link` for each sample of `cotangent`. Column j is the
-/// rule applied to a cotangent that is one at element j of each sample.
+/// Creates a transposed Jacobian per sample; column j is the rule applied to unit vector j.
 mlir::Value createDenseJacobian(mlir::OpBuilder &builder, jacobian::LinkOp link,
                                 mlir::Value cotangent);
 

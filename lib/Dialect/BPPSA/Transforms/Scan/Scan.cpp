@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Assigns a plan to each chain and reports its cost in a remark.
+// Assigns a plan to each chain and reports its cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns text such as "2 states of 40 values" for remarks and errors.
+/// For example "2 states of 40 values".
 static std::string describeStates(ChainOp chain) {
   size_t count = chain.getSeeds().size();
   int64_t values = 0;
@@ -68,16 +68,16 @@ static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
                      schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
 }
 
-/// Returns the plan named `algorithm`, or null. `auto` is a chunked scan with a chunk size chosen
-/// at run time, which is the cheapest scan on both targets.
+/// `auto` is a chunked scan with a chunk size chosen at run time, the cheapest on both targets.
+/// Returns null for unknown names.
 static PlanAttr resolvePlan(MLIRContext *context, StringRef algorithm) {
   return PlanAttr::fromString(context, algorithm == "auto" ? "chunked" : algorithm);
 }
 
-/// Fails with a diagnostic if `chain` cannot have `plan`. Sets `isScanned` if the chain gets the
-/// plan. Links in graph form have no transitions, so `auto` skips them.
+/// Fails with a diagnostic if `plan` is impossible. `auto` skips links in graph form, which have no
+/// transitions, and leaves `isScanned` false.
 static LogicalResult checkPlan(ChainOp chain, PlanAttr plan, StringRef algorithm, bool &isScanned) {
-  // A chain in the body of a loop already has many parallel rows, so it is not scanned.
+  // A nested chain already has many parallel rows.
   bool isNested = chain->getParentOfType<RecurrenceOp>() || chain->getParentOfType<ChainOp>();
   isScanned = !chain.isGraphForm() && !isNested;
   if (!chain.isGraphForm() || plan.isSequential() || algorithm == "auto")

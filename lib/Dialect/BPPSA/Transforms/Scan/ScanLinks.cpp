@@ -19,11 +19,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Trees
-//===----------------------------------------------------------------------===//
-
-/// Replaces `list` with the products of `schedule`, created before its first operation.
 static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &schedule) {
   jacobian::ApplyOp front = list.front();
   OpBuilder builder(front);
@@ -61,8 +56,7 @@ static void expandList(ArrayRef<jacobian::ApplyOp> list, const ScanSchedule &sch
     apply.erase();
 }
 
-/// Splits `list` so that all Jacobians of a part are defined before the first operation of the
-/// part.
+/// All Jacobians of a part are defined before it.
 static SmallVector<ArrayRef<jacobian::ApplyOp>> cutWhereReady(ArrayRef<jacobian::ApplyOp> list) {
   SmallVector<ArrayRef<jacobian::ApplyOp>> parts;
   while (!list.empty()) {
@@ -79,8 +73,7 @@ static SmallVector<ArrayRef<jacobian::ApplyOp>> cutWhereReady(ArrayRef<jacobian:
   return parts;
 }
 
-/// Chooses the size for `chunked` without a size: about the square root of `numLinks`, so that
-/// there are as many chunks as links in a chunk.
+/// Chooses about the square root of `numLinks`, for as many chunks as links per chunk.
 static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
   if (plan.getAlgorithm() != ScanAlgorithm::Chunked || plan.getSize() > 0)
     return plan;
@@ -90,12 +83,8 @@ static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
   return PlanAttr::get(plan.getContext(), ScanAlgorithm::Chunked, size);
 }
 
-//===----------------------------------------------------------------------===//
-// Choice of a plan
-//===----------------------------------------------------------------------===//
-
-/// Returns the plan among `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians take
-/// at most `limit` bytes; 0 is no limit.
+/// Chooses the plan among `linear`, `hybrid:1`, ... with the shortest makespan and Jacobians of at
+/// most `limit` bytes (0: no limit).
 static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain,
                            const EvaluationOptions &options, int64_t limit) {
   PlanAttr best = PlanAttr::get(context, ScanAlgorithm::Linear, 0);
@@ -146,7 +135,7 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
   }
 
 private:
-  /// Scans `list`; chooses a plan if `plan` is null.
+  /// If `plan` is null, chooses one.
   void scan(ArrayRef<jacobian::ApplyOp> list, PlanAttr plan);
 };
 } // namespace

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expansions of a chain with a plan. Each of them replaces the chain.
+// Expansions that replace a chain with a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace bppsa {
 
-/// Base of emitters for ScanOrder.h whose indices are values of type `index`.
+/// Base of emitters for ScanOrder.h on `index` values.
 class IndexEmitter {
 public:
   using Index = mlir::Value;
@@ -42,8 +42,7 @@ protected:
   }
 
   const ChainArrays &arrays;
-  /// Returns the mapping of a parallel loop of rank `rank` that runs each iteration as a thread
-  /// block. Loops with this mapping are kept even if they have few iterations.
+  /// Maps a parallel loop of rank `rank` to thread blocks. Such loops are kept even if short.
   mlir::ArrayAttr getBlockMapping(size_t rank) const;
 
   mlir::OpBuilder &builder;
@@ -54,18 +53,16 @@ private:
   }
 };
 
-/// The values that a copy of a link yields: the cotangents of the states, or the emitted values.
 enum class LinkValues { States, Emitted };
 
-/// Clones the link of `chain` into `region`, yielding only `values`.
 void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 
-/// Creates the affine transition of a run of links, given the slices `saved` and `injected`. It is
-/// stored by columns, or by rows if `byRows` is set.
+/// Creates the affine transition of a run with slices `saved` and `injected`, stored by columns
+/// unless `byRows`.
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
                              mlir::ValueRange injected, mlir::Value into, bool byRows = false);
 
-/// Operands of a run of links: windows of the arrays of the chain, possibly with more lanes.
+/// Windows of the chain's arrays, possibly with more lanes.
 struct ChainRun {
   llvm::SmallVector<mlir::Value> saved, seeds, injected, factors = {}, into = {};
 };
@@ -81,23 +78,22 @@ RecurrenceOp createStatelessLoop(const ChainArrays &arrays, mlir::ValueRange seq
 /// time.
 mlir::Value emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule);
 
-/// Options for the loops of a scan.
 struct LoopForm {
-  /// Builds the matrices of links from their factors if these are known.
+  /// True to build matrices from factors if known.
   bool factorsLinks = false;
-  /// Emits one loop for each level of a tree or each sweep over chunks.
+  /// True for one loop per tree level or chunk sweep.
   bool wholeLevels = false;
 
   FirstChunk getFirstChunk() const { return wholeLevels ? FirstChunk::Matrix : FirstChunk::Vector; }
 };
 
-/// Expands to a chunked scan in the order of `emitChunkedScan`.
+/// Follows the order of `emitChunkedScan`.
 void expandToChunks(ChainOp chain, LoopForm form);
-/// Expands to a chunked scan with `lanes` chunks per vector. The chain must have one lane.
+/// Uses `lanes` chunks per vector; the chain must have one lane.
 void expandToLanes(ChainOp chain, int64_t lanes);
-/// Expands to a Blelloch or hybrid scan in the order of `emitTreeScan`.
+/// Follows the order of `emitTreeScan`.
 void expandToTree(ChainOp chain, LoopForm form);
-/// Expands a scan over a static number of links to straight-line code.
+/// Emits straight-line code for a static number of links.
 void unrollScan(ChainOp chain, const ScanSchedule &schedule);
 
 } // namespace bppsa

@@ -41,16 +41,12 @@ void TreeLoops::insertSeedsInParallel() {
   vectors = loop.getResult(0);
 }
 
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
 Value TreeLoops::getStep(Value link) {
   return arrays.chain.getReverse() ? sub(link, constant(1)) : sub(arrays.numSteps, link);
 }
 
 ArrayWindow TreeLoops::getWindow(bool isMatrix, Value element, std::optional<IndexRange> elements) {
-  // Elements 1 to T - 1 have matrices, elements 1 to T have vectors.
+  // Elements 1 to T - 1 have matrices, 1 to T vectors.
   Value slot = isMatrix ? sub(element, constant(1)) : getStep(element);
   return {getOne(slot), ownRows, elements, /*dropsSlots=*/true};
 }
@@ -61,10 +57,6 @@ void TreeLoops::setElement(Write write) {
   Value &array = write.isMatrix ? matrices : vectors;
   array = arrays.insert(write.value, array, getWindow(write.isMatrix, write.element));
 }
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
 
 void TreeLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> body) {
   auto loop = scf::ForallOp::create(
@@ -167,10 +159,6 @@ void TreeLoops::emitIfElse(Value isFirst, function_ref<void()> first, function_r
     setElement({value, write.isMatrix, write.element});
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
 void TreeLoops::linearize(Value link) {
   Value into = getElement(true, link);
   if (links)
@@ -200,7 +188,7 @@ void TreeLoops::apply(Value matrix, Value to) {
   setElement({createApply(getElement(true, matrix), getElement(false, matrix), into), false, to});
 }
 
-/// The vector of element `right` holds prefix `left`.
+/// The vector of `right` holds prefix `left`.
 void TreeLoops::extend(Value, Value right, Value entered) { apply(right, entered); }
 
 void TreeLoops::pushDown(Value left, Value right) {

@@ -12,13 +12,11 @@
 
 namespace bppsa {
 
-/// Emits the levels of a tree over `rows`. The vector of element k is stored in the slot of the
-/// time step of link k, so that the vectors form a sequence after the scan. A prefix is stored in
-/// the slot of the link that it enters.
+/// Emits the levels of a tree over `rows`. The vector of element k is in the slot of the step of
+/// link k, so vectors form a sequence after the scan; prefixes are in the slot they enter.
 class TreeLoops : public IndexEmitter {
 public:
-  /// `links` builds the matrices of links from their factors. If it is null, links are applied to
-  /// columns.
+  /// If `links` is null, links are applied to columns.
   TreeLoops(const ChainArrays &arrays, IndexRange rows, const FactoredLinks *links,
             bool wholeLevels);
 
@@ -32,19 +30,17 @@ public:
   void linearize(mlir::Value link);
   void compose(mlir::Value left, mlir::Value right);
   void extend(mlir::Value left, mlir::Value right, mlir::Value entered);
-  /// Prefixes are already stored in the slot of the link that they enter.
+  /// Prefixes are already in place.
   void enter(mlir::Value, mlir::Value) {}
   void apply(mlir::Value matrix, mlir::Value to);
   void pushDown(mlir::Value left, mlir::Value right);
 
-  /// Returns the cotangents that enter the links, a sequence for each state.
+  /// Returns a sequence for each state.
   llvm::SmallVector<mlir::Value> getEntering();
-  /// Returns the cotangents that enter the last link, for each state.
   llvm::SmallVector<mlir::Value> getLastEntering();
   mlir::Value getStep(mlir::Value link);
 
 private:
-  /// A value that an operation writes to an element of the tree.
   struct Write {
     mlir::Value value;
     bool isMatrix;
@@ -56,7 +52,6 @@ private:
   mlir::Value getElement(bool isMatrix, mlir::Value element) {
     return arrays.extract(isMatrix ? matrices : vectors, getWindow(isMatrix, element));
   }
-  /// Inserts the seeds of several states in a loop over rows.
   void insertSeedsInParallel();
   void setElement(Write write);
   mlir::Value createApply(mlir::Value matrix, mlir::Value cotangent, mlir::Value into);
@@ -69,10 +64,10 @@ private:
   const FactoredLinks *links;
   bool wholeLevels;
   IndexRange rows;
-  /// The rows of the arrays of the tree, which hold only `rows`.
+  /// Rows of the tree's arrays, which hold only `rows`.
   IndexRange ownRows;
   mlir::Value matrices, vectors;
-  /// The writes of the current iteration of a parallel loop; nullopt outside such a loop.
+  /// Writes of the current parallel iteration; nullopt outside of one.
   std::optional<llvm::SmallVector<Write>> written;
 };
 

@@ -4,13 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Emits the products of a scan plan as `jacobian.linearize`, `jacobian.compose` and
-// `jacobian.apply`.
+// Emits the products of a scan plan as `jacobian` operations.
 //
 // With cotangents s[k] injected before link k, the cotangent that enters link k + 1 is e[k+1] =
-// J[k] e[k] + s[k+1]. The elements of the scan are therefore the seed plus s[1] and the affine
-// pairs (J[k], s[k+1]). The product of the pairs (A, a), applied first, and (B, b) is (B A, B a +
-// b).
+// J[k] e[k] + s[k+1]. Elements are therefore the seed plus s[1] and affine pairs (J[k], s[k+1]).
+// The product of (A, a), applied first, and (B, b) is (B A, B a + b).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +21,14 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// An element of the scan: a vector, stored in `offset`, or an affine pair.
+/// A vector, in `offset`, or an affine pair.
 struct ScanElement {
   /// Null for a vector.
   Value jacobian;
-  /// Null if the offset is zero.
+  /// Null if zero.
   Value offset;
 };
 
-/// Expands one scan in front of its chain.
 class ScanExpander {
 public:
   ScanExpander(ChainOp chain, const ScanSchedule &schedule);
@@ -39,28 +36,27 @@ public:
   void run();
 
 private:
-  /// Returns the time step of the `link`-th link, 1 <= link <= n.
+  /// `link` is 1 to n.
   int64_t getStep(int64_t link) { return chain.getReverse() ? link - 1 : numLinks - link; }
   int64_t getStateOffset(size_t state) const {
     return std::accumulate(stateSizes.begin(), stateSizes.begin() + state, int64_t(0));
   }
-  /// Returns the slice `[B, N]` of `sequence` at `step`.
+  /// Returns `[B, N]`.
   Value getSlice(Value sequence, int64_t step);
   Value castTo(Value value, Type type);
-  /// Returns `lhs + rhs`. Null operands are zero.
+  /// Null operands are zero.
   Value add(Value lhs, Value rhs);
-  /// Returns the seeds, cast to the batch dimension of the first seed.
+  /// Casts to the batch dimension of the first seed.
   SmallVector<Value> getSeeds();
-  /// Concatenates states to one array `[B, sum of N]`.
+  /// Returns `[B, sum of N]`.
   Value concatStates(ValueRange states);
   Value getState(Value all, size_t state);
-  /// Returns the cotangent injected before the `link`-th link; null if there is none.
+  /// Returns null if nothing is injected before link `link`.
   Value getInjected(int64_t link);
   Value linearize(int64_t link);
-  /// Returns element `value`. Leaves are created when first read.
+  /// Leaves are created when first read.
   ScanElement &getElement(int64_t value);
   void execute(ScanOperation op);
-  /// Computes the emitted values from the cotangents that enter the links.
   ValueRange recomputeEmitted();
   void makeRecomputedBody(RecurrenceOp recurrence);
 
@@ -71,7 +67,6 @@ private:
   Location loc;
   SmallVector<int64_t> stateSizes;
   Type elementType;
-  /// The number of samples, as a value and as a dimension of a type.
   OpFoldResult batch;
   int64_t batchDim;
   jacobian::MatrixType linkType;
@@ -92,10 +87,6 @@ ScanExpander::ScanExpander(ChainOp chain, const ScanSchedule &schedule)
   linkType = jacobian::MatrixType::get(builder.getContext(), size, size, elementType,
                                        *chain.getStructure(), batchDim);
 }
-
-//===----------------------------------------------------------------------===//
-// Arrays
-//===----------------------------------------------------------------------===//
 
 Value ScanExpander::getSlice(Value sequence, int64_t step) {
   int64_t features = cast<RankedTensorType>(sequence.getType()).getDimSize(2);
@@ -156,10 +147,6 @@ Value ScanExpander::getInjected(int64_t link) {
   return concatStates(sums);
 }
 
-//===----------------------------------------------------------------------===//
-// Elements and products
-//===----------------------------------------------------------------------===//
-
 Value ScanExpander::linearize(int64_t link) {
   SmallVector<Value> saved;
   for (Value sequence : chain.getSaved())
@@ -168,7 +155,6 @@ Value ScanExpander::linearize(int64_t link) {
       jacobian::LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
   IRMapping mapping;
   chain.getBody().cloneInto(&op.getBody(), mapping);
-  // Emitted values are not part of the Jacobian.
   Operation *yield = op.getBody().front().getTerminator();
   OpBuilder atEnd(yield);
   jacobian::YieldOp::create(atEnd, loc, yield->getOperands().take_front(stateSizes.size()));
@@ -208,10 +194,6 @@ void ScanExpander::execute(ScanOperation op) {
   out.offset = add(offset, right.offset);
 }
 
-//===----------------------------------------------------------------------===//
-// Emitted values
-//===----------------------------------------------------------------------===//
-
 void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
   IRMapping mapping;
   chain.getBody().cloneInto(&recurrence.getBody(), mapping);
@@ -220,7 +202,6 @@ void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
 }
 
 ValueRange ScanExpander::recomputeEmitted() {
-  // Create a sequence of the cotangents that enter the links, for each state.
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   SmallVector<Value> sequences(chain.getSaved());
   for (auto [state, size] : llvm::enumerate(stateSizes)) {

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bufferization model for operations that read their operands and write each result to its
-// destination, or to newly allocated memory without destinations. Destinations are the last
-// operands. All dialects of the project use this model.
+// Bufferization model for operations that write results to destinations, the last operands, or to
+// newly allocated memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +17,16 @@
 
 namespace bppsa {
 
-/// Returns the destinations of the results of `op`, a tensor operation; empty if `op` allocates.
+/// Returns no destinations if `op` allocates.
 mlir::ValueRange getTensorDestinations(mlir::Operation *op);
-/// Bufferizes the operands of `op` and allocates a buffer for each result without a destination.
-/// `operands` receives the buffers of all operands that are not destinations.
+/// Allocates results without destinations. `operands` receives the buffers of the other operands.
 llvm::LogicalResult bufferizeOperands(mlir::Operation *op, mlir::RewriterBase &rewriter,
                                       const mlir::bufferization::BufferizationOptions &options,
                                       mlir::bufferization::BufferizationState &state,
                                       llvm::SmallVectorImpl<mlir::Value> &operands,
                                       llvm::SmallVectorImpl<mlir::Value> &destinations);
 
-/// Returns the result that is written to `operand`; null if `operand` is not a destination.
+/// Returns null if `operand` is not a destination.
 mlir::OpResult getTiedTensorResult(mlir::OpOperand &operand);
 
 /// Whether the op reads `operand`, a tensor: it is no destination, or the op adds to destinations.
@@ -87,7 +85,6 @@ private:
     bufferized.addOperands(destinations);
     mlir::NamedAttrList attributes(op->getAttrs());
     if constexpr (OpTy::template hasTrait<mlir::OpTrait::AttrSizedOperandSegments>()) {
-      // Destinations are the last operand segment.
       auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
       segments.back() = destinations.size();
       attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));

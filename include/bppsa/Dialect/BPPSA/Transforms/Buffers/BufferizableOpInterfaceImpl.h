@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// Registers the models that let one-shot bufferization allocate the results of bppsa operations.
+/// Registers the one-shot bufferization models of bppsa operations, which allocate results.
 void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace bppsa

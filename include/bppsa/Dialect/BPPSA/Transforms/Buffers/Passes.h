@@ -17,20 +17,20 @@ namespace bppsa {
 #define GEN_PASS_REGISTRATION
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
 
-/// Returns the name of the function in which `bppsa-plan-arena` stores the plan of `function`.
+/// Returns the name of the function with the plan of `bppsa-plan-arena`.
 inline std::string getArenaPlanName(llvm::StringRef function) {
   return (function + "_arena").str();
 }
 
-/// Names of the functions that `bppsa-separate-backward` creates from `function`: its two parts,
-/// and the function that computes the bytes passed from one part to the other.
+/// Return the names of the parts that `bppsa-separate-backward` creates, and of the function for
+/// the bytes passed between them.
 inline std::string getForwardName(llvm::StringRef function) {
   return (function + "_forward").str();
 }
 inline std::string getBackwardName(llvm::StringRef function) {
   return (function + "_backward").str();
 }
-/// The backward part without gradients of inputs.
+/// Backward part without input gradients.
 inline std::string getParameterBackwardName(llvm::StringRef function) {
   return (function + "_backward_parameters").str();
 }

@@ -11,10 +11,8 @@
 
 namespace bppsa {
 
-/// Converts the tensor results of `function` to trailing memref arguments, which are written before
-/// the function returns. The result attributes become argument attributes. Does nothing to a
-/// function without results or body. Fails with a diagnostic if the function has several blocks or
-/// a result is not a ranked tensor.
+/// Converts tensor results to trailing memref arguments, with their attributes. Fails with a
+/// diagnostic for several blocks or unranked results.
 llvm::LogicalResult passResultsByArgument(mlir::func::FuncOp function);
 
 } // namespace bppsa

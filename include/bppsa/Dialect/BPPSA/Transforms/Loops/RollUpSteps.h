@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// Creates `bppsa-roll-up-steps` for a single function. The pass appends the loops that it creates
-/// to `loops`, which must outlive the pass.
+/// Creates `bppsa-roll-up-steps`. The pass appends the loops it creates to `loops`, which must
+/// outlive it.
 std::unique_ptr<mlir::Pass> createRollUpSteps(const RollUpStepsOptions &options,
                                               std::vector<RolledUpLoop> &loops);
 

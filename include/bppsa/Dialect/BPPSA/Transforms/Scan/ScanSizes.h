@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// Emits the number of steps per chunk that `rule` gives for `numSteps` steps and `numSamples`
-/// samples. `numSamples` may be null if the rule does not depend on it.
+/// Emits the steps per chunk of `rule` for `numSteps` steps and `numSamples` samples (may be null
+/// if unused).
 mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::ChunkRule rule,
                            mlir::Value numSteps, mlir::Value numSamples = {});
 
@@ -22,8 +22,7 @@ mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::C
 mlir::Value emitChunksPerRun(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numChunks,
                              mlir::Value numSamples, int64_t numElements);
 
-/// Emits the number of levels of a tree over `numSteps` elements: min(maxLevels, floor(log2
-/// numSteps)). A negative `maxLevels` is no limit.
+/// Emits min(maxLevels, floor(log2 numSteps)); a negative `maxLevels` is no limit.
 mlir::Value emitNumLevels(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps,
                           int64_t maxLevels);
 

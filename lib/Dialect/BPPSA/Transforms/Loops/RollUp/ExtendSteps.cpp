@@ -11,8 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the result of `user`, an operation of step 0, and of the corresponding operations of all
-/// other steps; empty if a step has none.
+/// Returns the results of `user`, in step 0, and of its counterparts; empty if one is missing.
 SmallVector<Value> StepMatcher::findEqualUsers(Operation *user) {
   SmallVector<std::optional<unsigned>> known;
   std::optional<unsigned> own;
@@ -53,9 +52,8 @@ void StepMatcher::truncate(size_t size) {
   }
 }
 
-/// Returns true if the tuples from index `size` on are known in all steps and belong to this
-/// recurrence. A new state would belong to another recurrence. The same operation must not belong
-/// to two steps.
+/// Tuples from `size` on must be known in all steps. A new state would belong to another
+/// recurrence, and no operation may belong to two steps.
 bool StepMatcher::isExtension(size_t size, bool readSequences) const {
   auto isStepValue = [&](Value value) { return value && isStepOp(value.getDefiningOp()); };
   return llvm::all_of(llvm::drop_begin(tuples, size), [&](const StepTuple &tuple) {
@@ -94,7 +92,7 @@ void StepMatcher::extend(bool readSequences) {
            isa<linalg::GenericOp, tensor::ExtractSliceOp, tensor::ConcatOp>(user) &&
            !isStepOp(user);
   };
-  // An added operation may make the operations that read it extensions, too.
+  // Readers of an added operation may become extensions.
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
     for (size_t i = 0; i < tuples.size(); ++i)

@@ -39,11 +39,6 @@ static OpFoldResult getRows(Operation *anchor) {
   return empty ? empty.getMixedSizes()[0] : OpFoldResult();
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-/// Returns the tuples whose values operations outside the steps read.
 static SmallVector<unsigned> findOutputs(const StepMatcher &steps) {
   SmallVector<unsigned> outputs;
   for (unsigned i = 0, e = steps.size(); i < e; ++i) {
@@ -61,7 +56,6 @@ static SmallVector<unsigned> findOutputs(const StepMatcher &steps) {
   return outputs;
 }
 
-/// Returns the names of the model nodes that step 0 was imported from.
 static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &block) {
   DenseSet<Operation *> ofStep;
   for (unsigned i = 0, e = steps.size(); i < e; ++i)
@@ -75,8 +69,7 @@ static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &
   return nodes;
 }
 
-/// Erases dead operations from the end of `block` back to `begin` (exclusive), or in the whole
-/// block if `begin` is null. Adds them to `erased`.
+/// Stops before `begin`, or covers the whole block. Adds the operations to `erased`.
 static void eraseDeadOps(Block &block, Operation *begin, DenseSet<Operation *> &erased) {
   Operation *next = &block.back();
   while (Operation *op = std::exchange(next, next ? next->getPrevNode() : nullptr)) {
@@ -99,8 +92,7 @@ static bool isVectorizable(RecurrenceOp loop) {
                        .run(SmallVector<Value>(body.getTerminator()->getOperands())));
 }
 
-/// Returns true if all values that differ between steps, at least one, are slices of arrays. Layers
-/// that only differ in their weights have no such slices.
+/// True if values that differ between steps are array slices, not layer weights.
 static bool readsSequences(const StepMatcher &steps) {
   bool hasSlices = false;
   for (unsigned i = 0, e = steps.size(); i < e; ++i) {
@@ -122,13 +114,11 @@ static void reportLoop(RecurrenceOp loop, unsigned numSteps) {
 }
 
 namespace {
-/// Rolls up the steps in one block.
 class StepRoller {
 public:
   StepRoller(Block &block, unsigned minSteps, bool vectorsOnly)
       : block(block), minSteps(minSteps), vectorsOnly(vectorsOnly) {}
 
-  /// Rolls up the steps around each of `found`. Returns true if this created a loop.
   bool rollUpAll(ArrayRef<StepAnchors> found);
   std::vector<RolledUpLoop> loops;
   DenseSet<Operation *> erased;
@@ -141,8 +131,7 @@ private:
   Block &block;
   unsigned minSteps;
   bool vectorsOnly;
-  /// Number of comparisons for anchors that did not match. The limit keeps the total time linear in
-  /// the number of operations.
+  /// Comparisons of unmatched anchors. The limit keeps total time linear.
   size_t wastedWork = 0, maxWastedWork = 0;
 };
 } // namespace
@@ -181,8 +170,8 @@ bool StepRoller::rollUp(const StepAnchors &all, size_t first, bool readSequences
   return true;
 }
 
-/// The first step may differ from the others. The loop may be unable to compute operations that
-/// read sequences. Retry without them.
+/// The first step may differ, or the loop may not support operations that read sequences. Then
+/// retry without them.
 bool StepRoller::rollUpSome(const StepAnchors &anchors) {
   for (size_t first : {0, 1})
     for (bool readSequences : {true, false})
@@ -225,7 +214,6 @@ struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
     StepRoller roller(block, minSteps, vectorsOnly);
     eraseDeadOps(block, /*begin=*/nullptr, roller.erased);
-    // The steps of one loop may read the steps of another.
     while (roller.rollUpAll(findStepAnchors(block, minSteps)))
       ;
     numLoops += roller.loops.size();

@@ -105,7 +105,7 @@ RowWiseBody::Vector RowWiseBody::emitConstant(DenseElementsAttr elements, Slice 
 }
 
 RowWiseBody::Vector RowWiseBody::emitConcat(tensor::ConcatOp concat, Slice slice) {
-  // The operands are contiguous only if all dimensions before the concatenated one have size 1.
+  // Operands are contiguous only if dimensions before the concatenated one have size 1.
   ArrayRef<int64_t> before = concat.getType().getShape().take_front(concat.getDim());
   if (llvm::any_of(before, [](int64_t size) { return size != 1; }))
     return failure();
@@ -130,7 +130,7 @@ RowWiseBody::Vector RowWiseBody::emitConcat(tensor::ConcatOp concat, Slice slice
   return whole;
 }
 
-/// Returns the index of the first element of `slice` if its elements are contiguous.
+/// Returns nullopt if the elements of `slice` are not contiguous.
 static std::optional<int64_t> getFirstElement(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType();
   if (!slice.hasUnitStride() || !source.hasStaticShape() || !slice.getType().hasStaticShape())
@@ -193,8 +193,8 @@ RowWiseBody::Vector RowWiseBody::emit(Slice slice) {
 // Elementwise operations
 //===----------------------------------------------------------------------===//
 
-/// Emits an operand whose elements are in the order of the result of `generic`. Also supports splat
-/// constants, and captures that are broadcast or permuted.
+/// Elements are in the order of the result of `generic`. Splats and broadcast or permuted captures
+/// are supported.
 RowWiseBody::Vector RowWiseBody::emitOperand(Value operand, AffineMap map,
                                              linalg::GenericOp generic, Slice slice) {
   auto type = cast<RankedTensorType>(operand.getType());
@@ -211,7 +211,6 @@ RowWiseBody::Vector RowWiseBody::emitOperand(Value operand, AffineMap map,
     return emitConstant(elements, slice);
   if (!isCapture(operand))
     return failure();
-  // Broadcast or permute the capture once, outside the loop.
   Value empty = tensor::EmptyOp::create(builder, loc, result.getShape(), result.getElementType());
   SmallVector<utils::IteratorType> iterators(result.getRank(), utils::IteratorType::parallel);
   Value spread =
@@ -255,7 +254,7 @@ RowWiseBody::Vector RowWiseBody::emitElementwise(linalg::GenericOp generic, Slic
       return failure();
     vectors[argument] = *vector;
   }
-  // Constants may be defined outside the body of the generic.
+  // Constants may be outside the body.
   auto get = [&](Value value) {
     Attribute constant;
     if (vectors.contains(value) || !matchPattern(value, m_Constant(&constant)))

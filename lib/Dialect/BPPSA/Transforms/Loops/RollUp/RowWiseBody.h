@@ -14,24 +14,22 @@
 
 namespace bppsa {
 
-/// Converts the body of a recurrence in graph form to vectors. Each tensor becomes the vector of
-/// its elements, of which only slices that are read are computed. Products with matrices are
-/// therefore split along slices of their results and of their vectors.
+/// Converts a graph-form recurrence body to vectors. Only slices that are read are computed, so
+/// products are split.
 class RowWiseBody {
 public:
-  /// `builder` creates captured arrays outside the loop. `inputs` are the tensors that become
-  /// arguments of the new body.
+  /// `builder` creates captures outside the loop. `inputs` become arguments.
   RowWiseBody(mlir::OpBuilder &builder, RecurrenceOp loop, llvm::ArrayRef<mlir::Value> inputs);
 
-  /// Creates a body that yields `roots`. Fails if an operation cannot be vectorized.
+  /// Fails if an operation cannot be vectorized.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Value> roots);
 
-  /// The new body, with an argument for each input followed by an argument for each of `captures`.
+  /// Has one argument per input, then one per capture.
   mlir::Region region;
   llvm::SmallVector<mlir::Value> captures;
 
 private:
-  /// A range of elements of a tensor in row-major order.
+  /// Elements in row-major order.
   struct Slice {
     mlir::Value tensor;
     int64_t first, size;
@@ -51,15 +49,13 @@ private:
     mlir::Value tensor;
     bool isTransposed;
   };
-  /// Emits the elements `result` of the product of `matrix`, from column `firstColumn` on, with
-  /// `vector`, plus `sum`.
+  /// Emits elements `result` of `matrix`, from `firstColumn` on, times `vector`, plus `sum`.
   Vector emitProductWith(const Matrix &matrix, Slice result, Slice vector, int64_t firstColumn,
                          mlir::Value sum);
   Vector extract(mlir::Value vector, int64_t first, int64_t size);
 
   bool isCapture(mlir::Value value);
   mlir::Value getOuter(mlir::Value capture);
-  /// Adds a capture. Its argument in the new body has the same shape as `array`.
   mlir::Value addCapture(mlir::Value array);
   mlir::Value flatten(mlir::Value array);
   mlir::Value sliceOuter(mlir::Value array, llvm::ArrayRef<int64_t> first,
@@ -73,7 +69,6 @@ private:
   unsigned firstCapture;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t>, mlir::Value> emitted;
-  /// Arguments for blocks of captured matrices, keyed by the first row and column and the sizes.
   llvm::DenseMap<std::tuple<mlir::Value, int64_t, int64_t, int64_t, int64_t>, mlir::Value> matrices;
 };
 

@@ -59,7 +59,7 @@ RowWiseBody::Vector RowWiseBody::emitProduct(linalg::GenericOp generic, Slice sl
   Value vector = generic.getInputs()[1 - matrixOperand];
   if (!isCapture(capture))
     return failure();
-  // Find the loops over rows and columns. All other loops must have one iteration.
+  // Loops other than rows and columns must have one iteration.
   auto matrixType = cast<RankedTensorType>(capture.getType());
   AffineMap map = maps[matrixOperand];
   auto findDim = [&](utils::IteratorType kind) -> std::optional<int64_t> {

@@ -55,7 +55,6 @@ Value bppsa::createFlipped(OpBuilder &builder, Value value) {
       .getResult(0);
 }
 
-/// Inserts a dimension of size 1 before dimension `axis` of `value`.
 static Value createUnsqueezed(OpBuilder &builder, Value value, int64_t axis) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, value.getLoc(), value);
@@ -94,7 +93,7 @@ Value StepLoop::stackSlices(const StepSlices &slices, RankedTensorType type) {
   return slices.isCollapsed ? array : createUnsqueezed(builder, array, axis + 1);
 }
 
-/// Stacks constants to one constant; returns null if one of `values` is not constant.
+/// Returns null if one of `values` is not constant.
 static Value stackConstants(OpBuilder &builder, Location loc, ArrayRef<Value> values,
                             bool isReverse) {
   SmallVector<Attribute> elements;
@@ -124,7 +123,6 @@ Value StepLoop::stackValues(ArrayRef<Value> values) {
   return tensor::ConcatOp::create(builder, loc, 0, slices);
 }
 
-/// Replaces the operations of all steps with one operation.
 StepLoop::Emitted StepLoop::stackGeneric(const StepTuple &tuple) {
   auto generic = cast<linalg::GenericOp>(tuple.getOp(0));
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
@@ -176,12 +174,7 @@ StepLoop::Emitted StepLoop::stack(unsigned number) {
   return stackValues(values);
 }
 
-//===----------------------------------------------------------------------===//
-// Sequences of the loop
-//===----------------------------------------------------------------------===//
-
-/// Returns true if the operation of a tuple reads elements of an array, which then need not enter
-/// the loop.
+/// Arrays read only by the stacked operation need not enter the loop.
 bool StepLoop::isStackedOutside(unsigned tuple) const {
   const StepTuple &op = steps[tuple];
   if (op.kind != StepTuple::Op || op.isDependent)
@@ -196,8 +189,7 @@ bool StepLoop::isStackedOutside(unsigned tuple) const {
          });
 }
 
-/// Broadcasts `array`, `[steps, d...]`, to all samples and, if it has one element per step, to
-/// `shape`.
+/// Broadcasts `[steps, d...]` to all samples and, with one element per step, to `shape`.
 Value StepLoop::repeatForRows(Value array, ArrayRef<int64_t> shape) {
   SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder, loc, array, 0), rows};
   for (int64_t size : shape)
@@ -224,13 +216,12 @@ Value StepLoop::addSequence(Value array, RankedTensorType type) {
 StepLoop::Emitted StepLoop::emitSequence(unsigned tuple, bool hasRows) {
   RankedTensorType type = getBodyType(steps[tuple].front().getType(), hasRows);
   auto isLong = [](int64_t size) { return size != 1; };
-  // Matrices that differ between steps are the weights of different layers.
+  // Matrices that differ between steps are weights of different layers.
   if (!type || (!hasRows && llvm::count_if(type.getShape(), isLong) > 1))
     return failure();
   Emitted array = stack(tuple);
   if (failed(array))
     return failure();
-  // All samples share the values.
   return addSequence(hasRows ? *array : repeatForRows(*array, type.getShape()), type);
 }
 
@@ -239,8 +230,7 @@ bool StepLoop::isScalarSequence(unsigned tuple) const {
   return steps[tuple].kind == StepTuple::Sequence && type && type.getRank() == 0;
 }
 
-/// Broadcasts a sequence of scalars to the shape of the result of `generic`, because vectorized
-/// bodies have no scalars.
+/// Vectorized bodies have no scalars, so sequences of scalars are broadcast.
 StepLoop::Emitted StepLoop::emitScalars(unsigned tuple, linalg::GenericOp generic) {
   RankedTensorType type = getBodyType(generic.getResult(0).getType(), /*hasRows=*/true);
   if (!type || generic.getNumReductionLoops() > 0 ||

@@ -16,11 +16,7 @@ using namespace bppsa;
 
 using OpList = SmallVector<Operation *>;
 
-//===----------------------------------------------------------------------===//
-// Operations that share an array
-//===----------------------------------------------------------------------===//
-
-/// Groups operations that read the same array of static shape; contractions come first.
+/// Contractions come first.
 static void addReadersOfOneArray(Block &block, unsigned minSteps,
                                  SmallVectorImpl<StepAnchors> &found) {
   llvm::MapVector<std::pair<unsigned, Value>, OpList> groups;
@@ -38,10 +34,6 @@ static void addReadersOfOneArray(Block &block, unsigned minSteps,
       if (key.first == isSum && ops.size() >= minSteps)
         found.push_back({ops, /*shareArray=*/true});
 }
-
-//===----------------------------------------------------------------------===//
-// Operations that depend on each other
-//===----------------------------------------------------------------------===//
 
 SmallVector<OpList> bppsa::groupEqualOps(Block &block,
                                          function_ref<bool(linalg::GenericOp)> isWanted) {
@@ -76,8 +68,7 @@ static bool isSlice(Value value) {
   return value.getDefiningOp<tensor::ExtractSliceOp>() != nullptr;
 }
 
-/// Returns true if `op` depends on `before` and on a slice of a sequence through few operations,
-/// like a step on the previous step.
+/// `op` must depend on `before` and a sequence slice through few operations.
 static bool isNextStep(Operation *op, Operation *before) {
   constexpr size_t kMaxOps = 256;
   bool isLinked = false, readsSlice = false;
@@ -97,8 +88,7 @@ static bool isNextStep(Operation *op, Operation *before) {
   return false;
 }
 
-/// A step may contain several equal operations, so also consider every `distance`-th operation of a
-/// group.
+/// A step may contain several equal operations, so every `distance`-th is tried, too.
 static void addChainsOfEqualOps(Block &block, unsigned minSteps,
                                 SmallVectorImpl<StepAnchors> &found) {
   constexpr size_t kMaxPerStep = 4;

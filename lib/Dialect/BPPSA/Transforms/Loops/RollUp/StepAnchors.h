@@ -14,22 +14,20 @@
 
 namespace bppsa {
 
-/// Operations that may correspond to each other in consecutive steps, in order.
+/// Operations that may correspond in consecutive steps.
 struct StepAnchors {
   llvm::SmallVector<mlir::Operation *> ops;
-  /// True if all of them read the same array, which distinguishes steps from layers. Otherwise
-  /// steps must read slices of sequences.
+  /// True if all read the same array, which distinguishes steps from layers. Otherwise steps must
+  /// read sequence slices.
   bool shareArray = false;
 };
 
-/// Groups the operations accepted by `isWanted` that have one result and only differ in the values
-/// that they read. Groups and operations are in block order.
+/// Groups operations with one result that differ only in the values read. Groups are in block
+/// order.
 llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>
 groupEqualOps(mlir::Block &block, llvm::function_ref<bool(mlir::linalg::GenericOp)> isWanted);
 
-/// Returns candidates for at least `minSteps` steps in `block`, the most reliable first:
-/// contractions with the same array, other operations on the same array, and equal operations each
-/// of which depends on the previous one.
+/// Returns candidates for `minSteps` or more steps, most reliable first.
 llvm::SmallVector<StepAnchors> findStepAnchors(mlir::Block &block, unsigned minSteps);
 
 } // namespace bppsa

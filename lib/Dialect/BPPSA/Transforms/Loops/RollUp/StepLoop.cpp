@@ -261,7 +261,7 @@ LogicalResult StepLoop::addOutput(unsigned tuple) {
 }
 
 FailureOr<RecurrenceOp> StepLoop::finish() {
-  // Emitting a state may add further states.
+  // Emitting a state may add states.
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i].second && failed(emit(*states[i].second, /*hasRows=*/true)))
       return failure();
@@ -296,7 +296,6 @@ FailureOr<RecurrenceOp> StepLoop::finish() {
   for (auto [tuple, value] : llvm::zip_equal(own, loop.getOutputs()))
     outputs[tuple] = value;
   for (auto [tuple, state] : stateOf) {
-    // Drop the slot of the initial value.
     Value trajectory = loop.getTrajectories()[state];
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, trajectory);
     SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),

@@ -15,34 +15,30 @@
 
 namespace bppsa {
 
-/// Transposes `value` so that its dimensions have the order `order`.
 mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Value value,
                              llvm::ArrayRef<int64_t> order);
 
-/// Reverses dimension 0, of static size, of `value`.
+/// Dimension 0, which is reversed, must have a static size.
 mlir::Value createFlipped(mlir::OpBuilder &builder, mlir::Value value);
 
-/// Creates a `bppsa.recurrence` in graph form from the steps of a `StepMatcher`. Dimension 0 of
-/// values that differ between samples is the sample, a row of the loop.
+/// Creates a graph-form recurrence from the steps of a `StepMatcher`. Dimension 0 of values that
+/// differ between samples is the row.
 class StepLoop {
 public:
-  /// `builder` creates operations outside the body. `rows` is the number of samples.
   StepLoop(mlir::OpBuilder &builder, mlir::Location loc, const StepMatcher &steps,
            mlir::OpFoldResult rows);
 
-  /// Adds a tuple whose values are read outside the steps. Fails if the loop cannot compute it.
+  /// Adds a tuple read outside the steps; fails if the loop cannot compute it.
   mlir::LogicalResult addOutput(unsigned tuple);
-  /// Creates the loop. Fails if a step does not process all samples in the same way; created
-  /// operations are then unused.
+  /// Fails if a step treats samples differently; created operations are then unused.
   mlir::FailureOr<RecurrenceOp> finish();
-  /// Returns the values of an output, `[steps, rows, d...]`. Call this after `finish`.
+  /// Returns `[steps, rows, d...]`; call after `finish`.
   mlir::Value getOutput(unsigned tuple) const { return outputs.lookup(tuple); }
-  /// Returns the position of `step` in an output.
   int64_t getSlot(unsigned step) const;
 
 private:
   using Emitted = mlir::FailureOr<mlir::Value>;
-  /// Returns the value of a tuple in the body. Without rows, all samples share the value.
+  /// Without `hasRows`, all samples share the value.
   Emitted emit(unsigned tuple, bool hasRows);
   Emitted emitNew(unsigned tuple, bool hasRows);
   Emitted emitCapture(mlir::Value value, bool hasRows);
@@ -55,7 +51,7 @@ private:
   Emitted emitGeneric(const StepTuple &tuple, bool hasRows);
   Emitted emitSlice(const StepTuple &tuple, bool hasRows);
   Emitted emitReshape(const StepTuple &tuple, bool hasRows);
-  /// Returns all steps of a sequence, `[steps, d...]`, outside the loop.
+  /// Returns `[steps, d...]`, outside the loop.
   Emitted stack(unsigned tuple);
   mlir::Value stackSlices(const StepSlices &slices, mlir::RankedTensorType type);
   mlir::Value stackValues(llvm::ArrayRef<mlir::Value> values);
@@ -63,7 +59,7 @@ private:
   bool isStackedOutside(unsigned tuple) const;
   void chooseDirection();
 
-  /// Returns the type in the body; null if its shape is not static.
+  /// Returns null if the shape is not static.
   mlir::RankedTensorType getBodyType(mlir::Type type, bool hasRows) const;
   bool countsRows(mlir::OpFoldResult size) const;
   mlir::Value addArgument(unsigned position, mlir::RankedTensorType type);
@@ -77,8 +73,7 @@ private:
   mlir::OpBuilder inner;
   bool isReverse = false;
   llvm::SmallVector<mlir::Value> sequences, initial, captures;
-  /// For each state, its argument and the tuple of its next value; nullopt for a state that never
-  /// changes.
+  /// Argument of each state and tuple of its next value; nullopt if it never changes.
   llvm::SmallVector<std::pair<mlir::Value, std::optional<unsigned>>> states;
   llvm::SmallVector<unsigned> outputTuples;
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> emitted;

@@ -56,8 +56,7 @@ StepMatcher::StepMatcher(Block &block, ArrayRef<Operation *> anchors)
     dependences[anchor] = true;
 }
 
-/// Returns nullopt if an operand has not been analyzed. Operations before all steps do not depend
-/// on anchors.
+/// Returns nullopt if an operand was not analyzed.
 std::optional<bool> StepMatcher::getDependence(Operation *op) {
   if (op->getBlock() != &block || op->isBeforeInBlock(anchors.front()))
     return false;
@@ -117,7 +116,7 @@ bool StepMatcher::isOpTuple(ArrayRef<Value> values) const {
   for (Value value : values.drop_front())
     if (value && (!value.getDefiningOp() || !areEqualOps(first, value.getDefiningOp())))
       return false;
-  // Reject an operand that is shared by all steps but the first.
+  // Reject operands shared by all steps but the first.
   SmallVector<Value> before = getReads(first), after = getReads(second),
                      later = getReads(values[2].getDefiningOp());
   for (auto [a, b, c] : llvm::zip_equal(before, after, later))
@@ -164,7 +163,7 @@ FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
   work += values.size();
   if (depth > kMaxDepth)
     return failure();
-  // Two values are not enough to determine how a value changes between steps.
+  // Two values do not determine how a value changes.
   if (!values[0] || !values[1] || !values[2])
     return failure();
   for (Value value : values)
@@ -201,7 +200,6 @@ FailureOr<unsigned> StepMatcher::visit(SmallVector<Value> values) {
 // Completion of the last steps
 //===----------------------------------------------------------------------===//
 
-/// Returns the slice of a sequence that follows the known ones.
 Value StepMatcher::findNextSlice(const StepTuple &tuple) {
   unsigned step = countKnown(tuple);
   std::optional<StepSlices> slices = getOrderedSlices(ArrayRef(tuple.values).take_front(step));
@@ -223,8 +221,8 @@ Value StepMatcher::findNextSlice(const StepTuple &tuple) {
   return {};
 }
 
-/// Sets `value` as the value of tuple `number` in `step`, and recursively sets its operands. Adds
-/// the tuples that change to `completed`. Returns false on a mismatch.
+/// Sets the value in `step` and, recursively, its operands. Collects changed tuples in `completed`.
+/// Returns false on a mismatch.
 bool StepMatcher::complete(unsigned number, unsigned step, Value value,
                            SmallVectorImpl<unsigned> &completed) {
   ++work;
@@ -252,7 +250,6 @@ bool StepMatcher::complete(unsigned number, unsigned step, Value value,
   return true;
 }
 
-/// Searches the users of known operands for the next operation.
 bool StepMatcher::completeNext(unsigned number) {
   const StepTuple &tuple = tuples[number];
   unsigned step = countKnown(tuple);

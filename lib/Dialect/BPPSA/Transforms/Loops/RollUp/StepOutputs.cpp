@@ -72,8 +72,6 @@ std::optional<size_t> OutputReplacer::findSteps(tensor::ConcatOp concat, bool &i
   return std::nullopt;
 }
 
-/// Replaces operands of a concatenation that are the values of all steps in forward or reverse
-/// order.
 bool OutputReplacer::replaceConcat(Operation *user) {
   auto concat = dyn_cast<tensor::ConcatOp>(user);
   bool isUnit = false, isReverse = false;
@@ -88,7 +86,7 @@ bool OutputReplacer::replaceConcat(Operation *user) {
   SmallVector<Value> inputs(concat.getInputs());
   auto begin = inputs.begin() + *first;
   builder.setInsertionPoint(concat);
-  // The array of a reversed loop is in the order of the sequences.
+  // Arrays of reversed loops are in sequence order.
   *begin = createJoined(axis, isUnit, (loop.getSlot(0) != 0) != isReverse);
   inputs.erase(begin + 1, begin + values.size());
   Value joined = inputs.size() == 1 ? inputs[0]

@@ -11,7 +11,6 @@
 
 namespace bppsa {
 
-/// Replaces uses of values of steps with the output arrays of a loop.
 class OutputReplacer {
 public:
   OutputReplacer(mlir::OpBuilder &builder, const StepMatcher &steps, const StepLoop &loop)
@@ -20,16 +19,15 @@ public:
 
 private:
   bool replaceConcat(mlir::Operation *user);
-  /// Returns the index of the first operand of `concat` from which on its operands are the values
-  /// of all steps, in order or in reverse order. The operands may have an additional unit
-  /// dimension.
+  /// Returns the operand of `concat` from which on it has all steps, in order or reversed, possibly
+  /// with a unit dimension.
   std::optional<size_t> findSteps(mlir::tensor::ConcatOp concat, bool &isUnit,
                                   bool &isReverse) const;
   bool isOperandOf(mlir::tensor::ConcatOp concat, mlir::Value operand, unsigned step,
                    bool isUnit) const;
   mlir::Value createStep(unsigned step);
-  /// Returns the array with its step dimension moved before dimension `axis` of a value and, unless
-  /// `isUnit`, merged with it. `isFlipped` reverses the steps.
+  /// Moves the step dimension before `axis` and merges it unless `isUnit`; `isFlipped` reverses the
+  /// steps.
   mlir::Value createJoined(int64_t axis, bool isUnit, bool isFlipped);
 
   mlir::OpBuilder &builder;

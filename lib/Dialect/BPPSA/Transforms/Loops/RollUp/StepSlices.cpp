@@ -13,8 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the axis along which `slice` selects a single position, if it selects the whole of all
-/// other axes.
+/// Returns the only axis that `slice` does not select completely.
 static std::optional<int64_t> getSlicedAxis(tensor::ExtractSliceOp slice) {
   RankedTensorType source = slice.getSourceType();
   if (source.getRank() != slice.getResultType().getRank() || !slice.hasUnitStride())
@@ -32,7 +31,6 @@ static std::optional<int64_t> getSlicedAxis(tensor::ExtractSliceOp slice) {
   return axis;
 }
 
-/// Returns the array that `value` reverses along `axis`; null for other values.
 static Value getReversedSource(Value value, int64_t axis) {
   auto generic = value.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumDpsInputs() != 0 || generic.getNumResults() != 1 ||

@@ -13,26 +13,23 @@
 
 namespace bppsa {
 
-/// Slices of an array, each at one position of `axis`. Positions start at `first` and are
-/// `distance` apart.
+/// Slices at single positions of `axis`, from `first` on, `distance` apart.
 struct StepSlices {
   mlir::Value source;
   int64_t axis, first, distance;
-  /// True if the axis is dropped from the values.
+  /// The axis is dropped from the values.
   bool isCollapsed;
 };
 
-/// Returns the slice at one position that `value` is; nullopt for other values.
+/// Returns nullopt if `value` is not a slice at one position.
 std::optional<StepSlices> getStepSlice(mlir::Value value);
 
-/// Returns true if `value` is the slice at position `offset` of the array of `slices`.
 bool isSliceAt(const StepSlices &slices, mlir::Value value, int64_t offset);
 
-/// Returns the slices that `values`, two or more, are; nullopt if their positions are not
-/// equidistant.
+/// Requires two or more `values`. Returns nullopt if positions are not equidistant.
 std::optional<StepSlices> getOrderedSlices(llvm::ArrayRef<mlir::Value> values);
 
-/// Like `getOrderedSlices`, but replaces a reversed array with its source.
+/// Also replaces a reversed array with its source.
 std::optional<StepSlices> getStepSlices(llvm::ArrayRef<mlir::Value> values);
 
 } // namespace bppsa

@@ -19,7 +19,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Reshapes `array` from `[leading..., d...]` to `[leading..., N]` or back, as `type` requires.
+/// Reshapes `[leading..., d...]` to `[leading..., N]` or back.
 static Value reshapeElements(OpBuilder &builder, Value array, RankedTensorType type,
                              int64_t leading) {
   auto before = cast<RankedTensorType>(array.getType());
@@ -60,8 +60,8 @@ static void eraseUnusedBefore(Operation *op) {
 }
 
 namespace {
-/// Converts a loop to a loop over vectors with the states, and a loop without states for the
-/// outputs. The latter is parallel in time.
+/// Splits a loop into a vector loop of the states and a stateless loop of the outputs, which is
+/// parallel in time.
 class LoopVectorizer {
 public:
   explicit LoopVectorizer(RecurrenceOp loop)
@@ -153,7 +153,7 @@ LogicalResult LoopVectorizer::makeOutputs() {
     unsigned numSequences = loop.getSequences().size();
     SmallVector<Value> sequences;
     for (unsigned i = 0, position = 0; i < inputs.size(); ++i) {
-      // At least one sequence must remain to provide the number of steps.
+      // One sequence must remain for the number of steps.
       if (body.region.getArgument(position).use_empty() &&
           (i + 1 < inputs.size() || !sequences.empty())) {
         body.region.eraseArgument(position);
