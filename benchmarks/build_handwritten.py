@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Builds the hand-written C++ loops, one program for each shape but its length."""
+"""Builds the hand-written C++ loops: one program for each shape, with T left open."""
 
 import pathlib
 import shutil

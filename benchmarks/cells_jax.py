@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""RNN, GRU (linear_before_reset = 1) and LSTM classifiers in JAX, in the form that is fast there.
+"""RNN, GRU (linear_before_reset = 1) and LSTM classifiers in JAX, in their fastest form.
 
-The products with the input are one matrix product outside the scan; the carried product is one a
-step. Weights: `r` [H, G H], `w` [I, G H], `b` [G H], `head` [H, C], `head_b` [C], and for GRU `q`
-[H], the bias inside the reset product. Gate order: GRU r z n; LSTM i f g o.
+The input projection is one matrix product outside the scan; the recurrent product is one per step.
+Weights: `r` [H, G H], `w` [I, G H], `b` [G H], `head` [H, C], `head_b` [C], and for GRU `q` [H],
+the bias inside the reset product. Gate order: GRU r z n; LSTM i f g o.
 """
 
 import jax

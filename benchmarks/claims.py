@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures what is claimed of CPUs, case by case, with a verdict for each: about ten minutes.
+"""Checks the performance claims for CPUs, with a verdict for each; takes about ten minutes.
 
   benchmarks/claims.py --out claims.json [--markdown docs/Benchmarks/Benchmarks.md] [--only WORD]
                        [--pytorch-python PYTHON] [--rounds 5] [--seconds 0.3]
   benchmarks/claims.py --render claims.json [--markdown docs/Benchmarks/Benchmarks.md]
 
-A claim is a ratio of two times that were measured in turns: of a peer and this project, of one thread
-and two, of a long sequence and a short one, of what operations take at the core's peak and the step.
-Numbers are medians over rounds. Run it on a machine that does nothing else. Exit status 1 where a
-claim fails. Networks are measured by layers/run.py, with the same interpreter as PyTorch.
+A claim is a ratio of two times measured in interleaved rounds: a peer and bppsa, one thread and
+two, a long and a short sequence, or a step and its operations at peak speed. Times are medians
+over rounds. Run the script on an idle machine. The exit status is 1 if a claim fails.
+layers/run.py measures networks, with the interpreter that has PyTorch.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Claim:
 
 def _against_peers():
     lstm = Shape("lstm", 128, 64, 4, 300, layers=2)
-    return [Claim(f"{lstm}: PyTorch / ours", Point("pytorch", lstm), Point("auto", lstm), 2.5)]
+    return [Claim(f"{lstm}: PyTorch / bppsa", Point("pytorch", lstm), Point("auto", lstm), 2.5)]
 
 
 def _long_sequences():
@@ -71,7 +71,7 @@ def _long_sequences():
                 for steps in (100, 10000)
             )
             losses = "every step" if every_step else "the last step"
-            case = f"{cell.upper()} H=20 B={batch}, loss on {losses}: a time step at T=10000 / 100"
+            case = f"{cell.upper()} H=20 B={batch}, loss on {losses}: time step at T=10000 / T=100"
             claims.append(
                 Claim(case, Point("auto", long), Point("auto", short), 1.15, True, 100 / 10000)
             )
@@ -96,7 +96,7 @@ def _two_threads():
 def _scans():
     return [
         Claim(
-            f"{shape}: backward in order / in chunks",
+            f"{shape}: backward pass, sequential / chunked",
             Point("sequential", shape, time="backward_us"),
             Point("chunked", shape, time="backward_us"),
             1.3,
@@ -238,7 +238,7 @@ def judge_shares(shapes, found, peak):
     for shape in shapes:
         time = found.get(Point("auto", shape))
         share = shape.flops() / time / 1e3 / peak if time else None
-        case = f"{shape}: share of the core's {peak:.0f} GFLOP/s"
+        case = f"{shape}: share of the peak of {peak:.0f} GFLOP/s"
         rows.append(judge(case, share, PEAK_SHARE, False, [time]))
     return rows
 
@@ -249,7 +249,7 @@ def judge_counts(shapes, found, peak, functions):
     for shape in shapes:
         time = found.get(Point("auto", shape))
         counted = shape.flops() / peak / 1e3 + shape.functions() / functions / 1e3
-        case = f"{shape}: step / its multiply-adds and functions at the peak"
+        case = f"{shape}: step / multiply-adds and functions at peak speed"
         ratio = time / counted if time else None
         rows.append(judge(case, ratio, OVER_COUNTED, True, [time, counted]))
     return rows
@@ -287,13 +287,15 @@ def markdown(results):
     machine = results["machine"]
     functions = results.get("functions_per_ns")
     rates = f"{results['peak_gflops']:.0f} GFLOP/s"
-    rates += f" and {functions:.2f} sigmoids a nanosecond" if functions else ""
+    rates += f" and {functions:.2f} sigmoids per ns" if functions else ""
     lines = [
-        f"{machine['cpu']}, {machine['cores']} cores, {rates} a core; "
-        f"{results['date']}; {', '.join(results['versions'].values())}. Command: `{results['command']}`. Medians of "
-        f"{results['rounds']} rounds in turns.",
+        report.fill(
+            f"{machine['cpu']}, {machine['cores']} cores, {rates} per core; {results['date']}; "
+            f"{', '.join(results['versions'].values())}. Command: `{results['command']}`. "
+            f"Medians of {results['rounds']} interleaved rounds."
+        ),
         "",
-        "| case | milliseconds | ratio | wanted | |",
+        "| case | milliseconds | ratio | target | verdict |",
         "|---|---|---|---|---|",
     ]
     for row in results["claims"]:
@@ -336,7 +338,7 @@ def main():
     near = [shape for shape in NEAR_PEAK if options.only in f"{shape}: share"]
     networks = [claim for claim in NETWORK_CLAIMS if options.only in str(claim)]
     points = [point for claim in claims for point in (claim.over, claim.under)]
-    counted = [shape for shape in COUNTED if options.only in f"{shape}: step / its"]
+    counted = [shape for shape in COUNTED if options.only in f"{shape}: step / multiply-adds"]
     points += [Point("auto", shape) for shape in (*near, *counted)]
     peak = measure_rate("peak", options.work)
     functions = measure_rate("functions", options.work) if counted else None

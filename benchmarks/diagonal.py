@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Times scans of chains whose links are diagonal, beside what the plan evaluator counts.
+"""Compares times of scans over chains with diagonal links with counts of the plan evaluator.
 
   benchmarks/diagonal.py [--out diagonal.json] [--steps 1000,10000] [--plans linear,chunked:16,...]
 
-No ONNX operator is such a recurrence: those have a recurrent matrix. So this is not a training step
-but the cotangent chain alone, given as IR, compiled by the CPU pipeline and called from here on one
-core: `average` is h' = a h, whose link is one product, and `unit` a minimal gated unit,
-h' = (1 - z) h + z n, which also emits the cotangents of z and n. Plans take turns, and results are
-medians. Prints a table, which --render makes of an earlier result again.
+No ONNX operator has such a recurrence, because all have a recurrent matrix. The script therefore
+times only the cotangent chain, given as IR, compiled by the CPU pipeline and called on one core:
+`average` is h' = a h, whose link is one product, and `unit` a minimal gated unit,
+h' = (1 - z) h + z n, which also emits the cotangents of z and n. Results are medians over
+interleaved rounds. The script prints a table; --render prints the table of an earlier result.
 """
 
 import argparse
@@ -146,7 +146,7 @@ def measure(cell, options, folder):
 
 
 def markdown(results):
-    head = ["chain", "plan", "FLOPs, times those of the chain", "ms", "times the sequential"]
+    head = ["chain", "plan", "FLOPs relative to the chain", "ms", "time relative to sequential"]
     lines = [head, ["---"] * len(head)]
     for entry in results["runs"]:
         name = f"{entry['cell']} H={entry['hidden']} B={entry['batch']} T={entry['steps']}"

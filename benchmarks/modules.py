@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Times interlocked modules on ranks of their own, beside what bppsa-schedule predicts.
+"""Compares times of interlocked modules on separate ranks with predictions of bppsa-schedule.
 
   benchmarks/modules.py [--build build] [--modules 2] [--rounds 3] [--steps 60] [--out modules.json]
 
-Each module is a GRU layer with H = 128 and a head on every step. For each window N, from local (1) to
-end-to-end (as many as there are modules), the period is the median time from one forward pass of the first module to
-the next, from --trace. The evaluator gets what the last module of the end-to-end program takes: F forward, B to the
-cotangent that it sends, W to the end of its step, and the mean time in which an activation and a cotangent reach the other rank.
-Programs take turns. As many free cores as modules are needed, and for messages part of another.
+Each module is a GRU layer with H = 128 and a head on every step. For each window N, from local (1)
+to end-to-end (the number of modules), the period is the median time between forward passes of the
+first module, read from --trace. The simulator gets times of the last module of the end-to-end
+program: F forward, B until the cotangent is sent, W until the end of the step, and the mean time
+of an activation and a cotangent to the other rank. Programs run in interleaved rounds. Each module
+needs a free core, and messages need part of another.
 """
 
 import argparse

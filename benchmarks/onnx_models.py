@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Writes the ONNX model of a benchmark shape: recurrent layers, a classifier on the last state."""
+"""Writes the ONNX model of a benchmark shape: recurrent layers and a classifier on the last state."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""The programs that are compared.
+"""The programs to compare.
 
-Each measures a training step of a shape and answers with the medians `forward_us`, `backward_us`,
-`update_us`, `step_us`, and the `variant` that ran. Everything runs in processes of its own. With
-one thread a process is bound to one core, whatever its library believes about threads.
+Each measures a training step of a shape and returns the medians `forward_us`, `backward_us`,
+`update_us` and `step_us`, and the `variant` that ran. Every peer runs in its own process. With one
+thread, the process is bound to one core.
 """
 
 import json

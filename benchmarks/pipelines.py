@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Times the stages of a pipeline on two ranks of this machine, beside what bppsa-schedule predicts.
+"""Compares times of pipeline stages on two ranks of one machine with predictions of bppsa-schedule.
 
-  benchmarks/pipelines.py [--build build] [--rounds 3] [--steps 30] [--models dense,gru] [--out pipelines.json]
+  benchmarks/pipelines.py [--build build] [--rounds 3] [--steps 30] [--models dense,gru]
+                          [--out pipelines.json]
 
-`dense`: eight layers of 512 units and microbatches of 128 samples; gradients of parameters are
-products of their own. `gru`: two layers with H = 64, T = 100 and 32 samples. Two ranks, a thread
-each, eight microbatches. Figures come from --trace: the work of a rank is what it computes, without
-waiting, and the bubble is the share of the longer span of both, from the first start to the last
-end of a step, in which the rank with more work has none. The evaluator gets the medians of F, B and
-W of each stage, and of what passes from the end of an operation to the end of the wait for its
-result. `free` is the step of the slower rank without what it waits for others between steps: the
-least that a step could take if updates were validated after them. Schedules take turns, and results are medians of all steps. Ranks run with real-time
-priority where that is allowed (chrt); two cores are needed.
+`dense`: eight layers of 512 units and microbatches of 128 samples; parameter gradients are
+separate products. `gru`: two layers with H = 64, T = 100 and 32 samples. Two ranks with one thread
+each run eight microbatches. Figures come from --trace. The work of a rank is its computation
+without waiting. The span is the longer span of both ranks, from the first start to the last end of
+a step. The bubble is the share of the span during which the rank with more work is idle. The
+simulator gets the medians of F, B and W of each stage, and of the time from the end of an
+operation to the end of the wait for its result. `free` is the step of the slower rank without its
+waits between steps. Schedules run in interleaved rounds, and results are medians of all steps.
+Ranks run with real-time priority if that is allowed (chrt). Two cores are needed.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""The plan evaluator's predictions beside measured backward passes of recurrent layers.
+"""Compares the plan evaluator's predictions with measured backward passes of recurrent layers.
 
   benchmarks/predictions.py results/cpu.json [--cells rnn,gru] [--hidden 20] [--batch 16]
 
-For every plan of a measured shape: the FLOPs that the evaluator counts beside those of the
-sequential chain, the time beside that of the sequential backward pass, and for how many workers the
-evaluator expects the plan to be faster than the chain.
+For every plan of a measured shape, prints its FLOPs relative to the sequential chain, its time
+relative to the sequential backward pass, and the number of workers from which the evaluator
+expects the plan to be faster than the chain.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--batch", type=_numbers, default=(16,))
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bin")
     options = parser.parse_args()
-    print("| shape | plan | FLOPs, times those of the chain | backward, times the sequential | workers |")
+    print("| shape | plan | FLOPs relative to the chain | backward time relative to sequential | workers |")
     print("|---|---|---|---|---|")
     for row in rows(json.loads(options.results.read_text()), options):
         print("| " + " | ".join(row) + " |")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Times training on several ranks of this machine, beside what bppsa-schedule predicts.
+"""Compares training on several ranks of one machine with predictions of bppsa-schedule.
 
   benchmarks/ranks.py [--build build] [--ranks 2] [--rounds 3] [--steps 40] [--out ranks.json]
 
-`scaling`: a GRU with H = 128 on two ranks beside one, a thread each. `exchanges`: an LSTM of four
-layers with H = 256, and VGG-11 on images of 32 x 32, on ranks whose network, by --throttle,
-takes as long to exchange gradients as a step takes to compute. Figures come from --trace: the time of a step is that from one start to
-the next, and exposed communication what a rank waits in it. Settings take turns, and results are
-medians over all rounds. Two free cores are needed; where there are fewer cores than ranks, these
-share them, and so does the time that a step computes.
+`scaling`: a GRU with H = 128 on one rank and on two, one thread each. `exchanges`: an LSTM of four
+layers with H = 256, and VGG-11 on images of 32 x 32, with a --throttle at which the exchange of
+gradients takes as long as the computation of a step. Figures come from --trace: the step time is
+the time between starts of steps, and exposed communication is the time that a rank waits in a
+step. Settings run in interleaved rounds, and results are medians over all rounds. Two free cores
+are needed; ranks share the cores if there are fewer cores than ranks.
 """
 
 import argparse

@@ -1,10 +1,14 @@
 # Part of the bppsa project, under the MIT License.
-"""Turns the JSON of a run into Markdown."""
+"""Converts the JSON of a run to Markdown."""
+
+import textwrap
 
 from shapes import BARS, Shape
 
 BEGIN, END = "<!-- results: written by benchmarks/run.py -->", "<!-- end of results -->"
 FAMILY = "bppsa "
+# The status of a bar in reports, by its source.
+LEVELS = {"slice": "required", "design": "goal"}
 
 
 def shape_of(entry):
@@ -47,6 +51,11 @@ def _number(value):
     if value is None:
         return "–"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def fill(paragraph):
+    """Wraps a paragraph at the line width of the documentation."""
+    return textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _table(header, rows):
@@ -107,10 +116,12 @@ def markdown(results, with_bars=True):
         f"{name} {version}" for name, version in sorted(results["versions"].items())
     )
     parts.append(
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB; "
-        f"{results['date']}; {versions}.\n"
-        f"Command: `{results['command']}`. Medians of {results['rounds']} interleaved rounds; "
-        "microseconds per time step of the whole batch."
+        fill(
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB; "
+            f"{results['date']}; {versions}. "
+            f"Command: `{results['command']}`. Medians of {results['rounds']} interleaved rounds; "
+            "microseconds per time step of the whole batch."
+        )
     )
     for threads in sorted({entry["threads"] for entry in results["runs"]}):
         entries = [entry for entry in results["runs"] if entry["threads"] == threads]
@@ -121,19 +132,19 @@ def markdown(results, with_bars=True):
     judged = [item for item in bars(results["runs"]) if with_bars and item[1] is not None]
     if judged:
         rows = [
-            [str(bar), bar.source, _number(found), verdict(found, bar.ratio)]
+            [str(bar), LEVELS[bar.source], _number(found), verdict(found, bar.ratio)]
             for bar, found in judged
         ]
         parts.append(
-            "### Bars\n\n"
-            + _table(["one thread, whole training step", "kind", "measured", ""], rows)
+            "### Targets\n\n"
+            + _table(["one thread, whole training step", "status", "measured", "verdict"], rows)
         )
     if results.get("compiler_bars"):
         rows = [
             [b["what"], _number(b["found"]), _number(b["limit"]), b["verdict"]]
             for b in results["compiler_bars"]
         ]
-        parts.append(_table(["compiler", "measured", "limit", ""], rows))
+        parts.append(_table(["compiler", "measured", "limit", "verdict"], rows))
     failures = [
         f"- {shape_of(entry)}, {entry['threads']} thread(s), {name}: "
         f"{result.get('skipped') or result.get('error')}"

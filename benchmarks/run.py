@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures training steps of compiled programs beside PyTorch, JAX and hand-written loops.
+"""Compares training steps of compiled programs with PyTorch, JAX and hand-written loops.
 
   benchmarks/run.py --quick          a few shapes
-  benchmarks/run.py --bars           the shapes of the bars; prints pass or fail for each
+  benchmarks/run.py --bars           the shapes of the performance targets; prints pass or fail
   benchmarks/run.py                  the whole grid (hours; --cells, --hidden, --batch and --steps
                                      narrow it)
   benchmarks/run.py --render R.json  only writes the Markdown of an earlier run
 
-A step is forward, loss, backward and Adam on a recurrent layer with a classifier on its last state.
-For each shape the peers take turns for several rounds; results are medians. The JSON is written
+A step is forward, loss, backward and Adam on a recurrent layer with a classifier on its last
+state. For each shape the peers run in interleaved rounds; results are medians. The JSON is written
 after every shape, and --resume continues an interrupted run.
 """
 
@@ -268,7 +268,7 @@ def _compiler_bars(options):
             )
     if "rnn_fixed_t" in sizes and "rnn_fixed_t_30000" in sizes:
         growth = abs(sizes["rnn_fixed_t_30000"] - sizes["rnn_fixed_t"])
-        judge("program for T = 30000 beside T = 1000, bytes of difference", growth, 4096)
+        judge("size difference of programs for T = 30000 and T = 1000, bytes", growth, 4096)
     return found
 
 

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""What is measured: the grid of shapes, and the bars that a release has to meet."""
+"""The grid of benchmark shapes, and the bars: performance targets for releases."""
 
 from dataclasses import dataclass
 

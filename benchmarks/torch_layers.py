@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""Layers of bppsa.torch against those of torch.nn in the same training loop, in turns.
+"""Compares layers of bppsa.torch with torch.nn in the same training loop, in interleaved rounds.
 
     PYTHONPATH=build/python python benchmarks/torch_layers.py [--rounds N] [--threads N]
 
-Prints a line of JSON for each case: the medians of both in milliseconds a step, and their ratio.
+Prints a line of JSON for each case: both medians in milliseconds per step, and their ratio.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 # Part of the bppsa project, under the MIT License.
-"""FLOPs of scan plans on pruned VGG-11: what the paper's Figure 10 shows, by the plan evaluator.
+"""Counts FLOPs of scan plans on pruned VGG-11 by the plan evaluator (Figure 10 of the BPPSA paper).
 
     python benchmarks/vgg11_plans.py --opt=build/bin/bppsa-opt [--kept=3] [-o FILE]
 
 The network is VGG-11 without batch normalization on one 32 x 32 image. Its pruned weights are not
-public, so a seed draws which percentage of them is kept, which ReLUs are active and which element
-of each window is the largest. Two views: `guaranteed` has the zeros that a compiler knows, `sample`
-also those of one sample, as the published code counts.
+public, so a seed determines the kept percentage of them, the active ReLUs and the maximum of each
+window. `guaranteed` uses the zeros known at compile time; `sample` also uses the zeros of one
+sample, as the published code does.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Shows what pays on a CPU: each beside the sequential backward pass, or one thread, and JAX.
+"""Measures techniques that speed up training on a CPU, and compares them with JAX.
 
   benchmarks/what_pays.py [--work build/benchmarks] [--seconds 0.3] [--rounds 3]
 
-Medians of rounds in turns, in milliseconds: a pruned chain of convolutions over its patterns, blocks
-of time, threads, and a scan of a small state. One or two minutes; utils/demo.sh ends with it.
+Prints medians of interleaved rounds in milliseconds: sparse products of a pruned chain of
+convolutions, time blocking, threads, and a scan of a small state. Takes one or two minutes;
+utils/demo.sh ends with it.
 """
 
 import argparse
@@ -146,7 +147,7 @@ def measure(shape, contestants, part, options):
 
 def rows(options):
     """(what, without it, with it, JAX)."""
-    yield ("a chain pruned to 3 %, backward: dense / patterns", *measure_pruned_chain(options))
+    yield ("convolutions pruned to 3 %, backward: dense / sparse", *measure_pruned_chain(options))
     long, short = (Shape("gru", 20, 12, 16, steps, every_step=True) for steps in (4000, 100))
     (start,) = measure(short, [("auto", 1)], "step_us", options)
     found, peer = measure(long, [("auto", 1), ("jax", 1)], "step_us", options)

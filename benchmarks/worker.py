@@ -1,10 +1,10 @@
 # Part of the bppsa project, under the MIT License.
 """The loop of a worker process that measures one peer.
 
-A worker reads one JSON object a line, `{"cell", "hidden", "features", "batch", "steps", "repeat"}`,
-and answers each with one: the medians `forward_us`, `backward_us`, `update_us`, `step_us` and the
-`variant` measured, or `error`.
-It stays alive between requests, so that what the peer compiles for a shape is compiled once.
+A worker reads JSON objects, one per line: `{"cell", "hidden", "features", "batch", "steps",
+"repeat"}`. It answers each with the medians `forward_us`, `backward_us`, `update_us` and `step_us`
+and the measured `variant`, or with `error`. It stays alive between requests, so that a peer
+compiles each shape only once.
 """
 
 import json

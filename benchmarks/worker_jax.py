@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""Measures a training step written with lax.scan and compiled by jit, in JAX on the CPU.
+"""Measures a training step in JAX on the CPU, written with lax.scan and compiled by jit.
 
-Forward, forward with gradient, and the whole step are three compiled functions; backward and update
-are differences of their times. The best unroll factor of the scan is taken for each shape, found on
-at most a hundred steps.
+Forward, forward with gradient, and the whole step are three compiled functions; backward and
+update are differences of their times. The unroll factor of the scan is the best one of each shape,
+determined on at most a hundred steps.
 """
 
 import functools

@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
 """Measures a training step of ONNX Runtime's training package on the benchmark's ONNX model.
 
-The package is `onnxruntime-training`, of which 1.19.2 is the last; it has no gradient of RNN. Its
-forward and backward pass are one call, so `backward_us` is what that call takes beyond the
-evaluation of the same batch.
+The last version of `onnxruntime-training` is 1.19.2; it has no gradient of RNN. Its forward and
+backward pass are one call, so `backward_us` is the time of that call minus the evaluation of the
+same batch.
 """
 
 import os

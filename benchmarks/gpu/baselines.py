@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures what others' GPU code needs for a training step of a recurrent classifier.
+"""Measures training steps of recurrent classifiers in PyTorch and JAX on a GPU.
 
   benchmarks/gpu/baselines.py --out h200.json --budget 1500
 
-Needs PyTorch or JAX or both, and nothing of this project. Peers:
+Needs PyTorch or JAX, and nothing of bppsa. Peers:
 
   pytorch    nn.RNN, nn.GRU, nn.LSTM (cuDNN on a GPU)
   jax-scan   a time loop written with lax.scan, differentiated by JAX
   jax-assoc  the same forward; backward by lax.associative_scan over the steps' Jacobians
 
-each with TF32 off and on. A point is one peer at one shape: medians of forward (PyTorch: with what
-backward needs), backward, and the whole step with Adam, in microseconds, and peak memory. Points
-are written as they are measured; a run that is cut short or stopped by --budget goes on where it
-ended. --device=cpu rehearses on a machine without a GPU, on one thread.
+each with TF32 off and on. A point is one peer at one shape: medians of forward (PyTorch: including
+values saved for backward), backward, and the whole step with Adam, in microseconds, and peak
+memory. Points are written as they are measured. A run that was interrupted or stopped by --budget
+continues at the same point. --device=cpu rehearses on a machine without a GPU, on one thread.
 """
 
 import argparse

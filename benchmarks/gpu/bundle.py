@@ -1,9 +1,10 @@
 # Part of the bppsa project, under the MIT License.
-"""The folder of programs that goes to a machine with a GPU: made with the compiler, opened without.
+"""The folder of programs for a machine with a GPU: created with the compiler, read without it.
 
-It holds `manifest.json` (what the programs are), `programs.tar.xz` (the programs, and the weights
-of their models as .npz), and the Python files of this folder. Programs of one compiler differ
-little, so that dozens of them pack into a few MiB. A program serves every length and batch size.
+It contains `manifest.json` (the descriptions of programs), `programs.tar.xz` (the programs, and
+the weights of their models as .npz), and the Python files of this folder. Programs of one compiler
+differ little, so dozens of them compress to a few MiB. A program serves every length and batch
+size.
 """
 
 import argparse

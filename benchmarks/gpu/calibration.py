@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""Calibrates programs on the GPU: the constants by which they choose between their variants.
+"""Calibrates programs on the GPU: the constants by which they select a variant.
 
-The answer of `bench --calibrate` has the measured and the predicted time of every variant at a grid of
-sizes, the worst ratio of the two, and how much slower the choice is than the better variant where
-that is worst.
+The answer of `bench --calibrate` contains measured and predicted times of every variant at a grid
+of sizes, the worst ratio of the two, and the worst slowdown of the selected variant relative to
+the best.
 """
 
 import json
@@ -52,4 +52,7 @@ def lines(results):
         numbers = f"{answer['worst_prediction']:.2f} x | {answer['worst_choice']:.3f} x"
         yield f"| {key} | {len(answer['points'])} | {numbers} |"
     yield ""
-    yield "The worst ratio of a predicted and a measured backward pass, and of the chosen to the better variant."
+    yield (
+        "`prediction` is the worst ratio of predicted and measured backward passes, `choice` the worst ratio of "
+        "the selected to the better variant."
+    )

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Whether two compilers make the same GPU kernels, and which of those that differ got worse.
+"""Compares the GPU kernels of two compilers and reports regressions.
 
   benchmarks/gpu/compare.py OLD/bin/bppsa-compile build/bin/bppsa-compile --cells gru --hidden 20,64
 
-Compiles the models of kernels.py (or --model FILE, again and again) with both, to PTX. Kernels are
-equal where their texts are, but for the names of kernels, registers and labels. Of the others the
-counts of kernels.py are printed beside each other, old -> new, and the columns that grew: instructions
-of a run, or of the largest loop where none waits, loads of shared memory, barriers, registers, shared memory, spills. The exit status is 1
-where a column grew or where one compiler has kernels that the other has not.
+Compiles the models of kernels.py (or --model FILE, repeatable) with both, to PTX. Kernels are
+equal if their texts are equal up to the names of kernels, registers and labels. For the others,
+prints the counts of kernels.py as old -> new, and the columns that grew: instructions of a run (or
+of the largest loop without barriers), shared loads, barriers, registers, shared memory and spills.
+The exit status is 1 if a column grew or if the compilers emit different sets of kernels.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Others' training steps of a recurrent classifier: PyTorch's, and loops written with JAX."""
+"""Training steps of a recurrent classifier in PyTorch, and in JAX with time loops."""
 
 import functools
 import gc

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Gradients of the models of the benchmark by others: PyTorch's layers, or JAX where they miss.
+"""Reference gradients of the benchmark models: PyTorch's layers, or JAX without PyTorch.
 
 Names and layouts are those of the ONNX models: W [1, G H, I], R [1, G H, H], B [1, 2 G H] with
 the gates in ONNX's order, `head.weight` and `head.bias`, and the input x [T, B, I].

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""What one time step costs in the kernels that run recurrences and chains: a table, without a GPU.
+"""Counts the instructions of a time step in the kernels of recurrences and chains, without a GPU.
 
   benchmarks/gpu/kernels.py --cells rnn,gru,lstm --hidden 20,64,128 --plan chunked
 
-Compiles a benchmark model (or --model FILE) to PTX. A run is a loop in which the threads of a block
-or of a warp wait for each other: the instructions of its body are counted as PTX has them, those of
-loops inside of it (over the columns of a matrix that is read from memory, or over each four samples
-of a block that shares its rows with others) apart. What a block does while it waits for others is
-not counted. Registers, shared
-memory and spills are ptxas's, where there is one; the blocks of a multiprocessor follow from these
-and the threads (compute capability 9.0), and say nothing of how fast a kernel is.
+Compiles a benchmark model (or --model FILE) to PTX. A run is a loop in which the threads of a
+block or of a warp wait for each other. The script counts the PTX instructions of its body.
+Instructions of inner loops are counted separately: loops over the columns of a matrix in memory,
+and over groups of four samples of a block. Instructions executed while waiting for other blocks
+are not counted. Registers, shared memory and spills come from ptxas, if installed. They and the
+thread count determine the blocks per multiprocessor (compute capability 9.0), but not the speed of
+a kernel.
 """
 
 import argparse

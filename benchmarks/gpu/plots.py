@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Plots of the results of run.py: the backward pass over the length, a file a model and batch."""
+"""Plots the results of run.py: backward time over length, one file per model and batch."""
 
 import math
 from xml.sax.saxutils import escape

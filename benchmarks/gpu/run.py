@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures compiled programs on a GPU beside PyTorch's recurrent layers (cuDNN) and JAX's loops.
+"""Compares compiled programs on a GPU with PyTorch's recurrent layers (cuDNN) and JAX's loops.
 
-  benchmarks/gpu/run.py --compile FOLDER            where the compiler is
-  python3 FOLDER/run.py --measure FOLDER --out R.json --budget 1500     where the GPU is
-  benchmarks/gpu/run.py --render R.json [--plots FOLDER]    Markdown tables, the bars, and plots
-  benchmarks/gpu/run.py --rehearse                  all of it on a CPU, emulated, at tiny sizes
+  benchmarks/gpu/run.py --compile FOLDER            on a machine with the compiler
+  python3 FOLDER/run.py --measure FOLDER --out R.json --budget 1500     on a machine with a GPU
+  benchmarks/gpu/run.py --render R.json [--plots FOLDER]    Markdown tables, targets, and plots
+  benchmarks/gpu/run.py --rehearse                  everything on a CPU, emulated, at tiny sizes
 
-FOLDER has a few MiB and holds all that --measure needs but Python, numpy and PyTorch. Gradients of
-every program are compared with PyTorch's in float64 first. Then each program that chooses between
-variants is calibrated (`bench --calibrate`), and chooses by that. Then each point, a model at one length
-and batch, is measured in rounds in which every variant and every peer of frameworks.py that is
-installed (float32, TF32 off) has a turn.
-Results are written after each model's checks and after each point: --resume goes on with a run that
-was cut short.
+FOLDER has a few MiB and contains everything that --measure needs, except Python, numpy and
+PyTorch. The script first compares the gradients of every program with PyTorch in float64. It then
+calibrates each program that selects a variant (`bench --calibrate`). Finally it measures each
+point, a model at one length and batch, in interleaved rounds of every variant and every installed
+peer of frameworks.py (float32, TF32 off). Results are written after the checks of each model and
+after each point; --resume continues an interrupted run.
 """
 
 import argparse

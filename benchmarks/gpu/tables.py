@@ -1,7 +1,8 @@
 # Part of the bppsa project, under the MIT License.
-"""Markdown of the results of run.py: the bars, the checks, and a table for each cell."""
+"""Markdown of the results of run.py: targets, checks, and a table for each cell."""
 
 import dataclasses
+import textwrap
 
 import calibration
 from frameworks import PEERS
@@ -29,22 +30,22 @@ LABELS = {
     "backward": ("backward", "us", lambda answer, entry: answer["backward_us"]),
     "step": ("whole step", "us", lambda answer, entry: answer["step_us"]),
     "forward_per_step": (
-        "forward, a time step",
+        "forward, per time step",
         "us",
         lambda answer, entry: answer["forward_us"] / entry["point"]["steps"],
     ),
     "backward_per_step": (
-        "backward, a time step",
+        "backward, per time step",
         "us",
         lambda answer, entry: answer["backward_us"] / entry["point"]["steps"],
     ),
     "memory": (
-        "memory beyond saved states",
+        "memory in addition to saved states",
         "MB",
         lambda answer, entry: (answer["bytes"] - saved_bytes(entry["point"])) / 1e6,
     ),
     "share": (
-        "whole step of PyTorch's",
+        "whole step relative to PyTorch",
         "x",
         lambda answer, entry: answer["step_us"] / entry["answers"]["pytorch"]["step_us"],
     ),
@@ -119,7 +120,7 @@ def bar_rows(results):
 
 def choice_row(results):
     """How much slower than the better variant a program's own choice is, where that is worst."""
-    label, limit = "choice of the variant, the worst point", f"{MOST_OF_CHOICE} x"
+    label, limit = "step of `auto` relative to the best variant, at the worst point", f"{MOST_OF_CHOICE} x"
     worst = (0, "")
     for key, entry in results["points"].items():
         ours = measured(entry)
@@ -191,14 +192,22 @@ def ratios(entry):
     return [best, ratio("backward_us"), ratio("step_us")]
 
 
+def _wrapped(line):
+    """The line, wrapped at the line width of the documentation unless it is part of a table."""
+    if line.startswith("|"):
+        return line
+    return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def markdown(results):
     """The report, as one text."""
     description = results["description"]
     lines = ["| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in description.items()]
-    lines += ["", "| bar | limit | found | by | |", "|---|---|---|---|---|"]
+    lines += ["", "| target | limit | measured | variant | verdict |", "|---|---|---|---|---|"]
     lines += [*bar_rows(results), choice_row(results)]
     lines += ["", *check_lines(results), *calibration.lines(results)]
+    lines = [_wrapped(line) for line in lines]
     seen = [name for entry in results["points"].values() for name in entry["answers"]]
     names = list(dict.fromkeys([*(name for name in PEERS if name in seen), *seen]))
     for cell in ("rnn", "gru", "lstm"):

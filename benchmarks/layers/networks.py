@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The networks that are measured, in PyTorch: LeNet-5 and VGG-11 on 32 x 32 images, and pruning."""
+"""The benchmark networks in PyTorch: LeNet-5 and VGG-11 on 32 x 32 images, and pruning."""
 
 import torch
 from torch import nn

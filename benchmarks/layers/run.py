@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures training steps of feed-forward networks: explicit sparse Jacobians beside dense layers.
+"""Compares training steps of feed-forward networks with sparse Jacobians and with dense layers.
 
   benchmarks/layers/run.py --out layers.json [--networks lenet5,vgg11] [--pruned 0,90,95,97]
                            [--batch 1,16,64] [--plans linear,hybrid:1,hybrid:2]
 
-A step is forward, cross-entropy, backward and Adam. `sequential` applies dense layers, `linear` is
-the same order over explicit sparse Jacobians, and the other plans are scans over them. With
---prune-zeros both the Jacobians and the gradients of weights leave pruned weights out. For each
-plan stand the FLOPs that the plan evaluator counts for its products. Needs PyTorch with its ONNX
-exporter; results are medians over rounds in which the peers take turns.
+A step is forward, cross-entropy, backward and Adam. `sequential` applies dense layers, `linear`
+has the same order over explicit sparse Jacobians, and the other plans are scans over them. With
+--prune-zeros, Jacobians and weight gradients omit pruned weights. The results contain the FLOPs
+that the plan evaluator counts for the products of each plan. Needs PyTorch with its ONNX exporter.
+Results are medians over interleaved rounds.
 """
 
 import argparse

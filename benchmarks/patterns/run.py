@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Times analytic generation of sparse Jacobians against PyTorch's autograd, one backward pass a row.
+"""Compares the analytic generation of sparse Jacobians with PyTorch's autograd, one row per pass.
 
     ninja -C build bppsa-pattern-times
     benchmarks/patterns/run.py --program build/benchmarks/bppsa-pattern-times --out patterns.json

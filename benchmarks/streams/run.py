@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Whole training steps of streams and ragged batches beside PyTorch, on one thread.
+"""Compares training steps of streams and ragged batches with PyTorch, on one thread.
 
     python benchmarks/streams/run.py --compiler build/bin/bppsa-compile --out results.json
 
-The Python that runs it needs PyTorch and onnx; `torch.compile` needs a C++ compiler. Candidates take
-turns, and a number is the median of theirs, in seconds for a training step: the loss, mean squared
-error or cross-entropy, its gradient, and in `bppsa` the update (Adam), which PyTorch is spared.
+Needs PyTorch and onnx; `torch.compile` needs a C++ compiler. Results are medians over interleaved
+rounds, in seconds per training step: the loss (mean squared error or cross-entropy), its gradient,
+and for `bppsa` the update (Adam).
 """
 
 import argparse

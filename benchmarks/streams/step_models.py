@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
 """PyTorch modules of the benchmark: one frame of a speech enhancer, and a GRU over ragged batches.
 
-`Enhancer` has the parts of GTCRN: convolutions over bands, grouped convolutions in time whose caches
-are states, attention over channels by a GRU, recurrences over bands and over frames in two groups,
-14 GRUs in all and 18 thousand values of state. It is written from scratch and much plainer.
+`Enhancer` has the components of GTCRN: convolutions over bands, grouped convolutions in time whose
+caches are states, attention over channels by a GRU, and recurrences over bands and over frames in
+two groups, with 14 GRUs and 18,000 state values. It is an independent, simplified implementation.
 """
 
 import onnx

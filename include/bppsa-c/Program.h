@@ -11,8 +11,8 @@
 |* Arrays are identified by the names of the graph inputs. The arrays of the  *|
 |* loss are named `target` and `weight`, or `target.OUTPUT` if there are      *|
 |* several losses. `bppsaProgramGetArray` describes their layouts, which are  *|
-|* those of the .npz files of docs/Reference/CommandLine.md. Arrays are passed as       *|
-|* DLPack tensors on the CPU. An array is used without copying if it is       *|
+|* those of the .npz files of docs/Reference/DataFormats.md. Arrays are passed*|
+|* as DLPack tensors on the CPU. An array is used without copying if it is    *|
 |* contiguous in C order, has the described type and is aligned to its        *|
 |* elements; otherwise it is copied. Integer inputs accept every integer type *|
 |* whose values fit.                                                          *|

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instruction counts follow compiled kernels (docs/Explanation/GPULowering.md); cycles are
+// Instruction counts follow compiled kernels (docs/Explanation/GPUMappings.md); cycles are
 // estimates.
 //
 //===----------------------------------------------------------------------===//

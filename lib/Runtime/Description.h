@@ -13,7 +13,7 @@
 
 namespace bppsa::runtime {
 
-/// Returns the output of the command `info` (docs/Reference/CommandLine.md).
+/// Returns the output of the command `info` (docs/Reference/Programs.md).
 nlohmann::ordered_json describeProgram(const Program &program);
 
 /// Names the weights stored in Constant nodes, which are not trained. Returns an empty string if

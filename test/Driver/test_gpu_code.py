@@ -109,7 +109,7 @@ def test_commands_without_a_driver(program, tmp_path, monkeypatch, command):
 
 
 def test_info_names_the_kernels_of_chains(emulated):
-    """By the rules of docs/Explanation/GPULowering.md for a small GRU: a thread for each row, or column."""
+    """By the rules of docs/Explanation/GPUMappings.md for a small GRU: a thread for each row, or column."""
     (chain,) = emulated.info()["mappings"]
     assert chain["links"] == "block_per_row, threads = 32, stages = 8"
     assert chain["columns"].startswith("thread_per_column, threads = 32")

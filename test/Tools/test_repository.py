@@ -100,3 +100,70 @@ def test_include_guards():
         if not found or set(found.groups()) != {expected_guard(path)}:
             wrong.append(f"{path}: expected {expected_guard(path)}")
     assert not wrong
+
+
+MAX_PROSE_WIDTH = 100
+MAX_CHANGE_WIDTH = 120
+# Pages that are still too wide.
+WIDE_PAGES = {
+    "README.md",
+    "docs/Dialects/BGPU/RationaleBGPU.md",
+    "docs/Dialects/BPPSA/RationaleBPPSA.md",
+    "docs/Dialects/Dist/RationaleDist.md",
+    "docs/Explanation/CPUCosts.md",
+    "docs/Explanation/CPULowering.md",
+    "docs/Explanation/GPUCosts.md",
+    "docs/Explanation/GPULowering.md",
+    "docs/Explanation/GPURuntime.md",
+    "docs/Explanation/PlanEvaluator.md",
+    "docs/Guides/Distributed.md",
+    "docs/Guides/Embedding.md",
+    "docs/Guides/Streams.md",
+    "docs/Reference/Attributes.md",
+    "docs/Reference/CommandLine.md",
+    "docs/Reference/ONNXNodeTests.md",
+    "docs/Reference/ONNXSupport.md",
+    "docs/Reference/Passes.md",
+    "docs/Reference/ProgramDescription.md",
+    "docs/Reference/Python.md",
+    "docs/Tutorials/GettingStarted.md",
+}
+
+
+def documentation_pages():
+    """Pages written by hand; ODS generates docs/generated."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    return [page for page in sorted(pages) if page.parent.name != "generated"]
+
+
+def prose_lines(text):
+    """Numbered lines outside of tables, headings, comments, and fenced or indented code."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("|", "#", "<!--", "    ")):
+            yield number, line
+
+
+def test_prose_lines_of_documentation_are_narrow():
+    wide = [
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in documentation_pages()
+        if str(page.relative_to(ROOT)) not in WIDE_PAGES
+        for number, line in prose_lines(page.read_text())
+        if len(line) > MAX_PROSE_WIDTH
+    ]
+    assert not wide, f"prose lines have at most {MAX_PROSE_WIDTH} columns"
+
+
+def test_prose_lines_leave_out_tables_and_code():
+    text = "# title\n\ntext\n```sh\ncode\n```\n| a |\n    code\n* item\n"
+    assert list(prose_lines(text)) == [(2, ""), (3, "text"), (9, "* item")]
+
+
+def test_items_of_the_changelog_are_one_line():
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    wide = [number for number, line in enumerate(lines, 1) if len(line) > MAX_CHANGE_WIDTH]
+    assert not wide, f"items of CHANGELOG.md have at most {MAX_CHANGE_WIDTH} characters"
+    assert not [line for line in lines if line.startswith(" ")]

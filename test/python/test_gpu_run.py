@@ -157,7 +157,7 @@ def test_bars_are_judged_by_the_best_variant():
     text = tables.markdown(_results())
     assert "| RNN H=20 B=16 T=30000: backward | 400 us | 300 us | chunked | pass |" in text
     # 40 MB, of which 38.4 MB are states.
-    assert "memory beyond saved states | 25 MB | 1.6 MB | chunked | pass |" in text
+    assert "memory in addition to saved states | 25 MB | 1.6 MB | chunked | pass |" in text
     assert "| chunked | 1.00x | 4.00x |" in text
     results = _results()
     results["checks"]["k"] = {"ok": False, "failed": "status 1", "variant": "rnn-h20 chunked"}

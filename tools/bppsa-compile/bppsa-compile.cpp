@@ -2,7 +2,7 @@
 //
 // Part of the bppsa project, under the MIT License.
 //
-// docs/Reference/CommandLine.md describes the command line.
+// docs/Reference/Compiler.md describes the command line.
 //
 //===----------------------------------------------------------------------===//
 

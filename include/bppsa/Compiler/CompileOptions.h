@@ -29,7 +29,7 @@ struct CompileProgress {
   int64_t done, total;
 };
 
-/// docs/Reference/CommandLine.md defines meanings and defaults.
+/// docs/Reference/Compiler.md defines meanings and defaults.
 struct CompileOptions {
   TrainingOptions training;
   EmitKind emit = EmitKind::Executable;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters also store constants as float initializers. docs/Reference/CommandLine.md has the rules
+// Exporters also store constants as float initializers. docs/Reference/Parameters.md has the rules
 // that tell them apart.
 //
 //===----------------------------------------------------------------------===//

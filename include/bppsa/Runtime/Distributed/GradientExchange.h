@@ -39,7 +39,7 @@ struct FlatRange {
 
 /// Sums the gradients of all ranks. Each slice has an owner, which adds the contributions of all
 /// ranks in rank order, so the sums depend neither on timing nor on slicing.
-/// `docs/Guides/Distributed.md` explains why ranks cannot deadlock.
+/// `docs/Explanation/DistributedDesign.md` explains why ranks cannot deadlock.
 class GradientExchange {
 public:
   /// `gradients` is the flat gradient array, with the ranges `parameters`. `order` lists the

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Maps loops to kernels, from sizes and types only (docs/Explanation/GPULowering.md). The cost
+// Maps loops to kernels, from sizes and types only (docs/Explanation/GPUMappings.md). The cost
 // model also maps loops that a plan would create.
 //
 //===----------------------------------------------------------------------===//
