@@ -154,7 +154,7 @@ LogicalResult Compilation::import() {
   if (options.training.syncBatchNorm && !holdsRankMeans(*module))
     return fail(Twine("--sync-bn: the model has no BatchNormalization in training mode; ") +
                 (options.trainingMode ? "" : "set it with --training-mode, or ") +
-                "leave --sync-bn out");
+                "remove --sync-bn");
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
   return dump(*module, "import");

@@ -248,9 +248,9 @@ void Validator::checkPlacement() {
               training.pipelinePlacement + ", found " + Twine(chunks));
   if (ranks < 1)
     return;
-  require(chunks <= kMaxStages / ranks,
-          "--pipeline-chunks makes " + Twine(chunks) + " stages on each of " + Twine(ranks) +
-              " ranks, accepted are " + Twine(kMaxStages) + " in all");
+  require(chunks <= kMaxStages / ranks, "--pipeline-chunks makes " + Twine(chunks) +
+                                            " stages on each of " + Twine(ranks) +
+                                            " ranks, expected " + Twine(kMaxStages) + " in all");
 }
 
 void Validator::checkStageLosses() {

@@ -73,7 +73,7 @@ void ClassMetrics::add(Batch &batch) {
       float truth = target.as<float>()[i];
       if (truth != 0 && truth != 1)
         fail("--metrics: the array ", quote(session.program.model.losses[number].target->name),
-             " of ", data.title(), " holds ", truth, "; accepted are 0 and 1");
+             " of ", data.title(), " holds ", truth, "; expected 0 and 1");
       // A tie predicts class 0.
       values = {-static_cast<double>(result.as<float>()[i]), result.as<float>()[i]};
       addPosition(truth == 1, counts, values.data());

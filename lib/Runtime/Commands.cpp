@@ -41,7 +41,7 @@ static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
                           : nullptr);
   if (std::all_of(metrics.begin(), metrics.end(), [](const auto &one) { return !one; }))
     fail("--metrics: the loss ", quote(model.lossText()),
-         " has no classes; accepted are programs with cross-entropy, nll or bce-with-logits");
+         " has no classes; expected programs with cross-entropy, nll or bce-with-logits");
   return metrics;
 }
 

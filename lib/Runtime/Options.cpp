@@ -283,13 +283,13 @@ static void checkRanges(const Options &options, const Model &model) {
   if (options.microbatches && (options.accumulate || options.tbptt))
     throw UsageError("--microbatches excludes --accumulate and --tbptt");
   if (options.checkNaN && (options.accumulate || options.microbatches || options.tbptt))
-    throw UsageError("--check-nan computes a batch once more as a whole; leave out --accumulate, "
+    throw UsageError("--check-nan recomputes whole batches; remove --accumulate, "
                      "--microbatches and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))
     fail("--ema: found ", *options.ema, ", expected a number above 0 and below 1");
   checkRateSearch(options);
   if (options.calibrate && !options.variant.isAuto())
-    throw UsageError("--calibrate times every variant; leave out --backward, --scan and --mapping");
+    throw UsageError("--calibrate times every variant; remove --backward, --scan and --mapping");
   requireHyperRanges(options.hyper, model.optimizer);
   if (options.schedule)
     Schedule(*options.schedule);

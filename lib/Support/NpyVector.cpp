@@ -42,7 +42,7 @@ llvm::Expected<std::vector<float>> bppsa::readNpyVector(StringRef path) {
   StringRef type = getEntry(header, "descr"), shape = getEntry(header, "shape");
   size_t width = type == "'<f4'" ? 4 : type == "'<f8'" ? 8 : 0;
   if (width == 0)
-    return refuse(path, "holds elements of type " + type + ", accepted are float32 and float64");
+    return refuse(path, "holds elements of type " + type + ", expected float32 and float64");
   size_t count = 0;
   if (!shape.consume_front("(") || !shape.consume_back(",)") || shape.getAsInteger(10, count))
     return refuse(path, "holds an array of another shape than (N,); one axis is required");

@@ -27,9 +27,9 @@ def read_log(log: Log) -> list[dict[str, typing.Any]]:
         lines = pathlib.Path(log).read_text().splitlines()
         records = [json.loads(line) for line in lines if line]
     except (OSError, ValueError) as error:
-        raise Error(f"{os.fspath(log)}: is no log of JSON lines ({error})") from None
+        raise Error(f"{os.fspath(log)}: is not a log of JSON lines ({error})") from None
     if not all(isinstance(record, dict) and "epoch" in record for record in records):
-        raise Error(f"{os.fspath(log)}: has lines that are no epochs")
+        raise Error(f"{os.fspath(log)}: has lines that do not describe epochs")
     return records
 
 

@@ -97,7 +97,7 @@ def _check_keys(
         ("has the unknown", set(found) - set(wanted)),
     ):
         if names:
-            raise Error(f"the state {what} parameter '{min(names)}'; strict=False takes what fits")
+            raise Error(f"the state {what} parameter '{min(names)}'; strict=False loads only matching parameters")
 
 
 def to_numpy(array: Array) -> np.ndarray:
@@ -171,7 +171,7 @@ class Program:
 
     def __reduce__(self) -> typing.NoReturn:
         raise Error(
-            "a program can be neither copied nor pickled; save() writes its model, checkpoint() its state"
+            "a program cannot be copied or pickled; save() writes its model, checkpoint() its state"
         )
 
     def __repr__(self) -> str:

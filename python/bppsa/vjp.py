@@ -46,7 +46,7 @@ class Function:
 
     def __init__(self, model: Model, **options: typing.Any):
         if "loss" in options or "optimizer" in options:
-            raise Error("loss and optimizer are those of the framework; leave them out")
+            raise Error("the framework provides loss and optimizer; remove these options")
         self.program = compile(model, loss="vjp", optimizer="sgd", **options)
         self.parameters = [n for n in self.program.gradients if n in self.program.parameters]
         self.inputs = list(self.program.inputs)

@@ -47,7 +47,7 @@ def test_cpus_that_are_not_there():
 
 @pytest.mark.parametrize(
     ("words", "status", "message"),
-    [("0,x", 2, "found '0,x', accepted are CPUs"), ("3-1", 2, "3-1"), ("1023", 1, "found CPU 1023")],
+    [("0,x", 2, "found '0,x', expected CPUs"), ("3-1", 2, "3-1"), ("1023", 1, "found CPU 1023")],
 )
 def test_command_line(words, status, message):
     program = harness.compile_model(MODEL, "--backward=sequential")

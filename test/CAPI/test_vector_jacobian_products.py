@@ -385,5 +385,5 @@ def test_other_losses():
 
 def test_options():
     model = CASES["rnn"].SerializeToString()
-    with pytest.raises(capi.Failure, match="--loss=vjp goes with no other loss"):
+    with pytest.raises(capi.Failure, match="--loss=vjp cannot be combined with another loss"):
         capi.Program.compile(model, loss="vjp,mse", loss_on="a,b")

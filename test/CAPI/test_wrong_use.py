@@ -160,7 +160,7 @@ def test_settings(program, action, words):
         ({"memory-limit": "3q"}, capi.WRONG_USAGE, "--memory-limit must be a whole number of bytes"),
         ({"class-weights": "/none.npy"}, capi.WRONG_INPUT, "--class-weights: /none.npy: cannot be read"),
         ({"loss-on": "z"}, capi.WRONG_INPUT, "--loss-on='z' is no graph output"),
-        ({"emit": "shared"}, capi.WRONG_USAGE, "--emit and --compile-to are for files"),
+        ({"emit": "shared"}, capi.WRONG_USAGE, "--emit and --compile-to write files"),
         ({"target": "cuda"}, capi.WRONG_USAGE, "a program in this process needs --target=cpu"),
         ({"mcpu": "native"}, capi.WRONG_USAGE, "--mcpu is for files"),
     ],

@@ -9,7 +9,7 @@
 // LENGTH: error: 'bppsa.chain' op has a number of steps that is known at run time only, or none; evaluate it with length=T, T >= 1
 // AUTO: error: 'bppsa.chain' op has the plan 'chunked', which leaves the tree to the run time; name plans with algorithms=...
 // PLAN: error: 'auto' is not a plan to evaluate; use linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
-// CHUNKED: error: 'chunked' is no plan to evaluate
+// CHUNKED: error: 'chunked' is not a plan to evaluate
 // WORKERS: error: needs at least 1 worker, found 0
 // BATCH: error: needs a length and a step overhead of at least 0 and a batch of at least 1
 // FILE: error: cannot write {{.*}}absent{{.*}}: No such file or directory

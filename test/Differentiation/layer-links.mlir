@@ -185,7 +185,7 @@ func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 // CHECK-NEXT:      arith.addf
 
 // REMARK: [Passed] LayerLinks | Category:links | Function=step | Remark="chain of 2 links"
-// REMARK: [Analysis] LayerLinks | Category:links | Function=step | Remark="the chain is cut where it begins: linalg.generic joins 2 values"
+// REMARK: [Analysis] LayerLinks | Category:links | Function=step | Remark="the chain is cut at its beginning: linalg.generic joins 2 values"
 // REMARK-NOT: [Passed]
 func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %out: tensor<?x3xf32>, %zero: tensor<f32>)
     -> (tensor<f32> {bppsa.loss}) {

@@ -85,7 +85,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
   }
   %y = dist.shard_enter transposed %0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
   %f = dist.shard_leave reverse transposed %h channel 1 : tensor<?x4xf32> -> tensor<?x4xf32>
-  // expected-error @below {{of channel 1 comes on other ranks before that of channel 0, which it needs here; remove --scan-shards}}
+  // expected-error @below {{of channel 1 runs before channel 0 on other ranks, but needs it here; remove --scan-shards}}
   %1 = bppsa.chain reverse saved(%a : tensor<?x?x4xf32>) seeds(%f : tensor<?x4xf32>) injected(%e : tensor<?x?x4xf32>) inject_into [0] -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %2 = arith.mulf %at, %gt : vector<4xf32>

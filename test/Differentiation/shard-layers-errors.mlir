@@ -19,7 +19,7 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
 
 // -----
 
-// expected-error @below {{input 'y' has an axis whose size follows from the number of steps, which ranks cannot share; use a model without it}}
+// expected-error @below {{input 'y' has an axis whose size follows from the number of steps, which ranks cannot divide; use a model without it}}
 func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0] -> (s0)>},
                          %y: tensor<?xf32> {bppsa.input = "y", bppsa.shape = affine_map<()[s0] -> (s0 * 2)>},
                          %l: tensor<f32>) -> tensor<f32> {
@@ -53,7 +53,7 @@ func.func @training_loss(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.time_axis
   %c1 = arith.constant 1 : index
   %t = tensor.dim %x, %c0 : tensor<?x4xf32>
   %less = arith.subi %t, %c1 : index
-  // expected-error @below {{takes some of the steps; ranks with shares of the steps need operations that look at each step for itself}}
+  // expected-error @below {{takes some of the steps; apart from recurrent layers, sums over all steps and reads of the first or last step, time shards support only}}
   %0 = tensor.extract_slice %x[1, 0] [%less, 4] [1, 1] : tensor<?x4xf32> to tensor<?x4xf32>
   return %l : tensor<f32>
 }

@@ -208,7 +208,7 @@ def relu():
     [
         (["--sync-bn"], "--sync-bn needs --distributed=mpi"),
         (["--sync-bn", "--distributed=mpi", "--target=cuda"], "--sync-bn needs --target=cpu"),
-        (["--sync-bn", "--distributed=mpi", "--interlock=1"], "--sync-bn goes not with --interlock"),
+        (["--sync-bn", "--distributed=mpi", "--interlock=1"], "--sync-bn cannot be combined with --interlock"),
     ],
 )
 def test_refused_options(tmp_path, options, words):

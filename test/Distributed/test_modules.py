@@ -234,7 +234,7 @@ def test_interrupted(tmp_path, compiled):
     "ranks, options, words",
     [
         (3, [], "the program is for 4 ranks (--pipeline=4), found 3; start it with mpirun -n 4"),
-        (COUNT, ["--exchange=p3"], "--exchange: stages of a pipeline exchange no gradients"),
+        (COUNT, ["--exchange=p3"], "--exchange: pipeline stages do not exchange gradients"),
     ],
 )
 def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
@@ -255,7 +255,7 @@ def test_modules_have_no_schedule(tmp_path, compiled):
     "options, words",
     [
         (["--pipeline=3"], "--loss-on names 4, found --pipeline=3"),
-        (["--pipeline=4", "--split-backward"], "--split-backward goes not with --interlock"),
+        (["--pipeline=4", "--split-backward"], "--split-backward cannot be combined with --interlock"),
     ],
 )
 def test_refused_options(tmp_path, options, words):

@@ -327,7 +327,7 @@ def test_diverging(tmp_path, compiled):
     "ranks, options, words",
     [
         (3, [], "the program is for 2 ranks (--pipeline=2), found 3; start it with mpirun -n 2"),
-        (2, ["--exchange=p3"], "--exchange: stages of a pipeline exchange no gradients"),
+        (2, ["--exchange=p3"], "--exchange: pipeline stages do not exchange gradients"),
         (0, ["--microbatches", 3], "--microbatches: found 3, which does not divide the 16 samples"),
     ],
 )
@@ -362,8 +362,8 @@ def test_refused_words(tmp_path, compiled, options, words):
         (["--pipeline=2", "--scan=blelloch"], "--pipeline needs sequential backward passes"),
         (["--pipeline=2", "--interlock=1"], "--loss-on names 1, found --pipeline=2"),
         (["--pipeline=2", "--backward-order=in-order"], "--pipeline cannot be combined with --backward-order"),
-        (["--pipeline=2", "--carry=h:hn"], "--pipeline goes not with --carry"),
-        (["--pipeline=2", "--sync-bn"], "--pipeline goes not with --sync-bn"),
+        (["--pipeline=2", "--carry=h:hn"], "--pipeline cannot be combined with --carry"),
+        (["--pipeline=2", "--sync-bn"], "--pipeline cannot be combined with --sync-bn"),
         (["--pipeline=2", "--loss-on=a,b"], "--pipeline needs one loss, which the last stage computes"),
     ],
 )

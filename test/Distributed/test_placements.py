@@ -148,8 +148,8 @@ def test_refused_memory_limit(tmp_path, compiled):
         (V, "ooo", "ooo needs a program of --pipeline=2 --split-backward"),
         ([], "zb-1p", "zb-1p needs a program of --pipeline=2 --split-backward; the stages of this one go with gpipe and 1f1b"),
         ([], "auto", "--pipeline-schedule=auto needs a program of --split-backward"),
-        ([], "zb-3", "--pipeline-schedule: found 'zb-3', accepted are gpipe, 1f1b, zb-h1"),
-        ([], "modulo:0", "--pipeline-schedule: found 'modulo:0', accepted are"),
+        ([], "zb-3", "--pipeline-schedule: found 'zb-3', expected gpipe, 1f1b, zb-h1"),
+        ([], "modulo:0", "--pipeline-schedule: found 'modulo:0', expected"),
     ],
 )
 def test_refused_schedules(tmp_path, compiled, placement, schedule, words):

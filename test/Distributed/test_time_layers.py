@@ -347,5 +347,5 @@ def test_models_without_steps_are_refused(tmp_path):
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.ones((3, 2), np.float32)}, {"x": ["B", 3]}, {"y": ["B", 2]}
     )
     harness.check_refused(
-        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has an axis that a recurrent layer, a Scan or a Loop goes along"
+        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has a time axis of a recurrent layer, a Scan or a Loop"
     )

@@ -131,7 +131,7 @@ def test_what_no_program_scans_is_refused(tmp_path):
     data = save(tmp_path / "d.npz", models.data(model, {"T": 4, "B": 2}, "cross-entropy"))
     refusals = [
         (other, ["--shard-time"], 1, "has no functions that scan over ranks; compile the model with --scan-shards"),
-        (scanning, ["--shard-time", "--throttle=1,0"], 1, "leave --throttle out"),
+        (scanning, ["--shard-time", "--throttle=1,0"], 1, "remove --throttle"),
         (scanning, [], 2, "--shard-backward requires --shard-time"),
         (scanning, ["--shard-time", "--shard-backward=tree"], 2, "--shard-backward"),
     ]
@@ -146,15 +146,15 @@ def test_streams_are_refused(tmp_path):
     data = save(tmp_path / "d.npz", make_data("lstm_stack", 4, 2))
     found = harness.run(path, "train", "--data", data, "--shard-time", SCAN)
     assert found.returncode == 1
-    assert "cotangents of streams go from rank to rank between steps; remove it" in found.stderr
+    assert "cotangents of streams move between ranks after each step; remove it" in found.stderr
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
         (["--distributed=mpi"], "--scan-shards needs --shard-time"),
-        (["--distributed=mpi", "--shard-time", "--carry=h:h_next"], "--scan-shards goes not with --carry"),
-        (["--distributed=mpi", "--shard-time", "--memory-limit=1M"], "--scan-shards goes not with --memory-limit"),
+        (["--distributed=mpi", "--shard-time", "--carry=h:h_next"], "--scan-shards cannot be combined with --carry"),
+        (["--distributed=mpi", "--shard-time", "--memory-limit=1M"], "--scan-shards cannot be combined with --memory-limit"),
     ],
 )
 def test_options_that_have_no_scans_are_refused(options, message, tmp_path):

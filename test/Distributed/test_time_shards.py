@@ -180,8 +180,8 @@ def test_a_loss_of_no_sequence_is_refused(tmp_path):
     "options, message",
     [
         (["--carry=h:h_next"], "--shard-time needs --distributed=mpi"),
-        (["--distributed=mpi", "--carry=h:h_next", "--interlock=1"], "--shard-time goes not with --interlock"),
-        (["--distributed=mpi", "--carry=h:h_next", "--sync-bn"], "--shard-time goes not with --sync-bn"),
+        (["--distributed=mpi", "--carry=h:h_next", "--interlock=1"], "--shard-time cannot be combined with --interlock"),
+        (["--distributed=mpi", "--carry=h:h_next", "--sync-bn"], "--shard-time cannot be combined with --sync-bn"),
         (["--distributed=mpi", "--carry=h:h_next", "--target=cuda"], "--shard-time needs --target=cpu"),
     ],
 )

@@ -106,4 +106,4 @@ def test_refusals(tmp_path):
         assert result.returncode == 1 and "compile the model with bppsa-compile --check-nan" in result.stderr
     tracing = compile_model(model, "--loss=none", "--check-nan")
     result = tracing.run("train", "--data", data, "--check-nan", "--accumulate", 2)
-    assert result.returncode == 2 and "leave out --accumulate" in result.stderr
+    assert result.returncode == 2 and "remove --accumulate" in result.stderr

@@ -116,7 +116,7 @@ def test_binary(tmp_path):
     np.savez(tmp_path / "data.npz", **arrays)
     result = program.run("eval", "--data", tmp_path / "data.npz", "--metrics=f1")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
-    assert "holds 0.5; accepted are 0 and 1" in result.stderr
+    assert "holds 0.5; expected 0 and 1" in result.stderr
 
 
 def test_what_has_no_classes(tmp_path):
@@ -125,7 +125,7 @@ def test_what_has_no_classes(tmp_path):
     arrays = {"x": np.zeros((7, 4, 3), np.float32), "target": np.zeros((4, 2), np.float32)}
     np.savez(tmp_path / "data.npz", **arrays)
     for metrics, status, words in (
-        ("f1", 1, "the loss 'mse' has no classes; accepted are programs with"),
+        ("f1", 1, "the loss 'mse' has no classes; expected programs with"),
         ("f2", 2, "--metrics"),
     ):
         result = program.run("eval", "--data", tmp_path / "data.npz", f"--metrics={metrics}")

@@ -64,7 +64,7 @@ def test_indices_out_of_range_are_refused(command, index, tmp_path):
     assert result.returncode == 1 and result.stdout == ""
     assert result.stderr.endswith(
         f"array 'tokens': element [2, 4] is {index}, but the model takes it as an index; "
-        "accepted are -7 to 6\n"
+        "expected -7 to 6\n"
     )
     assert not (tmp_path / "out").exists()
 
@@ -117,4 +117,4 @@ def test_bounds_may_be_sizes(tmp_path):
     np.savez(tmp_path / "d.npz", x=x, steps=[4, 5])
     result = program.run("infer", "--data", tmp_path / "d.npz", "--out", tmp_path / "out")
     assert result.returncode == 1 and "element [1] is 5" in result.stderr
-    assert result.stderr.endswith("accepted are -5 to 4\n")
+    assert result.stderr.endswith("expected -5 to 4\n")

@@ -31,7 +31,7 @@ def test_lengths_out_of_range_are_refused(command, length, tmp_path):
     assert result.returncode == 1 and result.stdout == ""
     assert result.stderr.endswith(
         f"array 'lengths': element [3] is {length}, but the model takes it as the length of a "
-        f"sample; accepted are 1 to {STEPS}\n"
+        f"sample; expected 1 to {STEPS}\n"
     )
     assert not (tmp_path / "out").exists()
 

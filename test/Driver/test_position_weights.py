@@ -177,7 +177,7 @@ def test_options_that_do_not_fit(loss, option, status, words, tmp_path):
     [
         (np.ones(4), 1, "found 4 weights, but output 'y' has 5 classes"),
         (np.ones((5, 1)), 1, "one axis is required"),
-        (np.ones(5, int), 1, "accepted are float32 and float64"),
+        (np.ones(5, int), 1, "expected float32 and float64"),
         (np.zeros(5), 2, "must not all be 0"),
         (-np.ones(5), 2, "must be finite and at least 0"),
         (np.ones(0), 1, "is empty"),
@@ -260,7 +260,7 @@ def test_segments_take_the_weights_of_their_steps(tmp_path):
     error, counted = w * sums - target[:3], weight[:3]
     gradient = (2 * error * sums * counted).sum((0, 1)) / counted.sum(dtype=np.float64)
     np.testing.assert_allclose(found, w - 0.1 * gradient, rtol=1e-5)
-    assert "steps; accepted are 1 to 6" in refused(
+    assert "steps; expected 1 to 6" in refused(
         program, "train", {"x": x, "target": target}, tmp_path, "--tbptt", "7"
     )
 

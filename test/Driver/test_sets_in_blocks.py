@@ -45,4 +45,4 @@ def test_lengths_out_of_range(tmp_path, value, layout):
     result = program.run("train", "--data", data, "--shuffle-memory=500", "--quiet")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
     line = f"array 'lengths': element [23] is {value}, but the model takes it as the length"
-    assert line in result.stderr and "accepted are 1 to 6" in result.stderr
+    assert line in result.stderr and "expected 1 to 6" in result.stderr

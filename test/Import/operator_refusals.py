@@ -30,7 +30,7 @@ OPERATORS = [
     (
         "Mod",
         {"arrays": {"a": np.arange(4), "b": np.arange(4)}},
-        "divides integers by what is no constant, or by zero",
+        "divides integers by a value that is zero or not constant",
     ),
     (
         "Max",
@@ -61,7 +61,7 @@ OPERATORS = [
         {"arrays": {"x": IMAGE, "roi": X4, "s": np.array([1, 1, 2, 0], np.float32)}, "constants": ["s"]},
         "input 'scales' has an element that is not positive, accepted: more than 0",
     ),
-    ("Resize", {"arrays": {"x": IMAGE, "roi": X4, "s": np.ones(4, np.float32)}}, "input 'scales' is no constant"),
+    ("Resize", {"arrays": {"x": IMAGE, "roi": X4, "s": np.ones(4, np.float32)}}, "input 'scales' is not a constant"),
     ("Resize", {"arrays": {"x": IMAGE}}, "has none of the inputs 'scales' and 'sizes', accepted: one of them"),
     (
         "NegativeLogLikelihoodLoss",
@@ -235,7 +235,7 @@ OPERATORS = [
     (
         "STFT",
         {"arrays": {"x": onnx_cases.floats(2, 4, 1), "s": np.array(1), "w": X34[0], "f": np.array(3)}, "constants": ["s", "f"]},
-        "input 'window' has 4 elements, accepted: a fixed number, that of 'frame_length'",
+        "input 'window' has 4 elements, accepted: a fixed number, equal to 'frame_length'",
     ),
     (
         "STFT",

@@ -48,4 +48,4 @@ def test_floats_of_computed_bits_are_refused(tmp_path):
              ("BitCast", "more", "y", {"to": F32})]  # fmt: skip
     (tmp_path / "model.onnx").write_bytes(make_model(nodes, F32).SerializeToString())
     result = harness.run(harness.require_tool("bppsa-translate"), "--import-onnx", tmp_path / "model.onnx")
-    assert result.returncode == 1 and "node 'y' (BitCast): makes floats of the bits of computed floats" in result.stderr
+    assert result.returncode == 1 and "node 'y' (BitCast): reinterprets the bits of computed floats" in result.stderr

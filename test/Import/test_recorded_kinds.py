@@ -113,7 +113,7 @@ def test_classification_by_names_and_uses(name):
     assert (f"{', '.join(map(repr, doubtful))}; --freeze={pattern}" in said) == bool(doubtful)
     text = ", ".join(f"{initializer!r} (computed for Conv)" for initializer in computed)
     assert (f"in place of the parameters: {text}; " in said) == bool(computed)
-    assert "by their names only" not in said
+    assert "because of their names only" not in said
     # The options of the warning end it.
     for option in ("--freeze", "--train") if doubtful else ():
         again, said = list_initializers(name, f"{option}={pattern[1:-1]}")

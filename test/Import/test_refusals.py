@@ -395,7 +395,7 @@ def test_setting_that_is_data(op, index, tmp_path):
     while len(node.input) <= index:
         node.input.append("")
     node.input[index] = "x"
-    refuse(tmp_path, model, f"({op})", "input 'x' is no constant of one value")
+    refuse(tmp_path, model, f"({op})", "input 'x' is not a constant of one value")
 
 
 @pytest.mark.parametrize("op, options, words", OPERATORS)

@@ -79,4 +79,4 @@ def test_every_input_is_carried(tmp_path):
     model.CopyFrom(stream_models.ALL["cell"].model)
     model.graph.node[1].input[1] = "h"
     del model.graph.input[0]
-    refuse(tmp_path, model, "no array says how many steps", options=["--carry=h:h_next"])
+    refuse(tmp_path, model, "the number of steps is unknown", options=["--carry=h:h_next"])

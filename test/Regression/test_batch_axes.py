@@ -242,7 +242,7 @@ def test_samples_that_mix_are_one_call(case, tmp_path):
         "infer", "--data", tmp_path / "d.npz", "--out", tmp_path / "o.npz", "--batch=100"
     )
     assert completed.returncode == 1 and completed.stderr.count("\n") == 1
-    assert "output 'y' is no list of the results for single samples" in completed.stderr
+    assert "output 'y' is not a list with one result per sample" in completed.stderr
 
 
 def test_an_axis_that_was_compiled_in_is_the_default():

@@ -89,7 +89,7 @@ def test_there_is_nothing_to_slice(case, command, tmp_path):
     }[command]
     found = harness.compile_model(model, "--loss=mse").run(command, *options)
     assert found.returncode == 1 and found.stdout == "" and found.stderr.count("\n") == 1
-    assert "so there is nothing to slice into batches" in found.stderr
+    assert "so nothing can be sliced into batches" in found.stderr
     # The columns of x w are no samples, as w has values of its own for them.
     assert "`infer` and `grad` take the arrays of a file as one call" in found.stderr
     assert not (tmp_path / "out.onnx").exists()

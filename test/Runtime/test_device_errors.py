@@ -32,14 +32,14 @@ def test_no_driver(data, fake_driver):
 @pytest.mark.skipif(not os.path.exists(STUB), reason="there is no CUDA toolkit")
 def test_stub_of_the_driver(data, fake_driver):
     fake_driver.setenv("BPPSA_CUDA_DRIVER", STUB)
-    no_gpu(run("eval", "--data", data, trainer=CUDA), "the CUDA driver does not start")
+    no_gpu(run("eval", "--data", data, trainer=CUDA), "cannot initialize the CUDA driver")
 
 
 def test_no_device(data, fake_driver):
     fake_driver.setenv("FAKE_CUDA_DEVICES", "0")
     no_gpu(run("eval", "--data", data, trainer=CUDA), "the CUDA driver finds none")
     fake_driver.setenv("FAKE_CUDA_FAIL", "cuInit:100")
-    no_gpu(run("eval", "--data", data, trainer=CUDA), "does not start: CUDA error 100")
+    no_gpu(run("eval", "--data", data, trainer=CUDA), "cannot initialize the CUDA driver: CUDA error 100")
 
 
 def test_wrong_input_comes_before_a_missing_gpu(tmp_path, fake_driver):

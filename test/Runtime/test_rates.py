@@ -84,7 +84,7 @@ def test_equal_rates_have_the_bits_of_one(tmp_path):
         ("head", 2, ["expected REGEX=X"]),
         ("head=fast", 2, ["expected REGEX=X"]),
         ("=0.1", 2, ["expected REGEX=X"]),
-        ("head=-1", 1, ["accepted are numbers from 0"]),
+        ("head=-1", 1, ["expected a number from 0"]),
     ],
 )
 def test_rates_that_fit_nothing(tmp_path, word, status, words):

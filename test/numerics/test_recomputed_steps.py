@@ -140,8 +140,8 @@ def test_only_the_sequential_pass_is_left_to_auto(tmp_path):
     "options, words",
     [
         (["--scan=chunked:8"], "with the plan 'chunked:8' reads all steps at once"),
-        (["--loss=vjp"], "does not go with recurrent layers and --loss=vjp"),
-        (["--target=cuda", "--emulate"], "does not go with loops over time on GPUs"),
+        (["--loss=vjp"], "cannot be combined with recurrent layers and --loss=vjp"),
+        (["--target=cuda", "--emulate"], "is not supported for time loops on GPUs"),
     ],
 )
 def test_refused(tmp_path, options, words):

@@ -170,7 +170,7 @@ def compare(parameters, trained, said):
     wanted, found = count_values(parameters), count_values(trained)
     missing, extra = wanted - found, found - wanted
     problems = []
-    if "removed biases because they are zero" in said:
+    if "removed zero biases" in said:
         missing.pop(0, None)
     # The older exporter keeps no names of what it fuses.
     if "(computed for " in said:

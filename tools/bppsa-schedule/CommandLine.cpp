@@ -121,7 +121,7 @@ static void parseExchange(const std::string &word, CommandLine &options) {
   options.reversed = parseNumber<int32_t>(count);
   if (count != "auto" && (!options.reversed || *options.reversed < 0))
     throw UsageError(text("--exchange: found ", quote(word),
-                          ", accepted are barrier, allreduce, p3, dear, reverse-first:K and "
+                          ", expected barrier, allreduce, p3, dear, reverse-first:K and "
                           "reverse-first:auto"));
   options.exchange = Exchange::ReverseFirst;
 }
@@ -131,7 +131,7 @@ static std::optional<ScheduleKind> parseSchedule(const std::string &word) {
     return std::nullopt;
   std::optional<ScheduleKind> kind = parseScheduleKind(word);
   if (!kind)
-    throw UsageError(text("--pipeline-schedule: found ", quote(word), ", accepted are ",
+    throw UsageError(text("--pipeline-schedule: found ", quote(word), ", expected ",
                           listScheduleKinds(), " and auto"));
   return kind;
 }

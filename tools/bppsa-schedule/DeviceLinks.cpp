@@ -68,7 +68,7 @@ std::vector<int32_t> bppsa::schedule::parseDeviceOrder(const std::string &word, 
     order.push_back(device);
   }
   if (!isOrder || static_cast<int32_t>(order.size()) != devices)
-    throw UsageError(text("--device-order: found ", quote(word), ", accepted are the devices 0 to ",
+    throw UsageError(text("--device-order: found ", quote(word), ", expected the devices 0 to ",
                           devices - 1, ", each once, with commas between them"));
   return order;
 }

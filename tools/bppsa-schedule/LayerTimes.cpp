@@ -19,7 +19,7 @@ using nlohmann::json;
 static json readFile(const std::string &path) {
   std::ifstream file(path);
   if (!file)
-    fail("--times: cannot read ", quote(path), "; accepted are counts and a JSON file");
+    fail("--times: cannot read ", quote(path), "; expected counts and a JSON file");
   json object = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object())
     fail(path, ": not a JSON object; use the output of `bench` of a compiled program");
@@ -42,7 +42,7 @@ static int64_t chooseSize(const CommandLine &options, const json &object, const 
   int64_t measured = found->get<int64_t>();
   if (measured < 1 || (given && given != measured))
     fail(options.timesFile, ": measured with ", key, " ", measured, ", but ", flag, " is ", given,
-         "; measure again, or leave out ", flag);
+         "; measure again, or remove ", flag);
   return measured;
 }
 

@@ -279,9 +279,8 @@ static LogicalResult orderScans(Block &block) {
   for (dist::ShardScanOp scan : block.getOps<dist::ShardScanOp>()) {
     int64_t channel = scan.getChannel();
     if (last && channel > *last)
-      return refuseOp(scan) << "of channel " << channel << " comes on other ranks before that "
-                            << "of channel " << *last << ", which it needs here; leave "
-                            << "--scan-shards out";
+      return refuseOp(scan) << "of channel " << channel << " runs before channel " << *last
+                            << " on other ranks, but needs it here; remove --scan-shards";
     last = channel;
   }
   return success();

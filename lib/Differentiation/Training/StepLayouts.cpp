@@ -76,7 +76,7 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
     else if (size.isFunctionOfSymbol(symbol))
       return refuse(function) << describe(function, number)
                               << " has an axis whose size follows from the number of steps, "
-                                 "which ranks cannot share; use a model without it";
+                                 "which ranks cannot divide; use a model without it";
   }
   auto axis = attrs::TimeAxis::ofArgument(function, number);
   bool isInput = static_cast<bool>(attrs::Input::ofArgument(function, number));

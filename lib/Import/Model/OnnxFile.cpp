@@ -104,7 +104,7 @@ FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
   Type elementType = convertDataType(tensor.data_type(), file.location.getContext());
   if (!elementType)
     return error() << "has data type " << dataTypeName(tensor.data_type())
-                   << ", accepted are float, int64, int32 and bool";
+                   << ", expected float, int64, int32 and bool";
   if (tensor.has_segment())
     return error() << "is stored in segments, which are not accepted";
   // The limit prevents overflow of size products and excessive allocations.

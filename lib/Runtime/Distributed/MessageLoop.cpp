@@ -54,7 +54,7 @@ Throttle Throttle::parse(const std::string &text) {
       static_cast<size_t>(read) != text.size() || !std::isfinite(gigabits) || gigabits <= 0 ||
       !std::isfinite(seconds) || seconds < 0)
     throw UsageError("--throttle: found " + quote(text) +
-                     ", accepted are Gbit/s above 0 and seconds from 0, as in 1.5,0.0001");
+                     ", expected Gbit/s above 0 and seconds from 0, as in 1.5,0.0001");
   return {gigabits * 1e9 / 8, seconds};
 }
 

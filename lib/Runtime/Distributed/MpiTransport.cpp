@@ -147,7 +147,7 @@ MpiTransport::MpiTransport() {
 
 static int countOf(uint64_t bytes) {
   if (bytes > static_cast<uint64_t>(std::numeric_limits<int>::max()))
-    fail("a message between ranks has ", bytes, " bytes, accepted are up to 2 GiB; use --slice");
+    fail("a message between ranks has ", bytes, " bytes, expected up to 2 GiB; use --slice");
   return static_cast<int>(bytes);
 }
 

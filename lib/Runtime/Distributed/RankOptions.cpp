@@ -18,7 +18,7 @@ void bppsa::runtime::addPipelineOptions(CLI::App &command, Options &options) {
           "--pipeline-schedule",
           [&options](const std::string &word) {
             if (word != "auto" && !schedule::parseScheduleKind(word))
-              throw UsageError(text("--pipeline-schedule: found ", quote(word), ", accepted are ",
+              throw UsageError(text("--pipeline-schedule: found ", quote(word), ", expected ",
                                     schedule::listScheduleKinds(), " and auto"));
             options.pipeline.schedule = word;
           },

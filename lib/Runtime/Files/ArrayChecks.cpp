@@ -70,7 +70,7 @@ void bppsa::runtime::requireBetween(const std::byte *values, DType dtype, int64_
     for (int64_t i = 0; i < count; ++i)
       if (integers[i] < least || integers[i] > most)
         fail("element ", position(i), " is ", integers[i], ", but the model takes it as ", meaning,
-             "; accepted are ", least, " to ", most);
+             "; expected ", least, " to ", most);
   });
 }
 

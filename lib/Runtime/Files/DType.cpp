@@ -44,7 +44,7 @@ DType bppsa::runtime::dtypeOfNpy(const std::string &descr) {
       return row.dtype;
   }
   fail("its element type is ", quote(descr), descr == "|V2" ? ", as of bfloat16" : "",
-       "; accepted are little-endian float16 and float32, the integers and bool; convert it with "
+       "; expected little-endian float16 and float32, the integers and bool; convert it with "
        ".astype");
 }
 

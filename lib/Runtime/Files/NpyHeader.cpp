@@ -66,7 +66,7 @@ private:
 
   std::string parseString() {
     if (accept('['))
-      fail("it has a structured element type; accepted are plain arrays");
+      fail("it has a structured element type; expected plain arrays");
     char mark = accept('"') ? '"' : '\'';
     if (mark == '\'')
       expect('\'');

@@ -129,7 +129,7 @@ void Batch::requireWeight(const std::string &what) const {
 
 void Batch::refuseWithoutWeight(const std::string &what) {
   fail("every position of ", what,
-       " has the weight 0, so it has no loss; give positions a weight, leave these samples out "
+       " has the weight 0, so it has no loss; give positions a weight, remove these samples "
        "or take larger batches");
 }
 

@@ -89,8 +89,7 @@ std::vector<int> bppsa::runtime::parseCpus(const std::string &words) {
       read = std::from_chars(read.ptr + 1, end, last);
     if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first ||
         last >= CPU_SETSIZE)
-      throw UsageError(
-          text("--affinity: found ", quote(words), ", accepted are CPUs such as 0,2-4"));
+      throw UsageError(text("--affinity: found ", quote(words), ", expected CPUs such as 0,2-4"));
     for (int cpu = first; cpu <= last; ++cpu)
       cpus.push_back(cpu);
   }

@@ -82,7 +82,7 @@ void TrainingRun::requireSame() const {
   auto refuse = [&](const char *flag, auto found, auto expected) {
     if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
       fail(where, "was written with ", flag, " ", expected, ", found ", flag, " ", *found,
-           "; leave ", flag, " out, or train without --resume");
+           "; remove ", flag, ", or train without --resume");
   };
   refuse("--batch", options.batch, settings.batch);
   refuse("--seed", options.seed, settings.seed);
@@ -163,7 +163,7 @@ void TrainingRun::requireFits() const {
   if (int64_t steps = data.set ? data.set->steps().value_or(1) : 0;
       data.set && settings.tbptt && *settings.tbptt > steps)
     fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", data.set->title(), " have ",
-         steps, " steps; accepted are 1 to ", steps, ", or remove it");
+         steps, " steps; expected 1 to ", steps, ", or remove it");
 }
 
 void TrainingRun::applyOptions() {

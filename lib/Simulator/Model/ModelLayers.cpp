@@ -47,9 +47,9 @@ public:
     bool hasBatch = bindAxis("bppsa.batch_axis", sizes.batch, values);
     bool hasSteps = bindAxis("bppsa.time_axis", sizes.steps, values);
     if (sizes.requiresBatch && !hasBatch)
-      return fail("no input has a number of samples that is open; leave out --batch");
+      return fail("no input has a dynamic number of samples; remove --batch");
     if (sizes.requiresSteps && !hasSteps)
-      return fail("no input has a number of steps that is open; leave out --seq-len");
+      return fail("no input has a dynamic number of steps; remove --seq-len");
     for (auto [i, value] : llvm::enumerate(values)) {
       std::string name = symbols.getNames()[i].str();
       if (value == 0)

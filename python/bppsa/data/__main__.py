@@ -57,7 +57,7 @@ def _parser():
     gratings.add_argument("--channels", type=_positive(int), default=3, help="default 3")
     voices = sets.add_parser("voices", parents=[common], help="speech-like tones in noise")
     voices.add_argument(
-        "--frames", type=_positive(int), required=True, help="time steps of 64 numbers"
+        "--frames", type=_positive(int), required=True, help="time steps of 64 values"
     )
     return parser
 

@@ -92,13 +92,13 @@ def remove(
     if names is None:
         names = _get_heads(model)
         if not names:
-            raise Error("the model has no heads that bppsa.models.heads has added; name the outputs")
+            raise Error("the model has no heads added by bppsa.models.heads; name the outputs")
     for name in names:
         if name not in outputs:
             raise Error(f"the model has no output {name!r}, found {', '.join(outputs)}")
     kept = [name for name in outputs if name not in names]
     if not kept:
-        raise Error(f"nothing is left without {', '.join(names)}; keep an output")
+        raise Error(f"no output is left without {', '.join(names)}; keep an output")
     gone = _find_needed(model, names) - _find_needed(model, kept)
     graph = model.graph
     _drop(graph.output, lambda output: output.name in names)
@@ -216,7 +216,7 @@ def _open(model: Model) -> onnx.ModelProto:
     try:
         return onnx.load(os.fspath(model))
     except (OSError, DecodeError) as error:
-        raise Error(f"{os.fspath(model)}: is no ONNX model that can be read ({error})") from None
+        raise Error(f"{os.fspath(model)}: is not a readable ONNX model ({error})") from None
 
 
 def _copy(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -316,10 +316,10 @@ def _parser() -> argparse.ArgumentParser:
         "--add", action="append", metavar="NAME=TENSOR", help="add the output NAME, a head on TENSOR"
     )
     what.add_argument(
-        "--remove", nargs="*", metavar="NAME", help="take these heads off (default: all added ones)"
+        "--remove", nargs="*", metavar="NAME", help="remove these heads (default: all added heads)"
     )
     parser.add_argument("--width", type=int, help="outputs of each head, such as classes")
-    parser.add_argument("--pool", choices=POOLS, help="what a head sees (default: by the rank)")
+    parser.add_argument("--pool", choices=POOLS, help="pooling before a head (default: depends on the rank)")
     parser.add_argument("--seed", type=int, default=0, help="of the heads' weights (default 0)")
     parser.add_argument("--out", help="the file to write")
     return parser

@@ -24,8 +24,8 @@ class _Shared:
 
     def __reduce__(self) -> typing.NoReturn:
         raise Error(
-            "a compiled model cannot be pickled; save state_dict(), and load it into a module that is "
-            "made of the same model"
+            "a compiled model cannot be pickled; save state_dict(), and load it into a module built from "
+            "the same model"
         )
 
 
@@ -81,7 +81,7 @@ def from_module(module: nn.Module, example: typing.Any, **options: typing.Any) -
         compiled = Module(_export(module, arguments, shapes), **options)
     except (Error, torch.onnx.OnnxExporterError) as error:
         compiled = Module(_export(module, arguments, None), **options)
-        _warn("all sizes are those of the example, since others cannot be open: " + str(error).splitlines()[0])
+        _warn("all sizes are fixed to the sizes of the example, because dynamic sizes failed: " + str(error).splitlines()[0])
         return compiled
     infos = compiled._shared.function.program.inputs.items()
     fixed = [
@@ -104,7 +104,7 @@ def _open_axes(example: typing.Any) -> range:
 
 
 def _warn(what: str) -> None:
-    help = "; give an example of two or more there, or say which are open by dynamic_shapes"
+    help = "; pass an example with a size of at least 2 there, or set dynamic_shapes"
     warnings.warn(f"from_module: {what}{help}", CompileWarning, stacklevel=3)
 
 

@@ -75,7 +75,7 @@ class _Recurrent(nn.RNNBase):
         if self.proj_size:
             raise Error("proj_size is not supported; add an nn.Linear after the layer")
         if self.dropout:
-            raise Error("dropout is not supported; add nn.Dropout between layers of their own")
+            raise Error("dropout is not supported; use single layers with nn.Dropout in between")
 
     def _activation(self) -> str:
         return "Tanh"

@@ -183,7 +183,7 @@ func.func @no_steps(%h: tensor<?x3xf32>) -> tensor<?x?x3xf32> {
 // -----
 
 func.func @steps_and_sequence(%x: tensor<?x?x2x3xf32>, %n: index) -> tensor<?x?x2x3xf32> {
-  // expected-error @below {{must take its number of steps from its sequences; leave out 'steps'}}
+  // expected-error @below {{must take its number of steps from its sequences; remove 'steps'}}
   %0 = bppsa.recurrence steps %n sequences(%x : tensor<?x?x2x3xf32>) outputs(tensor<?x?x2x3xf32>) {
   ^bb0(%xt: tensor<2x3xf32>):
     bppsa.yield %xt : tensor<2x3xf32>

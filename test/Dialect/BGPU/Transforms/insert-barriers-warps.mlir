@@ -6,7 +6,7 @@
 
 // What a warp alone has waits for that warp; it separates nothing that another warp reads or has read.
 
-// REMARK: Function=warps | Remark="kernel: 2 barriers, 1 of warps alone"
+// REMARK: Function=warps | Remark="kernel: 2 barriers, 1 of them for single warps"
 // CHECK-LABEL: func @warps(
 // CHECK:           memref.store
 // CHECK:           bgpu.warp_barrier
@@ -53,7 +53,7 @@ func.func @warps(%n: index, %tile: tensor<4x32xf32>) {
 // Rows of a tile are those of warps where it is in the first rows of the array and 32 threads have a row, also where several
 // have an element.
 
-// REMARK: Function=tiles | Remark="kernel: 1 barriers, 2 of warps alone"
+// REMARK: Function=tiles | Remark="kernel: 1 barriers, 2 of them for single warps"
 // CHECK-LABEL: func @tiles(
 // CHECK:           bgpu.put %{{.*}}[0]
 // CHECK-NEXT:      bgpu.warp_barrier
@@ -122,7 +122,7 @@ func.func @others(%n: index, %tile: tensor<4x32xf32>) {
 // An iteration of the inner loop has a part of each warp's elements that is its own: what reads them behind the loop waits once,
 // and what writes them in the next iteration of the outer one waits at the end of this.
 
-// REMARK: Function=parts | Remark="kernel: 0 barriers, 2 of warps alone"
+// REMARK: Function=parts | Remark="kernel: 0 barriers, 2 of them for single warps"
 // CHECK-LABEL: func @parts(
 // CHECK:           scf.for
 // CHECK-NEXT:        scf.for

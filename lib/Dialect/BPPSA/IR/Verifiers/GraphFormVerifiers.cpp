@@ -46,7 +46,7 @@ LogicalResult bppsa::verifySteps(Operation *op, Block &body, ValueRange sequence
                              << " if its body has vectors; remove 'steps'";
   if (steps && !sequences.empty())
     return op->emitOpError() << "must take its number of steps from its " << what
-                             << "s; leave out 'steps'";
+                             << "s; remove 'steps'";
   if (sequences.empty() && !steps)
     return op->emitOpError() << "needs at least one " << what << (isGraph ? ", or 'steps'," : "")
                              << " to know the number of steps";
