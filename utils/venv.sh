@@ -6,6 +6,7 @@ source "$(dirname "$0")/common.sh"
 
 venv="$bppsa_root/.venv"
 requirements="$bppsa_root/utils/requirements.txt"
+docs_requirements="$bppsa_root/utils/docs-requirements.txt" # included by the other file
 
 if [ -n "${BPPSA_PYTHON:-}" ]; then
   "$BPPSA_PYTHON" -c 'import hypothesis, jax, mypy, nanobind, numpy, onnx, onnxruntime, pytest, scikit_build_core' ||
@@ -14,7 +15,7 @@ if [ -n "${BPPSA_PYTHON:-}" ]; then
 fi
 
 # The stamp is written last, so an installation that was cut short is repeated.
-if cmp -s "$requirements" "$venv/requirements.installed"; then
+if cat "$requirements" "$docs_requirements" | cmp -s - "$venv/requirements.installed"; then
   exit 0
 fi
 python=/usr/bin/python3
@@ -25,4 +26,4 @@ say "installing the Python packages of utils/requirements.txt into .venv"
 rm -rf "$venv"
 "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements"
-cp "$requirements" "$venv/requirements.installed"
+cat "$requirements" "$docs_requirements" >"$venv/requirements.installed"
