@@ -16,13 +16,12 @@ using namespace bppsa::capi;
 using namespace bppsa::runtime;
 
 namespace {
-/// State shared by the mutexes of all programs. One lock protects all of their members, so that a
-/// fork never observes a partial update.
+/// One lock protects all mutexes, so that a fork never observes a partial update.
 struct AllCalls {
   std::mutex mutex;
   std::condition_variable unlocked;
-  /// The number of forks between the first process and this one, and the thread that called the
-  /// last fork. Only that thread of the parent exists in this process.
+  /// The number of forks before this process, and the thread that called the last one. Only that
+  /// thread survives in the child.
   unsigned generation = 0;
   std::thread::id forker;
 };
@@ -33,8 +32,7 @@ static AllCalls &allCalls() {
   return *instance;
 }
 
-/// In the child, the condition variable may still record waiting threads of the parent, so it is
-/// recreated.
+/// In the child, the condition variable may still record threads of the parent.
 static const int forkHandlers =
     pthread_atfork([] { allCalls().mutex.lock(); }, [] { allCalls().mutex.unlock(); },
                    [] {
@@ -45,8 +43,7 @@ static const int forkHandlers =
                      all.forker = std::this_thread::get_id();
                    });
 
-/// Returns whether the owner is a thread of a parent process. Its id may have been reused by a new
-/// thread, so the generation is compared as well.
+/// Ids may be reused by new threads, so compare generations too.
 bool CallMutex::isAbandoned() const {
   return depth > 0 && generation != allCalls().generation && owner != allCalls().forker;
 }

@@ -11,11 +11,11 @@
 
 namespace bppsa::capi {
 
-/// A recursive mutex: callbacks of training may call the program, also in the child of a fork.
+/// Recursive, because training callbacks may call the program, also in a forked child.
 class CallMutex {
 public:
-  /// Throws UsageError in the child of a fork if the owner is a thread of the parent, because the
-  /// mutex would never be unlocked.
+  /// Throws UsageError in a forked child if the owner is a thread of the parent, which would never
+  /// unlock it.
   void lock();
   void unlock();
 
@@ -24,7 +24,7 @@ private:
 
   int depth = 0;
   std::thread::id owner;
-  /// The number of forks before this process when the mutex was locked.
+  /// The number of forks before the mutex was locked.
   unsigned generation = 0;
 };
 

@@ -21,15 +21,10 @@ using namespace bppsa::capi;
 
 struct BppsaOptionsOpaque {
   CompileOptions options;
-  /// All settings, in order.
   std::string spelling;
   BppsaCompileCallback progress = nullptr;
   void *userData = nullptr;
 };
-
-//===----------------------------------------------------------------------===//
-// Options
-//===----------------------------------------------------------------------===//
 
 BppsaOptions bppsaOptionsCreate(void) { return new BppsaOptionsOpaque; }
 
@@ -54,18 +49,12 @@ intptr_t bppsaGetNumOptions(void) { return static_cast<intptr_t>(getOptionTable(
 BppsaOptionInfo bppsaGetOption(intptr_t index) {
   if (index < 0 || index >= bppsaGetNumOptions())
     return {};
-  // The texts are null-terminated literals.
   const OptionInfo &option = getOptionTable()[index];
   return {option.name.data(), option.value.data(), option.help.data(),
           option.form == OptionForm::Repeated};
 }
 
-//===----------------------------------------------------------------------===//
-// Compilation
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A model, its options and the diagnostics of its compilation.
 class Request {
 public:
   Request(BppsaModel model, BppsaOptions given, BppsaDiagnosticCallback callback, void *userData)
@@ -86,7 +75,7 @@ public:
     options.runtimeLibrary = findRuntimeLibrary();
   }
 
-  /// Checks everything that can be checked without the model.
+  /// Checks everything that needs no model.
   BppsaStatus check();
   BppsaStatus getFailure() const {
     return setError(isCancelled ? BppsaCancelled : BppsaWrongInput, firstError);
@@ -98,7 +87,6 @@ public:
 
   ModelSource source;
   CompileOptions options;
-  /// The options as they were set.
   std::string spelling;
 
 private:
@@ -112,7 +100,6 @@ private:
 };
 } // namespace
 
-/// Returns the path of the archive next to this library.
 std::string Request::findRuntimeLibrary() {
   Dl_info info;
   llvm::SmallString<128> path;
@@ -164,7 +151,7 @@ BppsaStatus bppsaCompileToBytes(BppsaModel model, BppsaOptions options,
       compileModel(request.source, request.options, request.getHandler());
   if (!output)
     return request.getFailure();
-  // The terminating null allows text output to be used as a C string.
+  // Text output can be used as a C string.
   char *copy = static_cast<char *>(malloc(output->size() + 1));
   if (!copy)
     return setError(BppsaWrongInput, "out of memory");
@@ -186,11 +173,6 @@ const char *bppsaGetSupportedOperators(void) {
   return text.c_str();
 }
 
-//===----------------------------------------------------------------------===//
-// Programs in this process
-//===----------------------------------------------------------------------===//
-
-/// Returns an error message if the options are not allowed for a program in this process.
 static std::optional<std::string> validateForProgram(const CompileOptions &options) {
   if (options.training.target != TargetKind::CPU)
     return "a program in this process needs --target=cpu; compile one for GPUs with --emit=shared "

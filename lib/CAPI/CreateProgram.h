@@ -14,7 +14,7 @@
 
 namespace bppsa::capi {
 
-/// Creates a program from `interface`, which must remain valid as long as `code` exists.
+/// `interface` must remain valid as long as `code` exists.
 BppsaStatus createProgram(const runtime::ProgramInterface &interface, std::shared_ptr<void> code,
                           BppsaProgram *program) noexcept;
 

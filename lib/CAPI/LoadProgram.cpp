@@ -16,7 +16,7 @@ BppsaStatus bppsaProgramLoad(const char *path, BppsaProgram *program) {
   if (!path || !program)
     return setError(BppsaWrongUsage, "the path or the place for the program is null");
   std::string where = "'" + std::string(path) + "': ";
-  // dlopen() would search a name without a slash in the system's library paths.
+  // dlopen() searches names without a slash in system paths.
   std::string file = strchr(path, '/') ? path : "./" + std::string(path);
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)

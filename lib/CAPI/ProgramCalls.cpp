@@ -14,10 +14,6 @@ using namespace bppsa;
 using namespace bppsa::capi;
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
 BppsaStatus bppsaProgramSetThreads(BppsaProgram program, int32_t count) {
   return use<&bppsaProgramSetThreads>(
       program, [&](EmbeddedProgram &own) { own.setThreads(count); }, count);
@@ -60,11 +56,7 @@ BppsaStatus bppsaProgramSetSeed(BppsaProgram program, uint64_t seed) {
   return use<&bppsaProgramSetSeed>(program, [&](EmbeddedProgram &own) { own.setSeed(seed); }, seed);
 }
 
-//===----------------------------------------------------------------------===//
-// Computation
-//===----------------------------------------------------------------------===//
-
-/// Passes ownership of all arrays to the caller. If an exception is thrown, all of them are freed.
+/// Passes ownership of all arrays to the caller. Frees them on exceptions.
 static void handOut(std::vector<Array> arrays, DLManagedTensor **tensors) {
   std::vector<DLManagedTensor *> made;
   try {
@@ -185,7 +177,6 @@ BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype, int32_t
       program,
       [&](EmbeddedProgram &) {
         DLManagedTensor *&made = require(array, "the place for the array");
-        // The memory of this tensor is never accessed.
         DLTensor described = {
             array, {kDLCPU, 0}, rank, dtype, const_cast<int64_t *>(shape), nullptr, 0};
         BppsaNamedArray named = {"array", &described};
@@ -196,16 +187,12 @@ BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype, int32_t
       dtype, rank, shape, array);
 }
 
-//===----------------------------------------------------------------------===//
-// Parameters
-//===----------------------------------------------------------------------===//
-
 BppsaStatus bppsaProgramGetParameter(BppsaProgram program, intptr_t index, const DLTensor **view) {
   return use<&bppsaProgramGetParameter>(
       program,
       [&](EmbeddedProgram &own) {
         findArray(program, BppsaParameter, index);
-        // For GPU programs, this copies the values to the host.
+        // GPU programs copy the values to the host.
         own.parameter(index);
         require(view, "the place for the view") = &program->views[index];
       },
@@ -231,11 +218,6 @@ BppsaStatus bppsaProgramLoadCheckpoint(BppsaProgram program, const char *path) {
       program, [&](EmbeddedProgram &own) { own.loadCheckpoint(&require(path, "the path")); }, path);
 }
 
-//===----------------------------------------------------------------------===//
-// Separate forward and backward passes
-//===----------------------------------------------------------------------===//
-
-/// Converts the residuals, which have no name in the API.
 static ArrayArgument toResiduals(const DLTensor *tensor) {
   BppsaNamedArray named = {"residuals", &require(tensor, "the tensor for the residuals")};
   return toArguments(&named, 1).front();

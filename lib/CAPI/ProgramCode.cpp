@@ -15,8 +15,7 @@ using namespace bppsa;
 using namespace bppsa::capi;
 
 namespace {
-/// Restores the default floating-point environment in a scope. Program calls flush subnormals,
-/// which would change constants folded by the compiler.
+/// Program calls flush subnormals, which would change constants folded by the compiler.
 class DefaultArithmetic {
 public:
   DefaultArithmetic() {
@@ -46,8 +45,8 @@ std::shared_ptr<ProgramCode> ProgramCode::create(const ModelSource &source, Comp
                                                  const DiagnosticHandler &handler) {
   using Texts = std::vector<std::string>;
   ObjectCache cache = ObjectCache::fromEnvironment();
-  // Include the contents of files named by options. Dumping IR requires a compilation, so it
-  // disables the cache.
+  // Include the contents of files named by options. Dumping IR requires a compilation, hence no
+  // cache.
   for (float weight : options.training.classWeights)
     spelling += std::to_string(llvm::bit_cast<uint32_t>(weight)) + "\n";
   std::optional<std::string> key;
@@ -62,7 +61,7 @@ std::shared_ptr<ProgramCode> ProgramCode::create(const ModelSource &source, Comp
       texts ? CompiledModel::fromTexts(std::move(*texts)) : std::nullopt;
   if (!model)
     return nullptr;
-  // The receiver of progress events may no longer exist when functions are compiled later.
+  // The receiver of progress events may be gone later.
   options.progress = nullptr;
   return std::shared_ptr<ProgramCode>(
       new ProgramCode(std::move(*model), source.path, std::move(options), std::move(key)));
@@ -81,7 +80,6 @@ runtime::ProgramInterface ProgramCode::getInterface() {
           }};
 }
 
-/// Compiles the functions of `root` into the memory of this process.
 std::unique_ptr<LoadedProgram> ProgramCode::compile(const std::string &root,
                                                     std::string &error) const {
   DefaultArithmetic arithmetic;

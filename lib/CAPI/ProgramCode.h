@@ -16,18 +16,16 @@
 
 namespace bppsa::capi {
 
-/// A compiled model whose functions are compiled to machine code on their first call. The model and
-/// the code of each function are cached separately in the directory given by the environment
-/// variable BPPSA_CACHE.
+/// A model whose functions are compiled on their first call. Model and functions are cached
+/// separately in BPPSA_CACHE.
 class ProgramCode {
 public:
-  /// `spelling` is the text of `options`. If the model cannot be compiled, reports an error and
-  /// returns null.
+  /// `spelling` is the text of `options`. Reports an error and returns null on failure.
   static std::shared_ptr<ProgramCode> create(const ModelSource &source, CompileOptions options,
                                              std::string spelling,
                                              const DiagnosticHandler &handler);
 
-  /// Returns the interface of the program. This object must outlive it.
+  /// This object must outlive the interface.
   runtime::ProgramInterface getInterface();
 
 private:
@@ -40,16 +38,13 @@ private:
   const CompiledModel model;
   const std::string path;
   const CompileOptions options;
-  /// Cache key of the model; nullopt if it is not cached.
   const std::optional<std::string> key;
 
-  /// Tables that the interface points to.
   std::vector<bppsa_function> functions;
   const bppsa_instruction_set instructionSets[2];
   const void *const *kernels = nullptr;
 
   std::mutex mutex;
-  /// By root.
   std::map<std::string, std::unique_ptr<LoadedProgram>> loaded;
 };
 

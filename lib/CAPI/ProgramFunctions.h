@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every compiled shared library contains the functions of Program.h and a copy of the run-time
-// library. `libbppsa` forwards calls on such a program to the library that created it.
+// Every compiled shared library contains the functions of Program.h; `libbppsa` forwards calls to
+// the library that created the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +19,18 @@
 
 namespace bppsa::capi {
 
-/// A C API function of any type.
 using AnyFunction = void (*)();
 
-/// The functions of the library that contains this code. All libraries of the same version use the
-/// same order. The table ends with null.
+/// All libraries of a version use the same order. Ends with null.
 extern const AnyFunction programFunctions[];
 
-/// The base of all program handles.
 struct Handle {
-  /// `programFunctions` of the library that created the handle.
   const AnyFunction *functions = programFunctions;
 };
 
-/// Returns the index of `function` in the table.
 size_t findNumber(AnyFunction function);
 
-/// Returns the counterpart of `function` in the library that created `handle`.
+/// Returns the counterpart of `function` in the library of `handle`.
 template <typename Function> Function *findCounterpart(const Handle *handle, Function *function) {
   if (!handle || handle->functions == programFunctions)
     return function;
@@ -43,7 +38,7 @@ template <typename Function> Function *findCounterpart(const Handle *handle, Fun
   return reinterpret_cast<Function *>(handle->functions[number]);
 }
 
-/// Returns the status of a forwarded call and copies its error message to this library.
+/// Copies the error message of a forwarded call to this library.
 inline BppsaStatus relay(const Handle *handle, BppsaStatus status) noexcept {
   return status == BppsaSuccess ? status
                                 : setError(status, findCounterpart(handle, &bppsaGetLastError)());

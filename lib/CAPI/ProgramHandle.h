@@ -22,7 +22,6 @@
 
 namespace bppsa::capi {
 
-/// An array description and the data that it points to.
 struct ArrayText {
   std::string name, carried;
   std::vector<int64_t> shape;
@@ -39,19 +38,16 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
   void addParameter(BppsaArrayKind kind, const bppsa::runtime::ParameterInfo &info);
   void viewParameters();
 
-  /// Must outlive the program.
   const std::shared_ptr<void> code;
   bppsa::runtime::EmbeddedProgram program;
-  /// Held during every call, including the compilation of functions.
+  /// Held during every call, including compilation.
   bppsa::capi::CallMutex mutex;
-  /// By kind.
   std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
   std::vector<DLTensor> views;
 };
 
 namespace bppsa::capi {
 
-/// Runs `action` and converts exceptions to a status.
 template <typename Action> BppsaStatus guard(Action &&action) noexcept {
   try {
     action();
@@ -71,8 +67,8 @@ template <typename Action> BppsaStatus guard(Action &&action) noexcept {
   }
 }
 
-/// Runs `action` on a program with exclusive access, its thread limit and the floating-point mode
-/// of compiled code. Programs of other libraries are forwarded to `function` of their library.
+/// Runs `action` with exclusive access, the program's thread limit and the floating-point mode of
+/// compiled code, or forwards to `function` of another library.
 template <auto function, typename Action, typename... Arguments>
 BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) noexcept {
   if (auto *other = findCounterpart(handle, function); other != function)
@@ -94,7 +90,6 @@ template <typename T> T &require(T *pointer, const char *what) {
   return *pointer;
 }
 
-/// Throws UsageError if `index` is out of range.
 const ArrayText &findArray(BppsaProgram program, BppsaArrayKind kind, intptr_t index);
 
 } // namespace bppsa::capi

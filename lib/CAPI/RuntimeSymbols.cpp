@@ -8,14 +8,14 @@
 #include "bppsa/Runtime/ObjectInterface.h"
 
 extern "C" {
-// Defined in CompiledMemory.cpp and not declared in any header.
+// No header declares this function (CompiledMemory.cpp).
 void *_mlir_memref_to_llvm_alloc(uint64_t size);
 void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size);
 void _mlir_memref_to_llvm_free(void *block);
 struct UnrankedMemref;
 void memrefCopy(int64_t elementSize, UnrankedMemref *source, UnrankedMemref *target);
 
-// Programs in this process run on the CPU.
+// In-process programs run on the CPU.
 extern const bppsa_device_kernel bppsa_device_kernels[] = {{nullptr, nullptr}};
 extern const bppsa_device_image bppsa_device_images[] = {{nullptr, nullptr, 0}};
 }

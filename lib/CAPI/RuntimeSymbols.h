@@ -12,7 +12,7 @@
 
 namespace bppsa::capi {
 
-/// Returns the run-time functions that compiled code may call, with their symbols.
+/// Returns the run-time functions that compiled code may call.
 std::vector<std::pair<const char *, const void *>> getRuntimeSymbols();
 
 } // namespace bppsa::capi

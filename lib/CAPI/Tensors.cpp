@@ -12,10 +12,6 @@
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
 static constexpr DType kDtypes[] = {DType::F16, DType::F32, DType::F64, DType::I8,
                                     DType::I16, DType::I32, DType::I64, DType::U8,
                                     DType::U16, DType::U32, DType::U64, DType::Bool};
@@ -54,11 +50,6 @@ static DType toDType(DLDataType type, const std::string &name) {
        " lanes; expected scalars of 8 to 64 bits, or booleans");
 }
 
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-/// Returns whether the elements are contiguous in C order.
 static bool isCompact(const DLTensor &tensor) {
   if (!tensor.strides)
     return true;

@@ -15,10 +15,10 @@ namespace bppsa::capi {
 
 DLDataType toDLDataType(runtime::DType dtype);
 
-/// Converts the arrays of a call. Throws UsageError or Error for arrays that no model accepts.
+/// Throws UsageError or Error for arrays that no model accepts.
 runtime::ArrayArguments toArguments(const BppsaNamedArray *arrays, intptr_t count);
 
-/// Creates a tensor that owns the memory of the array.
+/// The tensor owns the memory.
 DLManagedTensor *toManagedTensor(runtime::Array array);
 
 } // namespace bppsa::capi

@@ -20,13 +20,11 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Executes every operation synchronously, except launches of functions with two streams, which run
-/// at the end of the call. Slices of the arena that would share memory on a GPU are separate here.
-/// Kernels on different streams that use such slices without synchronization are rejected.
+/// Executes synchronously, except launches of functions with two streams, which run at the end of
+/// the call. Unsynchronized use of overlapping arena slices by both streams is rejected.
 class EmulatedDevice : public Device {
 public:
-  /// Out-of-bounds accesses are detected at the boundaries of allocations, so every slice is a
-  /// separate allocation.
+  /// Out-of-bounds accesses are detected at the boundaries of allocations.
   explicit EmulatedDevice(const bppsa_device_kernel *kernels)
       : Device(/*hasSeparateSlices=*/true), kernels(kernels) {
     emulator.setSeed(emulationSeed());
@@ -77,8 +75,7 @@ private:
       memcpy(to, from, bytes);
   }
 
-  /// A slice of the arena, and the amount of work queued on each stream when it last used the
-  /// slice.
+  /// A slice, and the work queued on each stream at its last use.
   struct Slice {
     uint64_t offset, size;
     uint64_t used[2] = {};
@@ -95,10 +92,9 @@ private:
   const bppsa_device_kernel *kernels;
   Emulator emulator;
   emulator::EmulatedStreams streams;
-  /// True if the current call uses two streams.
   bool hasStreams = false;
   std::map<char *, Slice> slices;
-  /// Memory released while queued launches may still use it.
+  /// Queued launches may still use it.
   std::vector<void *> released;
   double times[kStepMarks] = {};
 };
@@ -109,7 +105,7 @@ static Dimensions dimensionsOf(const std::array<int64_t, 3> &extents) {
           static_cast<uint32_t>(extents[2])};
 }
 
-/// Returns whether a launch is within the limits of every supported GPU.
+/// Returns true if the launch is within the limits of every supported GPU.
 static bool fitsGpu(const LaunchSize &size) {
   static constexpr std::array<int64_t, 3> grid = {INT32_MAX, 65535, 65535};
   static constexpr std::array<int64_t, 3> block = {1024, 1024, 64};
@@ -145,10 +141,6 @@ void EmulatedDevice::run(const bppsa_device_kernel &kernel, const LaunchSize &si
                   arguments, /*sharedBytes=*/0, size.cooperative);
 }
 
-//===----------------------------------------------------------------------===//
-// Two streams
-//===----------------------------------------------------------------------===//
-
 void EmulatedDevice::selectStream(int64_t stream) {
   streams.select(stream);
   if (std::exchange(hasStreams, true))
@@ -180,7 +172,6 @@ void EmulatedDevice::releaseMemory(void *memory) {
   emulator.release(memory);
 }
 
-/// If `address` is in a slice, records its use by a launch of `kernel` on the selected stream.
 void EmulatedDevice::checkSliceUse(const char *kernel, const void *address) {
   const auto *byte = static_cast<const char *>(address);
   auto next = slices.upper_bound(const_cast<char *>(byte));

@@ -36,7 +36,7 @@ void EmulatedStreams::wait(int64_t event) {
   queues[selected].push_back({{}, found->second});
 }
 
-/// Runs the next item of `stream` and returns true, unless the stream is empty or blocked.
+/// Returns false if the stream is empty or blocked.
 bool EmulatedStreams::step(int64_t stream) {
   std::deque<Item> &queue = queues[stream];
   if (queue.empty() || (queue.front().awaited > 0 && !records[queue.front().awaited - 1].isReached))
@@ -52,7 +52,7 @@ void EmulatedStreams::run() {
   Random random(seed + runs++);
   while (!isEmpty()) {
     int64_t first = seed < 2 ? static_cast<int64_t>(seed) : static_cast<int64_t>(random.below(2));
-    // Events are recorded before they are waited for, so at least one stream can always proceed.
+    // Events are recorded before waits, so one stream can proceed.
     if (!step(first))
       step(1 - first);
   }

@@ -31,7 +31,7 @@ void Emulator::setSeed(uint64_t seed) { state->seed = seed; }
 void Emulator::setThreads(int threads) { state->threads = std::max(threads, 1); }
 
 namespace {
-/// Preserves subnormals, as GPUs do. CPU kernels flush them.
+/// GPUs preserve subnormals; CPU kernels flush them.
 class KeepDenormals {
 public:
   KeepDenormals() : before(_mm_getcsr()) { _mm_setcsr(before & ~0x8040u); }
@@ -47,7 +47,6 @@ static StackPool &stacks() {
   return pool;
 }
 
-/// Resumes waiting blocks in the order of their positions until all are done.
 static void finishWaiting(Launch &launch, std::vector<std::unique_ptr<Block>> blocks) {
   for (uint64_t phase = 0; !blocks.empty(); ++phase) {
     launch.awaitPhase(phase);
@@ -83,7 +82,7 @@ static void runBlocks(Launch &launch) {
   finishWaiting(launch, std::move(waiting));
 }
 
-/// Body of each pool thread. The arguments are ignored because blocks are taken from a queue.
+/// Ignores its range: blocks are taken from a queue.
 static void runShareOfBlocks(int64_t, int64_t, void *captures) {
   auto &launch = *static_cast<Launch *>(captures);
   try {

@@ -53,7 +53,7 @@ void Block::access(Thread &thread, const void *address, uint64_t bytes, uint32_t
   }
   if ((flags & BPPSA_EMU_WRITE) && !last.range->writable)
     failThread(thread, "write to a constant", site);
-  // The order of atomic operations determines their results and the rounding of sums.
+  // The order of atomics determines results and rounding.
   if (flags & BPPSA_EMU_ATOMIC)
     launch.awaitTurn(position);
 }

@@ -20,16 +20,11 @@ Thread &bppsa::runtime::emulator::currentThread() { return *runningThread; }
 void bppsa::runtime::emulator::failThread(const Thread &thread, const std::string &what,
                                           const char *site) {
   Block &block = *thread.block;
-  // If several blocks fail, the one at the lowest position is reported.
   block.launch.awaitTurn(block.position);
   endProgram(block.launch.name,
              text(", block ", describe(block.at), ", thread ", describe(thread.at)),
              text(what, "; ", site));
 }
-
-//===----------------------------------------------------------------------===//
-// Threads
-//===----------------------------------------------------------------------===//
 
 Block::Block(Launch &blockLaunch, StackPool &pool)
     : launch(blockLaunch), shared(blockLaunch.facts.arrays, blockLaunch.dynamicBytes), stacks(pool),
@@ -60,7 +55,7 @@ void Block::start(uint64_t blockPosition) {
   at = launch.blockAt(position);
   shared.reset();
   done = 0;
-  // Seeded by position so that the assignment of blocks to system threads does not matter.
+  // Seeded by position, independently of system threads.
   random = Random(Random(launch.seed + position).next());
   for (Thread &thread : threads) {
     thread.stackPointer = prepareStack(thread.stack, runThread);
@@ -118,10 +113,6 @@ static uint64_t readAtomically(const void *address, uint64_t bytes) {
   return __atomic_load_n(static_cast<const uint32_t *>(address), __ATOMIC_ACQUIRE);
 }
 
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
-
 bool Block::run() {
   moved = false;
   do {
@@ -135,7 +126,6 @@ bool Block::run() {
   return false;
 }
 
-/// Wakes threads whose polled value has changed.
 bool Block::wakePolling() {
   bool woken = false;
   for (Thread &thread : threads) {
@@ -168,7 +158,6 @@ void Block::suspend() {
   launch.suspend(position, {thread.at, thread.site, moved});
 }
 
-/// Runs each warp in turn until all its threads are done or wait at block level.
 void Block::runInOrder() {
   for (uint32_t warp = 0; warp < warpCount(); ++warp) {
     do
@@ -179,8 +168,6 @@ void Block::runInOrder() {
   }
 }
 
-/// Runs warps in random order. In each turn, the threads of the warp run in random order until they
-/// wait.
 void Block::runShuffled() {
   std::vector<uint32_t> runnable;
   for (uint32_t warp = 0; warp < warpCount(); ++warp)
@@ -210,7 +197,7 @@ bool Block::allAt(Thread::State state) const {
   });
 }
 
-/// Returns false if a thread polls a value that another block must change.
+/// Returns false if a thread polls a value of another block.
 bool Block::passBarrier() {
   if (std::any_of(threads.begin(), threads.end(),
                   [](const Thread &thread) { return thread.state == Thread::Polling; }))
@@ -223,7 +210,7 @@ bool Block::passBarrier() {
   return true;
 }
 
-/// Reports threads that do not all wait at the same barrier.
+/// Reports threads that wait at different barriers.
 void Block::failBarrier() {
   const Thread *first = &threads[0];
   while (first->state == Thread::Done)

@@ -24,16 +24,13 @@ class Block;
 /// An operation that the lanes in `mask` perform together.
 struct WarpOperation {
   enum Kind : uint8_t { Shuffle, Vote, Barrier, Mma };
-  /// Values of `mode` for an mma.
   enum Factors : uint32_t { TF32, BF16 };
   Kind kind;
-  /// Mode of a shuffle or vote (see EmulatorInterface.h), or the Factors of an mma.
+  /// See EmulatorInterface.h; for an mma, one of Factors.
   uint32_t mode = 0;
   uint32_t mask = ~0u;
   uint32_t value = 0;
-  /// Used by shuffles.
   uint32_t lane = 0, clamp = 0;
-  /// Used by mma.
   const uint32_t *a = nullptr, *b = nullptr;
   const float *c = nullptr;
   float *d = nullptr;
@@ -50,14 +47,12 @@ struct AsyncCopy {
   const char *site;
 };
 
-/// One CUDA thread.
 struct Thread {
   enum State : uint8_t { Ready, AtWarp, AtBarrier, Polling, Done };
   Block *block;
   uint32_t index;
   Dimensions at;
   State state;
-  /// Source location of the operation that the thread waits at.
   const char *site;
   char *stack;
   void *stackPointer;
@@ -67,21 +62,19 @@ struct Thread {
   Clock clock;
   std::vector<AsyncCopy> copies;
   uint32_t copyGroup;
-  /// Address, size and value of an atomic load if it was the last access of the thread.
+  /// The atomic load, if it was the thread's last access.
   const void *polled;
   uint64_t polledBytes, polledValue;
 
   uint32_t lane() const { return index % kWarpSize; }
 };
 
-/// Returns the CUDA thread that runs on this system thread.
 Thread &currentThread();
 
-/// Ends the program with an error attributed to `thread`.
 [[noreturn]] void failThread(const Thread &thread, const std::string &what, const char *site);
 
-/// The threads of a block. The object is reused for several blocks. Each thread runs until it waits
-/// for others, always on the same system thread.
+/// A reusable set of threads. Each runs until it waits for others, always on the same system
+/// thread.
 class Block {
 public:
   Block(Launch &launch, StackPool &stacks);
@@ -89,26 +82,24 @@ public:
   Block(const Block &) = delete;
 
   void start(uint64_t position);
-  /// Runs until all threads are done (returns true) or some wait for other blocks (see suspend()).
+  /// Returns false if some threads wait for other blocks.
   bool run();
-  /// Defers the remaining work to the next phase of the launch.
+  /// Defers remaining work to the launch's next phase.
   void suspend();
 
-  /// Called by the running thread: yields until the event that it waits for has occurred.
+  /// Yields the running thread until its event has occurred.
   void wait(Thread &thread, Thread::State state, const char *site);
-  /// Checks an access of the running thread; see EmulatorInterface.h.
   void access(Thread &thread, const void *address, uint64_t bytes, uint32_t flags,
               const char *site);
-  /// Called before an atomic load of the running thread. If the load would return the same value
-  /// again, yields until the value changes.
+  /// Called before an atomic load. If it would return the same value again, yields until the value
+  /// changes.
   void poll(Thread &thread, const void *address, uint64_t bytes, const char *site);
   void issueCopy(Thread &thread, const AsyncCopy &copy);
-  /// Completes the copies with a group number below `group`.
+  /// Completes copies with a group number below `group`.
   void completeCopies(Thread &thread, uint32_t group);
-  /// Returns the mask of existing lanes of a warp: fewer than 32 in a partial last warp.
+  /// Returns fewer than 32 lanes for a partial last warp.
   uint32_t lanesOf(uint32_t warp) const;
-  /// Returns the offset of `address` in shared memory; at least its size if the address is outside
-  /// of it.
+  /// Returns at least the size of shared memory if `address` is outside.
   uint64_t sharedOffset(const void *address) const {
     return static_cast<uint64_t>(static_cast<const char *>(address) - shared.data());
   }
@@ -118,7 +109,6 @@ public:
   uint64_t position = 0;
   Dimensions at;
 
-  /// The entry point of each fiber.
   static void runThread();
 
 private:
@@ -146,15 +136,13 @@ private:
 
   StackPool &stacks;
   std::vector<Thread> threads;
-  /// For each warp, the mask of lanes that can run.
   std::vector<uint32_t> ready;
   uint32_t done = 0;
-  /// True if any thread has run since run() was called.
   bool moved = false;
   void *schedulerStack = nullptr, *schedulerState = nullptr;
   SystemStack systemStack;
   Random random;
-  /// A cache of the range last accessed at a site; most sites access only one range.
+  /// The range last accessed at a site; most sites access only one.
   struct Found {
     const char *site = nullptr;
     const Range *range = nullptr;

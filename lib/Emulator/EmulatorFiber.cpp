@@ -14,8 +14,8 @@
 
 using namespace bppsa::runtime::emulator;
 
-// The x86-64 System V calling convention: rbx, rbp and r12 to r15 are callee-saved. The
-// floating-point mode is the same in all fibers and is not saved.
+// In the x86-64 System V convention, rbx, rbp and r12 to r15 are callee-saved. All fibers have the
+// same floating-point mode.
 asm(R"(
   .text
   .p2align 4
@@ -71,8 +71,8 @@ StackPool::~StackPool() {
 }
 
 void *bppsa::runtime::emulator::prepareStack(char *stack, void (*entry)()) {
-  // Six registers, the return address of the switch, and a null return address for `entry`. On
-  // entry to a function, the stack pointer is 8 below a multiple of 16.
+  // Six registers, the return address of the switch, and a null one for `entry`. The stack pointer
+  // on entry is 8 below a multiple of 16.
   void *frame[8] = {};
   frame[6] = reinterpret_cast<void *>(entry);
   char *start = stack + kStackBytes - sizeof frame;

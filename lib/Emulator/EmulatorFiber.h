@@ -17,21 +17,20 @@
 #endif
 #endif
 
-/// Saves the callee-saved registers and the stack pointer in `*save` and resumes the context
-/// `restore`.
+/// Saves callee-saved registers and stack pointer in `*save` and resumes `restore`.
 extern "C" void bppsa_emu_switch(void **save, void *restore);
 
 namespace bppsa::runtime::emulator {
 
 constexpr size_t kStackBytes = 256 << 10;
 
-/// Stacks of `kStackBytes`, each with a guard page below it, for one system thread.
+/// Stacks with guard pages, for one system thread.
 class StackPool {
 public:
   StackPool() = default;
   StackPool(const StackPool &) = delete;
   ~StackPool();
-  /// Returns the lowest address of a stack. Throws std::bad_alloc if memory is exhausted.
+  /// Returns the lowest address. Throws std::bad_alloc.
   char *take();
   void give(char *stack) { unused.push_back(stack); }
 
@@ -39,17 +38,16 @@ private:
   std::vector<char *> unused;
 };
 
-/// Returns a context that runs `entry` on `stack`. `entry` must never return.
+/// Returns a context that runs `entry`, which must never return.
 void *prepareStack(char *stack, void (*entry)());
 
-/// The stack of the system thread that resumes fibers.
 struct SystemStack {
   const void *bottom = nullptr;
   size_t bytes = 0;
 };
 
-/// Notify AddressSanitizer before and after each switch. `bottom` and `bytes` describe the next
-/// stack. `kept` holds the sanitizer's state of the current stack; null if that fiber ends.
+/// Notify AddressSanitizer around switches to the stack at `bottom`. `kept` holds the sanitizer's
+/// state of the current stack; null if the fiber ends.
 inline void leaveStack([[maybe_unused]] void **kept, [[maybe_unused]] const void *bottom,
                        [[maybe_unused]] size_t bytes) {
 #ifdef BPPSA_TELL_SANITIZER

@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
 
-/// Waits until the other lanes of `operation` arrive; its results are set on return.
+/// Waits for the other lanes; the results are set on return.
 static void meet(WarpOperation &operation, const char *site) {
   Thread &thread = currentThread();
   if ((operation.mask >> thread.lane() & 1) == 0)
@@ -24,10 +24,6 @@ static void meet(WarpOperation &operation, const char *site) {
 }
 
 extern "C" {
-
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
 
 uint32_t bppsa_emu_tid_x() { return currentThread().at.x; }
 uint32_t bppsa_emu_tid_y() { return currentThread().at.y; }
@@ -42,10 +38,6 @@ uint32_t bppsa_emu_nctaid_x() { return currentThread().block->launch.grid.x; }
 uint32_t bppsa_emu_nctaid_y() { return currentThread().block->launch.grid.y; }
 uint32_t bppsa_emu_nctaid_z() { return currentThread().block->launch.grid.z; }
 uint32_t bppsa_emu_laneid() { return currentThread().lane(); }
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
 
 void *bppsa_emu_shared(uint64_t offset) { return currentThread().block->shared.data() + offset; }
 
@@ -90,10 +82,6 @@ void bppsa_emu_copy_wait_all() {
   bppsa_emu_copy_commit();
   bppsa_emu_copy_wait(0);
 }
-
-//===----------------------------------------------------------------------===//
-// Barriers and warp operations
-//===----------------------------------------------------------------------===//
 
 void bppsa_emu_barrier(const char *site) {
   Thread &thread = currentThread();
@@ -143,10 +131,6 @@ void bppsa_emu_mma_m16n8k16_bf16(const uint32_t *a, const uint32_t *b, const flo
                                  const char *site) {
   multiply(WarpOperation::BF16, a, b, c, d, site);
 }
-
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
 
 float bppsa_emu_flush(float value) {
   return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;

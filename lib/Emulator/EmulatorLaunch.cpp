@@ -23,7 +23,7 @@ std::string bppsa::runtime::emulator::describe(const Dimensions &at) {
 
 void bppsa::runtime::emulator::endProgram(const std::string &kernel, const std::string &where,
                                           const std::string &what) {
-  // If several threads detect an error at the same time, only one reports it.
+  // Only one thread reports an error.
   static std::atomic_flag ends = ATOMIC_FLAG_INIT;
   while (ends.test_and_set())
     pause();
@@ -35,11 +35,11 @@ void bppsa::runtime::emulator::endProgram(const std::string &kernel, const std::
       break;
     at += static_cast<size_t>(count);
   }
-  // Other system threads are still running blocks, so no destructors may run.
+  // Other threads are running, so run no destructors.
   _exit(1);
 }
 
-/// Checks the hardware limits of compute capability 8.0 and higher.
+/// Checks the limits of compute capability 8.0 and higher.
 static std::string findLimit(const Dimensions &grid, const Dimensions &block, uint64_t dynamicBytes,
                              bool cooperative, const KernelProperties &facts) {
   constexpr uint64_t sharedLimit = 227 << 10;

@@ -18,38 +18,36 @@
 
 namespace bppsa::runtime::emulator {
 
-/// State shared by the system threads that run the blocks of a launch.
+/// State shared by the system threads of a launch.
 ///
-/// The position of a block is its index in the start order. Atomic operations on device memory and
-/// error messages wait until every block at an earlier position has finished or waits for other
-/// blocks. The result is therefore the same as if one system thread ran all blocks in order.
-/// Waiting blocks resume in the next phase, which begins after all blocks have finished or wait.
+/// A block's position is its index in the start order. Atomics on device memory and errors wait
+/// until all earlier positions have finished or wait for other blocks, so results are as if one
+/// thread ran all blocks in order. Waiting blocks resume in the next phase.
 class Launch {
 public:
   Launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
          const Dimensions &block, void **arguments, uint64_t dynamicBytes, bool cooperative);
 
-  /// Randomizes the order of the blocks; seed 0 keeps the natural order.
+  /// Randomizes the order of blocks unless `seed` is 0.
   void shuffle(uint64_t seed);
 
-  /// Returns the next position to run, or at least blockCount() if none is left.
+  /// Returns at least blockCount() if no position is left.
   uint64_t takePosition();
   uint64_t blockCount() const { return grid.count(); }
   Dimensions blockAt(uint64_t position) const;
 
-  /// Blocks until every earlier position has finished or waits for other blocks.
+  /// Waits until earlier positions have finished or wait.
   void awaitTurn(uint64_t position);
   void finish(uint64_t position);
-  /// A block that waits for other blocks because its `thread` polls a value.
+  /// A block that waits because `thread` polls a value.
   struct Waiting {
     Dimensions thread;
     const char *site;
-    /// True if any thread of the block has run in this phase.
     bool moved;
   };
   void suspend(uint64_t position, const Waiting &waiting);
-  /// Blocks until every block has finished or waits. Each system thread with suspended blocks calls
-  /// it once per `phase`, counted from 0.
+  /// Waits until every block has finished or waits. Called once per `phase` by threads with
+  /// suspended blocks.
   void awaitPhase(uint64_t phase);
 
   const std::string name;
@@ -60,7 +58,7 @@ public:
   const bool cooperative;
   const KernelProperties facts;
   uint64_t seed = 0;
-  /// Accessible ranges of device memory; set before any block runs.
+  /// Must be set before any block runs.
   std::vector<Range> ranges;
 
 private:
@@ -74,19 +72,16 @@ private:
   std::condition_variable changed;
   uint64_t nextPosition = 0;
   std::vector<Progress> progress;
-  /// All positions below this have finished or wait.
+  /// All positions below have finished or wait.
   uint64_t arrived = 0;
   uint64_t waiting = 0, phase = 0;
   bool moved = false;
-  /// The waiting block with the lowest position.
   uint64_t firstPosition = 0;
   Waiting firstWaiting = {};
 };
 
-/// Formats as "(x, y, z)".
 std::string describe(const Dimensions &at);
 
-/// Prints an error line and exits. `where` is empty or ", block ..., thread ...".
 [[noreturn]] void endProgram(const std::string &kernel, const std::string &where,
                              const std::string &what);
 

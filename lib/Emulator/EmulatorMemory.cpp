@@ -18,20 +18,14 @@ using namespace bppsa::runtime::emulator;
 
 static bool before(const Range &a, const Range &b) { return a.begin < b.begin; }
 
-//===----------------------------------------------------------------------===//
-// Device memory
-//===----------------------------------------------------------------------===//
-
 constexpr uint64_t kAlignment = 256;
 
-/// Returns the size of the inaccessible zone before and after an allocation. It is about as large
-/// as the allocation, within bounds, so that an index off by a row or a sample does not reach
-/// another allocation.
+/// The zone is about as large as the allocation, so that an index off by a row or a sample does not
+/// reach another allocation.
 static uint64_t redZone(uint64_t bytes) {
   return std::clamp(bytes / kAlignment * kAlignment, kAlignment, uint64_t(1) << 20);
 }
 
-/// Maximum bytes of released memory in quarantine.
 constexpr uint64_t kQuarantine = uint64_t(16) << 20;
 
 static void freeRange(const Range &range) {
@@ -103,10 +97,6 @@ std::string bppsa::runtime::emulator::describeOutOfBounds(const std::vector<Rang
               ", which is in no memory of the device");
 }
 
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct Program {
   std::mutex mutex;
@@ -115,8 +105,7 @@ struct Program {
 };
 } // namespace
 
-/// Never destroyed, and created on first use: constructors of programs may run before those of this
-/// library.
+/// Created on first use and never destroyed: programs' constructors may run before this library's.
 static Program &program() {
   static Program *instance = new Program;
   return *instance;

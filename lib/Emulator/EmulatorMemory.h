@@ -17,7 +17,7 @@
 
 namespace bppsa::runtime::emulator {
 
-/// Addresses [begin, end).
+/// [begin, end)
 struct Range {
   uintptr_t begin = 0, end = 0;
   bool writable = true;
@@ -27,14 +27,13 @@ struct Range {
   }
 };
 
-/// Device allocations, separated by red zones. Released memory is quarantined before it is returned
-/// to the host, so that accesses after the release do not hit a newer allocation.
+/// Allocations with red zones. Released memory is quarantined, so that late accesses do not hit a
+/// newer allocation.
 class DeviceMemory {
 public:
   ~DeviceMemory();
   void *allocate(uint64_t bytes);
   void release(void *memory);
-  /// Returns the live allocations and the global variables of the program, sorted by address.
   std::vector<Range> ranges();
 
 private:
@@ -44,17 +43,13 @@ private:
   uint64_t releasedBytes = 0;
 };
 
-/// Returns the range that contains `address`, or else the last range before it; null if there is
-/// none.
+/// Returns the range that contains `address`, or else the last one before it; may be null.
 const Range *findRange(const std::vector<Range> &ranges, uintptr_t address);
 
-/// Returns the error message for an access to [address, address + bytes) outside of all ranges.
 std::string describeOutOfBounds(const std::vector<Range> &ranges, uintptr_t address,
                                 uint64_t bytes);
 
-/// Properties that a program registers for a kernel.
 struct KernelProperties {
-  /// Offsets of static arrays in shared memory, in ascending order.
   std::vector<Range> arrays;
   uint32_t maxThreads = 1024;
 };

@@ -4,11 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Detects races by the happens-before relation, independent of the schedule. Two accesses to a byte
-// by different threads race if they are not ordered by a block barrier or a chain of bar.warp.sync
-// and at least one of them is a plain write, or one is plain and the other atomic. A word keeps the
-// last four accesses that are not covered by later ones. With more concurrent readers a race may be
-// missed, but no false race is reported.
+// Detects races by the happens-before relation, independent of the schedule: accesses by different
+// threads, not ordered by a barrier or a chain of bar.warp.sync, of which one is a plain write, or
+// one is plain and the other atomic. A word keeps the last four uncovered accesses, so races of
+// more concurrent readers may be missed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +59,6 @@ void SharedMemory::reset() {
   ++interval;
 }
 
-/// Calls `visit(index, mask)` for each word of the access until `visit` returns false.
 template <typename Visit> void SharedMemory::visitWords(const SharedAccess &access, Visit visit) {
   uint64_t end = access.offset + access.bytes;
   for (uint64_t at = access.offset; at < end;) {
@@ -114,8 +112,7 @@ std::string SharedMemory::checkWord(uint64_t index, uint8_t mask, const SharedAc
   return checkRaces(words[index], mask, access);
 }
 
-/// Returns whether every access that races with an access of type `b` also races with one of type
-/// `a`.
+/// Every access that races with `b` also races with `a`.
 static bool covers(Access a, Access b) { return a == b || a == Access::Write; }
 
 static bool conflict(Access a, Access b) { return a != b || a == Access::Write; }

@@ -19,8 +19,8 @@ namespace bppsa::runtime::emulator {
 
 constexpr uint32_t kWarpSize = 32;
 
-/// The vector clock of a thread: its knowledge of the progress of each lane in its warp since the
-/// last block barrier. Only bar.warp.sync orders memory within a warp.
+/// A thread's knowledge of the progress of each lane in its warp since the last block barrier. Only
+/// bar.warp.sync orders memory within a warp.
 using Clock = std::array<uint32_t, kWarpSize>;
 
 enum class Access : uint8_t { Read, Write, Atomic };
@@ -33,19 +33,16 @@ struct SharedAccess {
   const char *site;
 };
 
-/// The shared memory of one block. It tracks for each byte whether it was written, is the target of
-/// a pending copy, and who accessed it since the last barrier. Every check returns an error message
-/// for the user, or an empty string.
+/// Tracks for each byte whether it was written, is the target of a pending copy, and who accessed
+/// it. Checks return an error message or an empty string.
 class SharedMemory {
 public:
   using NameThread = std::string (*)(const void *block, uint32_t thread);
 
-  /// Allocates memory for the static `arrays`, followed by `dynamicBytes`.
   SharedMemory(const std::vector<Range> &arrays, uint64_t dynamicBytes);
 
-  /// Marks all bytes as unwritten for a new block.
   void reset();
-  /// Records a block barrier, which orders all earlier accesses before all later ones.
+  /// Orders earlier accesses before later ones.
   void passBarrier() { ++interval; }
 
   char *data() const { return bytes.get(); }
@@ -53,18 +50,17 @@ public:
   uint64_t dynamicOffset() const { return dynamicStart; }
 
   std::string access(const SharedAccess &access);
-  /// A cp.async writes at some time between these two calls.
+  /// A cp.async writes between these two calls.
   std::string beginCopy(const SharedAccess &access);
   std::string endCopy(const SharedAccess &access);
 
-  /// Sets the function that formats thread numbers in messages.
   void setNames(const void *block, NameThread name) {
     owner = block;
     nameThread = name;
   }
 
 private:
-  /// An access that may race with later ones. `mask` has a bit for each byte of the word.
+  /// An access that may race with later ones. `mask` has a bit per byte of the word.
   struct Record {
     const char *site;
     uint32_t clock;
@@ -72,13 +68,12 @@ private:
     uint8_t mask;
     Access kind;
   };
-  /// The accesses to four bytes; valid only if `interval` is the current one.
+  /// Valid only if `interval` is the current one.
   struct Word {
     uint64_t interval = 0;
     uint32_t count = 0;
     std::array<Record, 4> records;
   };
-  /// Masks of the bytes of a word.
   struct Bytes {
     uint8_t inside = 0, written = 0, copying = 0;
   };

@@ -24,10 +24,6 @@ static const char *name(const WarpOperation &operation) {
   return names[operation.kind];
 }
 
-//===----------------------------------------------------------------------===//
-// Rendezvous
-//===----------------------------------------------------------------------===//
-
 /// PTX requires equal qualifiers and masks in all lanes, and the same instruction for `.aligned`
 /// operations.
 bool Block::matches(const Thread &first, const Thread &other) const {
@@ -38,8 +34,6 @@ bool Block::matches(const Thread &first, const Thread &other) const {
          (a.kind != WarpOperation::Mma || !strcmp(first.site, other.site));
 }
 
-/// Executes each operation for which all lanes of its mask have arrived. Returns whether any was
-/// executed.
 bool Block::resolve(uint32_t warp) {
   bool any = false;
   uint32_t lanes = lanesOf(warp), seen = 0;
@@ -47,7 +41,7 @@ bool Block::resolve(uint32_t warp) {
     Thread &first = threadOf(warp, lane);
     if ((seen >> lane & 1) != 0 || first.state != Thread::AtWarp)
       return;
-    // The last warp of a block may have fewer lanes than the mask names.
+    // The last warp may have fewer lanes than the mask.
     uint32_t group = first.operation->mask & lanes;
     bool complete = true;
     forLanes(group,
@@ -62,8 +56,8 @@ bool Block::resolve(uint32_t warp) {
   return any;
 }
 
-/// Reports deadlocks. If no lane of a warp can run, a lane that waits for other lanes waits
-/// forever, because block barriers wait for that lane too.
+/// If no lane of a warp can run, a lane that waits for others waits forever, because block barriers
+/// wait for it too.
 void Block::checkStuck(uint32_t warp) {
   uint32_t lanes = lanesOf(warp);
   forLanes(lanes, [&](uint32_t lane) {
@@ -102,11 +96,7 @@ void Block::execute(uint32_t warp, uint32_t group, Thread &first) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-/// Computes the source lane as defined by PTX and returns whether it is in range.
+/// Returns true if the source lane, as defined by PTX, is in range.
 static bool sourceLane(const WarpOperation &operation, int lane, int &source) {
   int b = operation.lane & 31, clamp = operation.clamp & 31, segment = operation.clamp >> 8 & 31;
   int bound = (lane & segment) | (clamp & ~segment);
@@ -127,7 +117,7 @@ static bool sourceLane(const WarpOperation &operation, int lane, int &source) {
 }
 
 void Block::shuffle(uint32_t warp, uint32_t group) {
-  // Reading from an inactive lane is undefined; return a recognizable NaN.
+  // Reading from an inactive lane is undefined, so return a recognizable NaN.
   constexpr uint32_t undefined = 0x7fdeadbe;
   forLanes(group, [&](uint32_t lane) {
     WarpOperation &operation = *threadOf(warp, lane).operation;
@@ -173,8 +163,7 @@ static double numberOf(uint32_t bits) {
   return value;
 }
 
-/// Returns the number of matrix elements in a factor register: one for tf32, of which the hardware
-/// ignores all but the upper 19 bits, and two for bf16.
+/// Returns the elements per register: one for tf32, whose lower 13 bits are ignored, two for bf16.
 static uint32_t countNumbers(uint32_t mode) { return mode == WarpOperation::BF16 ? 2 : 1; }
 
 static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {

@@ -24,18 +24,13 @@ template <typename OpTy> static LogicalResult evaluateConstant(OpTy op, Interpre
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// Returns the bits of `value` as an unsigned integer of the width of `type`.
 static uint64_t asUnsigned(int64_t value, Type type) {
   auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
   unsigned width = integer ? integer.getWidth() : 64;
   return static_cast<uint64_t>(value) & llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-/// Adds a division op. `function` is never called with a zero divisor.
+/// `function` is never called with a zero divisor.
 template <typename OpTy>
 static void addDivision(EvaluatorTable &table, int64_t (*function)(int64_t, int64_t)) {
   table.add<OpTy>([function](OpTy op, Interpreter &interpreter) -> LogicalResult {
@@ -51,7 +46,7 @@ static void addDivision(EvaluatorTable &table, int64_t (*function)(int64_t, int6
   });
 }
 
-/// Wrapping arithmetic: signed overflow is undefined in C++ but not in arith.
+/// Signed overflow is undefined in C++ but not in arith.
 static int64_t wrappedAdd(int64_t a, int64_t b) { return uint64_t(a) + uint64_t(b); }
 static int64_t wrappedSub(int64_t a, int64_t b) { return uint64_t(a) - uint64_t(b); }
 static int64_t wrappedMul(int64_t a, int64_t b) { return uint64_t(a) * uint64_t(b); }
@@ -72,8 +67,7 @@ static void addSignedOps(EvaluatorTable &table) {
   table.addIntegerBinary<MinOp>([](int64_t a, int64_t b) { return std::min(a, b); });
 }
 
-/// Adds an op on unsigned integers. If it `divides`, `function` is never called with a zero
-/// divisor.
+/// If it `divides`, `function` never gets a zero divisor.
 template <typename OpTy>
 static void addUnsigned(EvaluatorTable &table, uint64_t (*function)(uint64_t, uint64_t),
                         bool divides = false) {
@@ -127,10 +121,6 @@ static void addIntegerOps(EvaluatorTable &table) {
   table.add<arith::CmpIOp>(evaluateIntegerCompare);
 }
 
-//===----------------------------------------------------------------------===//
-// Floats
-//===----------------------------------------------------------------------===//
-
 static double maximum(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? std::nan("") : std::fmax(a, b);
 }
@@ -161,11 +151,7 @@ static void addFloatOps(EvaluatorTable &table) {
   table.add<arith::CmpFOp>(evaluateFloatCompare);
 }
 
-//===----------------------------------------------------------------------===//
-// Casts and other ops
-//===----------------------------------------------------------------------===//
-
-/// Evaluates a cast that preserves the value, except for wrapping of integers.
+/// Preserves the value, except for wrapping.
 template <typename OpTy>
 static LogicalResult evaluateKeptNumber(OpTy op, Interpreter &interpreter) {
   Array result = interpreter.get(op->getOperand(0));
@@ -175,7 +161,6 @@ static LogicalResult evaluateKeptNumber(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// Evaluates a cast that interprets an integer as unsigned.
 template <typename OpTy>
 static LogicalResult evaluateUnsignedCast(OpTy op, Interpreter &interpreter) {
   Array result = interpreter.get(op->getOperand(0));
@@ -185,7 +170,7 @@ static LogicalResult evaluateUnsignedCast(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// Interprets an integer as signed; i1 is stored as 0 or 1 but represents 0 or -1.
+/// i1 is stored as 0 or 1 but represents 0 or -1.
 static int64_t asSigned(int64_t value, Type type) {
   return getElementTypeOrSelf(type).isInteger(1) ? -value : value;
 }
@@ -223,7 +208,6 @@ static LogicalResult evaluateFloatToInteger(OpTy op, Interpreter &interpreter) {
   return success();
 }
 
-/// Evaluates a bitcast between int32 and float32, after rounding to float32.
 static LogicalResult evaluateBitcast(arith::BitcastOp op, Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getIn());
   Type from = getElementTypeOrSelf(op.getIn().getType()), to = getElementTypeOrSelf(op.getType());
@@ -267,7 +251,6 @@ static void addCasts(EvaluatorTable &table) {
   table.add<arith::FPToUIOp>(evaluateFloatToInteger<arith::FPToUIOp>);
 }
 
-/// Adds affine.apply, affine.min or affine.max; `pick` selects among the results of the map.
 template <typename OpTy>
 static void addAffineOp(EvaluatorTable &table, int64_t (*pick)(ArrayRef<int64_t>)) {
   table.add<OpTy>([pick](OpTy op, Interpreter &interpreter) -> LogicalResult {

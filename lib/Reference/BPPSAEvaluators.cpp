@@ -25,7 +25,7 @@ static LogicalResult evaluateMatVec(MatVecOp op, Interpreter &interpreter) {
 
 void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<MatVecOp>(evaluateMatVec);
-  // Ops that no pass has specialized are evaluated as in inference.
+  // Dropout is evaluated as in inference.
   table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
     interpreter.copy(op.getInput(), op.getResult());
     return success();

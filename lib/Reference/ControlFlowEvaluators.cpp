@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace bppsa;
 
 static LogicalResult evaluateCall(func::CallOp op, Interpreter &interpreter) {
-  // Each SSA value has one entry, so functions are not reentrant. The compiler emits no recursion.
+  // Each SSA value has one entry, so functions are not reentrant.
   if (op->getParentOfType<func::FuncOp>().getSymName() == op.getCallee())
     return op.emitOpError("recursion cannot be interpreted");
   std::vector<Array> arguments;

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Table
-//===----------------------------------------------------------------------===//
-
 EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addArithEvaluators(*this);
   addMathEvaluators(*this);
@@ -97,10 +93,6 @@ LogicalResult EvaluatorTable::evaluateIntegers(Operation *op, Interpreter &inter
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
 Interpreter::Interpreter(ModuleOp module) : module(module), table(module.getContext()) {}
 
 const Array &Interpreter::get(Value value) const {
@@ -130,11 +122,6 @@ void Interpreter::copy(ValueRange from, ValueRange to) {
     set(value, std::move(array));
 }
 
-//===----------------------------------------------------------------------===//
-// Functions, blocks and ops
-//===----------------------------------------------------------------------===//
-
-/// Returns whether `array` is a valid value of `type`.
 static bool fits(const Array &array, Type type) {
   SmallVector<int64_t, 4> expected = getValueShape(type);
   if (array.isFloat != isFloatValue(type) ||
@@ -146,7 +133,7 @@ static bool fits(const Array &array, Type type) {
   return true;
 }
 
-/// Formats as "2x3 float", for diagnostics.
+/// "2x3 float"
 static std::string describe(const Array &array) {
   std::string text;
   llvm::raw_string_ostream os(text);

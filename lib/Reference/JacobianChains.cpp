@@ -12,17 +12,12 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Export from the interpreter
-//===----------------------------------------------------------------------===//
-
 static Array makeIntegers(ArrayRef<int64_t> numbers) {
   Array array = Array::makeZeros(int64_t(numbers.size()), /*isFloat=*/false);
   array.integers.assign(numbers.begin(), numbers.end());
   return array;
 }
 
-/// Returns the elements of `jacobian` at the entries of `pattern`, for each sample.
 static Array getData(const Array &jacobian, const SparsityPattern &pattern) {
   bool isShared = jacobian.getRank() == 2;
   int64_t samples = isShared ? 1 : jacobian.shape[0], entries = pattern.getNumEntries();
@@ -59,12 +54,7 @@ NamedArrays bppsa::getJacobianChain(Operation *function, const Interpreter &inte
   return arrays;
 }
 
-//===----------------------------------------------------------------------===//
-// Import as a module
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Reads the links of an archive as types.
 class ChainReader {
 public:
   ChainReader(MLIRContext *context, const NamedArrays &arrays, bool dropZeros)
@@ -73,7 +63,6 @@ public:
       byName[name] = &array;
   }
 
-  /// Sets `error` on failure.
   LogicalResult read(SmallVectorImpl<jacobian::MatrixType> &types);
   std::string error;
 
@@ -171,7 +160,6 @@ LogicalResult ChainReader::read(SmallVectorImpl<jacobian::MatrixType> &types) {
   return success();
 }
 
-/// Returns the number of samples of the links; 1 if all links are shared.
 static int64_t getSamples(ArrayRef<jacobian::MatrixType> types) {
   for (jacobian::MatrixType type : types)
     if (type.getBatch())
@@ -205,7 +193,7 @@ OwningOpRef<ModuleOp> bppsa::makeJacobianChain(MLIRContext *context, const Named
   builder.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types(links.begin(), links.end());
   types.push_back(getCotangentType(links.front().getCols()));
-  // Return the cotangent that enters the last link; parameter gradients do not need its result.
+  // Return the cotangent that enters the last link: parameter gradients do not need its result.
   Type entering = getCotangentType(links.back().getCols());
   auto function =
       func::FuncOp::create(builder, loc, "chain", builder.getFunctionType(types, entering));

@@ -11,18 +11,12 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Explicit Jacobians
-//===----------------------------------------------------------------------===//
-
-/// Returns element (row, col) of sample `b`; a Jacobian without batch is shared by all samples.
 static double getEntry(const Array &jacobian, int64_t b, int64_t row, int64_t col) {
   return jacobian.getRank() == 3 ? jacobian.reals[jacobian.getPosition({b, row, col})]
                                  : jacobian.reals[jacobian.getPosition({row, col})];
 }
 
-/// Returns the number of matrices in a Jacobian of `type`, taken from `array` if it is dynamic;
-/// nullopt if all samples share one matrix.
+/// Returns nullopt if all samples share one matrix.
 static std::optional<int64_t> getJacobianBatch(jacobian::MatrixType type, const Array *array) {
   if (!type.getBatch())
     return std::nullopt;
@@ -36,7 +30,6 @@ static SmallVector<int64_t> getJacobianShape(jacobian::MatrixType type,
   return {*batch, type.getRows(), type.getCols()};
 }
 
-/// Applies the link of `op` to every unit cotangent of sample `b`.
 static LogicalResult linearizeSample(jacobian::LinearizeOp op, Interpreter &interpreter, int64_t b,
                                      Array &result) {
   Block &body = op.getBody().front();
@@ -87,7 +80,7 @@ static LogicalResult evaluateAssemble(jacobian::AssembleOp op, Interpreter &inte
   const Array &source = interpreter.get(op.getSource());
   std::optional<int64_t> batch = getJacobianBatch(type, &source);
   SparsityPattern pattern = type.computePattern();
-  // Zero if all samples share the source.
+  // The stride is zero if all samples share the source.
   int64_t stride = batch ? source.shape.back() : 0, size = type.getRows() * type.getCols();
   Array result = Array::makeZeros(getJacobianShape(type, batch));
   for (int64_t b = 0; b < batch.value_or(1); ++b)
@@ -134,20 +127,14 @@ static LogicalResult evaluateApply(jacobian::ApplyOp op, Interpreter &interprete
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Affine transitions
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Accesses entries of transitions of shape `[samples, columns, rows]` (plain or packed) or, with
-/// `byRows`, `[samples, rows, columns]`.
+/// Arrays have shape `[samples, columns, rows]` or, with `byRows`, `[samples, rows, columns]`.
 class TransitionArray {
 public:
   TransitionArray(std::optional<int64_t> lanes, bool isDiagonal, int64_t size, bool byRows = false)
       : lanes(lanes), isDiagonal(isDiagonal), byRows(byRows), size(size) {}
 
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
-  /// Returns the position of element (`row`, `column`) of the transition of sample `b`.
   int64_t getPosition(const Array &array, int64_t b, int64_t column, int64_t row) const {
     if (byRows)
       std::swap(column, row);
@@ -177,7 +164,6 @@ private:
 };
 } // namespace
 
-/// Applies the links of `op` to `column` for sample `b`; adds injected cotangents if `inject`.
 static LogicalResult applyRun(TransitionOp op, Interpreter &interpreter, int64_t b, int64_t steps,
                               bool inject, std::vector<double> &column) {
   SampleView layout(op.getLanes());
@@ -236,7 +222,6 @@ static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interprete
   return success();
 }
 
-/// Adds a term to `matrix`, the row-major matrix of sample `b`.
 static void addTerm(FactoredTransitionOp op, Interpreter &interpreter, TermAttr term, int64_t b,
                     std::vector<double> &matrix) {
   SampleView layout(op.getLanes());
@@ -326,7 +311,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
   return success();
 }
 
-/// Evaluates the rule of a link; its Jacobian is only used by plans.
+/// Only plans use the Jacobian of a link.
 static LogicalResult evaluateLink(jacobian::LinkOp op, Interpreter &interpreter) {
   Block &rule = op.getRule().front();
   interpreter.copy(op.getCotangent(), rule.getArgument(0));

@@ -52,7 +52,7 @@ static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) 
   return success();
 }
 
-/// Copies all chunks from `plain`, which has one lane, to `packed`, or back.
+/// `plain` has one lane.
 static void copyChunks(Array &plain, Array &packed, int64_t lanes, int64_t chunks, bool packs) {
   SampleView oneLane(1), many(lanes);
   int64_t samples = plain.shape[0], steps = packed.shape[1];

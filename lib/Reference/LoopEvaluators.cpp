@@ -60,7 +60,6 @@ static void addTo(Interpreter &interpreter, Value argument, const Array &addend)
   interpreter.set(argument, std::move(sum));
 }
 
-/// Returns zeros for each sum of a chain; `summed` are the values to be summed.
 static std::vector<Array> makeSums(ChainOp op, ValueRange summed) {
   std::vector<Array> zeros;
   for (auto [value, with] : llvm::zip_equal(summed, op.getSumWith())) {
@@ -72,7 +71,7 @@ static std::vector<Array> makeSums(ChainOp op, ValueRange summed) {
   return zeros;
 }
 
-/// Concatenates `sums`, each in column-major order.
+/// Concatenates arrays, each in column-major order.
 static Array flatten(ArrayRef<Array> sums) {
   int64_t size = 0;
   for (const Array &sum : sums)
@@ -88,7 +87,6 @@ static Array flatten(ArrayRef<Array> sums) {
   return flat;
 }
 
-/// Adds the outer product of `value` and `factor` to `sum`, or `value` if `factor` is null.
 static void addProduct(Array &sum, const Array &value, const Array *factor) {
   forEachElementIndex(sum.shape, [&](ArrayRef<int64_t> index) {
     int64_t position = sum.getPosition(index);
@@ -97,7 +95,7 @@ static void addProduct(Array &sum, const Array &value, const Array *factor) {
   });
 }
 
-/// Evaluates a chain. The plan is ignored because all plans have the same semantics.
+/// All plans have the same semantics.
 static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   SampleView layout(op.getLanes());
   SmallVector<Value> sequences(op.getSaved());

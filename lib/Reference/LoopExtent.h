@@ -12,14 +12,12 @@
 
 namespace bppsa {
 
-/// The common number of time steps and samples of the sequences of a loop.
 struct LoopExtent {
   int64_t steps = 0, samples = 0;
 };
 
-/// Checks that all `sequences` have the same number of time steps and that `sequences` and `states`
-/// have the same number of samples. `steps` is the number of time steps of a loop without
-/// sequences.
+/// Requires equal time steps of `sequences`, and equal samples of `sequences` and `states`. Loops
+/// without sequences have `steps` time steps.
 llvm::FailureOr<LoopExtent> getLoopExtent(mlir::Operation *op, Interpreter &interpreter,
                                           SampleView layout, mlir::ValueRange sequences,
                                           mlir::ValueRange states, mlir::Value steps = {});

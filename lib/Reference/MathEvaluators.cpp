@@ -44,7 +44,7 @@ static void addRounding(EvaluatorTable &table) {
   table.addUnary<math::CeilOp>(std::ceil);
   table.addUnary<math::FloorOp>(std::floor);
   table.addUnary<math::RoundOp>(std::round);
-  // The default rounding mode of C++ is to nearest, ties to even.
+  // The default rounding mode is to nearest, ties to even.
   table.addUnary<math::RoundEvenOp>(std::nearbyint);
   table.addUnary<math::TruncOp>(std::trunc);
   table.addBinary<math::CopySignOp>(std::copysign);

@@ -12,18 +12,16 @@
 
 namespace bppsa {
 
-/// Reads and writes the values of single samples in arrays of one layout. With lanes, the values
-/// are vectors; otherwise they may have any rank.
+/// Accesses single samples in arrays of one layout. With lanes, their values are vectors.
 class SampleView {
 public:
   explicit SampleView(std::optional<int64_t> lanes) : lanes(lanes) {}
 
   int64_t getNumSteps(const Array &sequence) const { return sequence.shape[lanes ? 1 : 0]; }
-  /// Returns the number of samples of a sequence, including padding lanes.
+  /// Returns the number of samples, including padding lanes.
   int64_t getNumSamples(const Array &sequence) const {
     return lanes ? sequence.shape[0] * *lanes : sequence.shape[1];
   }
-  /// Returns the shape of an array whose values have shape `value`.
   llvm::SmallVector<int64_t> getStateShape(int64_t samples, llvm::ArrayRef<int64_t> value) const {
     return getShape({samples}, value);
   }
@@ -34,13 +32,11 @@ public:
     return {samples / *lanes, steps, value.front(), *lanes};
   }
 
-  /// Returns the shape of one sample in `array`, a sequence or a state.
   llvm::SmallVector<int64_t> getValueShape(const Array &array, bool hasTime) const {
     auto shape = llvm::ArrayRef<int64_t>(array.shape).drop_front(hasTime ? 2 : 1);
     return llvm::SmallVector<int64_t>(lanes ? shape.drop_back() : shape);
   }
 
-  /// Returns the value of sample `b` of a state, or of a sequence at `step`.
   Array read(const Array &array, std::optional<int64_t> step, int64_t b) const {
     if (!lanes) {
       llvm::SmallVector<int64_t> shape = getValueShape(array, step.has_value());
@@ -70,7 +66,6 @@ private:
     leading.push_back(*lanes);
     return leading;
   }
-  /// Returns the position of the first element of a sample in an array without lanes.
   static int64_t getFirst(const Array &array, std::optional<int64_t> step, int64_t b) {
     int64_t sample = step ? *step * array.shape[1] + b : b;
     return sample * product(llvm::ArrayRef<int64_t>(array.shape).drop_front(step ? 2 : 1));

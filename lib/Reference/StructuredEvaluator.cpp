@@ -11,7 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the size of each loop of `op`; fails if operands disagree.
 static FailureOr<SmallVector<int64_t>> getLoopSizes(linalg::LinalgOp op, Interpreter &interpreter) {
   SmallVector<int64_t> sizes(op.getNumLoops(), ShapedType::kDynamic);
   for (OpOperand &operand : op->getOpOperands()) {
@@ -34,7 +33,6 @@ static FailureOr<SmallVector<int64_t>> getLoopSizes(linalg::LinalgOp op, Interpr
   return sizes;
 }
 
-/// Returns the position of the element of `operand` that iteration `index` accesses.
 static FailureOr<int64_t> getPosition(linalg::LinalgOp op, OpOperand &operand, const Array &array,
                                       ArrayRef<int64_t> index) {
   SmallVector<int64_t> element;
@@ -61,8 +59,7 @@ static LogicalResult runIteration(linalg::LinalgOp op, Interpreter &interpreter,
     if (failed(position))
       return failure();
     positions.push_back(*position);
-    // The bodies of some ops, such as linalg.map, have arguments only for the operands that they
-    // use.
+    // Some bodies, as of linalg.map, omit arguments for unused operands.
     if (BlockArgument argument = op.getMatchingBlockArgument(&operand))
       interpreter.set(argument, array.slice(*position, {}));
   }

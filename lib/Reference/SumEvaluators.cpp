@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the number of samples that `op` sums over; its sequences have `all` samples.
+/// The sequences have `all` samples.
 template <typename SumOp>
 static int64_t getSummedSamples(SumOp op, Interpreter &interpreter, int64_t all) {
   return op.getBatch() ? interpreter.getInteger(op.getBatch()) : all;

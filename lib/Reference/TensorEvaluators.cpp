@@ -12,18 +12,13 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Slices
-//===----------------------------------------------------------------------===//
-
-/// The region accessed by a slice op, in the rank of the large tensor.
+/// The region of a slice op, in the rank of the large tensor.
 namespace {
 struct Rectangle {
   SmallVector<int64_t> offsets, sizes, strides;
 };
 } // namespace
 
-/// Reads the region of `op`; fails if it exceeds a tensor of `shape`.
 template <typename OpTy>
 static FailureOr<Rectangle> getRectangle(OpTy op, Interpreter &interpreter,
                                          ArrayRef<int64_t> shape) {
@@ -43,8 +38,8 @@ static FailureOr<Rectangle> getRectangle(OpTy op, Interpreter &interpreter,
   return rectangle;
 }
 
-/// Calls `body` for every element of the slice with its positions in the large tensor and in the
-/// slice. Dropped unit dimensions do not affect row-major order.
+/// Passes positions in the large tensor and in the slice. Dropped unit dimensions do not affect
+/// row-major order.
 static void forEachElement(const Rectangle &rectangle, const Array &large,
                            function_ref<void(int64_t, int64_t)> body) {
   int64_t sliced = 0;
@@ -73,7 +68,6 @@ static LogicalResult evaluateExtractSlice(tensor::ExtractSliceOp op, Interpreter
   return success();
 }
 
-/// Sets `written` to `dest` with the slice of `op` replaced by its source.
 template <typename OpTy>
 static LogicalResult insertSlice(OpTy op, Value dest, Value written, Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getSource());
@@ -95,8 +89,7 @@ static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op, Interpreter &
   return insertSlice(op, op.getDest(), op.getResult(), interpreter);
 }
 
-/// Every iteration sees the outputs from before the loop: it must not depend on writes of other
-/// iterations.
+/// Iterations must not depend on each other's writes.
 static LogicalResult evaluateForall(scf::ForallOp op, Interpreter &interpreter) {
   SmallVector<int64_t> lower = interpreter.getIntegers(op.getMixedLowerBound());
   SmallVector<int64_t> upper = interpreter.getIntegers(op.getMixedUpperBound());
@@ -155,10 +148,6 @@ static LogicalResult evaluateConcat(tensor::ConcatOp op, Interpreter &interprete
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Reshapes
-//===----------------------------------------------------------------------===//
-
 static LogicalResult setReshaped(Operation *op, Interpreter &interpreter, Value source,
                                  ArrayRef<int64_t> shape) {
   Array result = interpreter.get(source);
@@ -170,7 +159,7 @@ static LogicalResult setReshaped(Operation *op, Interpreter &interpreter, Value 
   return success();
 }
 
-/// Tensors have no memory, so the destination does not affect the value.
+/// Tensors have no memory.
 static LogicalResult evaluateMaterialize(bufferization::MaterializeInDestinationOp op,
                                          Interpreter &interpreter) {
   interpreter.copy(op.getSource(), op.getResult());
@@ -203,11 +192,6 @@ static LogicalResult evaluateCast(tensor::CastOp op, Interpreter &interpreter) {
   return setReshaped(op, interpreter, op.getSource(), interpreter.get(op.getSource()).shape);
 }
 
-//===----------------------------------------------------------------------===//
-// Elements and sizes
-//===----------------------------------------------------------------------===//
-
-/// Returns the position of the element of `array` at `indices`; fails if it is out of bounds.
 static FailureOr<int64_t> getElementPosition(Operation *op, Interpreter &interpreter,
                                              const Array &array, ValueRange indices) {
   SmallVector<int64_t> index;
@@ -248,7 +232,6 @@ static LogicalResult evaluateFromElements(tensor::FromElementsOp op, Interpreter
   return success();
 }
 
-/// Returns the shape of `type` with its dynamic sizes replaced by `dynamicSizes`.
 static SmallVector<int64_t> getSizes(Interpreter &interpreter, RankedTensorType type,
                                      ValueRange dynamicSizes) {
   SmallVector<int64_t> shape(type.getShape());

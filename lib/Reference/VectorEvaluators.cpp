@@ -23,8 +23,7 @@ static LogicalResult evaluateBroadcast(vector::BroadcastOp op, Interpreter &inte
   return success();
 }
 
-/// Maps `index` of a strided slice to an index of the large vector. There may be fewer offsets than
-/// dimensions; they apply to the leading ones.
+/// Returns the index in the large vector; offsets apply to leading dimensions.
 static SmallVector<int64_t> getStridedIndex(ArrayRef<int64_t> index, ArrayAttr offsets,
                                             ArrayAttr strides) {
   SmallVector<int64_t> result(index);

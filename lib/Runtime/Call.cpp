@@ -17,11 +17,7 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Instruction sets
-//===----------------------------------------------------------------------===//
-
-/// Best first. The last one is the baseline, which every processor supports.
+/// Best first; every processor supports the last one.
 static const char *const knownIsas[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
 
 static bool processorHas(const std::string &isa) {
@@ -77,8 +73,7 @@ bppsa_function FunctionTable::find(const std::string &name) const {
 static uint64_t bytesOf(int64_t (*formula)(const int64_t *), const Symbols &symbols) {
   if (!formula)
     return 0;
-  // The formula ignores symbols that do not occur in the function's arguments, so any value will
-  // do.
+  // The formula ignores symbols that the function does not use.
   std::vector<int64_t> values;
   for (std::optional<int64_t> symbol : symbols)
     values.push_back(symbol.value_or(1));
@@ -111,10 +106,6 @@ Call FunctionTable::prepare(const std::string &name, const std::vector<std::stri
     call.pointers.push_back(words.data());
   return call;
 }
-
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
 
 void Call::addArgument(const View &view) {
   const std::vector<int64_t> &shape = view.shape;
@@ -183,10 +174,6 @@ void Call::reserveArena() const {
 
 void Call::wait() { programDevice()->synchronize(); }
 
-//===----------------------------------------------------------------------===//
-// Time
-//===----------------------------------------------------------------------===//
-
 double bppsa::runtime::now() {
   using namespace std::chrono;
   return duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -208,10 +195,6 @@ void bppsa_rt_phase(int64_t phase) {
   else if (phase == 1)
     phases.backward = time;
 }
-
-//===----------------------------------------------------------------------===//
-// Residuals
-//===----------------------------------------------------------------------===//
 
 static thread_local std::optional<uint64_t> reportedResiduals;
 

@@ -32,7 +32,6 @@ void bppsa::runtime::injectChaos() {
   if (!seed)
     return;
   thread_local std::mt19937 random = makeGenerator(*seed);
-  // Most calls return immediately, and most sleeps are short.
   unsigned kind = random() % 64;
   unsigned longest = kind == 0 ? 10000 : kind < 8 ? 500 : 0;
   if (longest > 0)

@@ -9,8 +9,8 @@
 
 namespace bppsa::runtime {
 
-/// Sleeps occasionally, for up to 10 ms, if BPPSA_CHAOS in the environment holds a seed. Called at
-/// synchronization points so that tests exercise rare interleavings.
+/// Sleeps occasionally if BPPSA_CHAOS holds a seed. Called at synchronization points, so that tests
+/// exercise rare interleavings.
 void injectChaos();
 
 } // namespace bppsa::runtime

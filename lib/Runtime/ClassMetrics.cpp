@@ -103,8 +103,8 @@ std::optional<double> ClassMetrics::f1(size_t index) const {
                                 : std::nullopt;
 }
 
-/// The share of pairs of a positive and a negative position whose positive one has the higher
-/// score. Equal scores count half.
+/// Returns the share of positive-negative pairs whose positive position has the higher score. Ties
+/// count half.
 std::optional<double> ClassMetrics::auc(size_t index) const {
   std::vector<Score> sorted = scores[index];
   std::sort(sorted.begin(), sorted.end(),
@@ -127,7 +127,6 @@ ordered_json ClassMetrics::toJson(const std::string &name) const {
     ordered_json rows = ordered_json::array();
     for (const std::vector<double> &row : confusion) {
       rows.push_back(ordered_json::array());
-      // Print integral counts without a fraction.
       for (double sum : row)
         rows.back().push_back(sum == std::floor(sum) ? ordered_json(static_cast<int64_t>(sum))
                                                      : ordered_json(sum));

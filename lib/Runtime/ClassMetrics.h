@@ -13,19 +13,17 @@
 
 namespace bppsa::runtime {
 
-/// Confusion matrix, F1 score and area under the ROC curve over the batches of a data set.
-/// Positions are weighted.
+/// Confusion matrix, F1 score and ROC AUC over weighted positions.
 class ClassMetrics {
 public:
   static bool accepts(const LossInfo &loss);
-  /// For loss `number`, which must be accepted. The session and the data must outlive this object.
+  /// The session and the data must outlive this object.
   ClassMetrics(Session &session, const Dataset &data, size_t number);
 
-  /// Computes the outputs of a batch and adds its positions. Throws Error if a target of a binary
-  /// loss is neither 0 nor 1.
+  /// Throws Error if a target of a binary loss is neither 0 nor 1.
   void add(Batch &batch);
-  /// `confusion`: a matrix with one row per true class. `f1` or `auc`: {"macro", "per_class"}, with
-  /// null for classes without a value.
+  /// `confusion`: one row per true class. `f1` or `auc`: {"macro", "per_class"}, with null for
+  /// undefined values.
   nlohmann::ordered_json toJson(const std::string &name) const;
 
 private:
@@ -45,13 +43,10 @@ private:
   size_t number;
   bool isBinary, isLogits;
   size_t classes = 2;
-  /// For batches of `samples` samples, in model order.
   std::vector<Array> outputs;
   int64_t samples = 0;
   Call call;
-  /// By true and predicted class.
   std::vector<std::vector<double>> confusion;
-  /// By class.
   std::vector<std::vector<Score>> scores;
 };
 

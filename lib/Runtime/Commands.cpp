@@ -30,7 +30,6 @@ void bppsa::runtime::printLine(const std::string &line) {
     fail("stdout: writing failed (", strerror(errno), ")");
 }
 
-/// Null for losses without classes.
 static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
                                                               const Dataset &data) {
   const Model &model = session.program.model;
@@ -86,12 +85,7 @@ void bppsa::runtime::evalCommand(const Program &program, const Options &options,
   printLine(object.dump());
 }
 
-//===----------------------------------------------------------------------===//
-// infer
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A graph output for the whole data set, filled batch by batch.
 struct OutputArray {
   const ArrayInfo *info;
   Array whole, part;
@@ -135,7 +129,7 @@ static std::vector<OutputArray> makeOutputs(const Model &model, const Dataset &d
   return outputs;
 }
 
-/// Outputs that cannot be concatenated from batches require one batch.
+/// Outputs that cannot be concatenated require one batch.
 static int64_t inferBatch(const Model &model, const Dataset &data, const Options &options) {
   auto whole = std::find_if(model.outputs.begin(), model.outputs.end(), [&](const ArrayInfo &info) {
     return !info.batchAxis || model.mixesSamples();
@@ -187,10 +181,6 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
     writer.add(output.info->name, output.whole.dtype, output.whole.shape, output.whole.data.data());
   writer.commit();
 }
-
-//===----------------------------------------------------------------------===//
-// grad
-//===----------------------------------------------------------------------===//
 
 static void requireFiniteResults(Session &session, const std::vector<Array> &inputGradients,
                                  const std::string &title) {
@@ -251,10 +241,6 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   if (!segments.toJson().empty())
     printLine(ordered_json{{"segments", segments.toJson()}}.dump());
 }
-
-//===----------------------------------------------------------------------===//
-// info
-//===----------------------------------------------------------------------===//
 
 void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
   ordered_json object = describeProgram(program);

@@ -12,14 +12,13 @@
 
 namespace bppsa::runtime {
 
-/// Each function runs one command, with results on stdout or in --out. Throws Error on failure.
+/// Results are written to stdout or --out.
 void evalCommand(const Program &program, const Options &options, Ranks &ranks);
 void inferCommand(const Program &program, const Options &options);
 void gradCommand(const Program &program, const Options &options);
 void benchCommand(const Program &program, const Options &options);
 void infoCommand(const Program &program, const Options &options);
 
-/// Throws Error if writing fails.
 void printLine(const std::string &line);
 
 } // namespace bppsa::runtime

@@ -16,7 +16,6 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// An active catchFailure().
 struct Catcher {
   jmp_buf target;
   Catcher *outer;

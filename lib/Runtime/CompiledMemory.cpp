@@ -33,8 +33,7 @@ static void *outOfMemory(uint64_t size) {
   });
 }
 
-/// Reports errors through failCompiled(), because compiled code cannot handle exceptions. Must be
-/// cheap, as it is noticeable in short calls.
+/// Must be cheap, as it is noticeable in short calls.
 static void *allocate(uint64_t alignment, uint64_t size) {
   if (isDeviceProgram())
     return allocateOnDevice(alignment, size);
@@ -50,13 +49,11 @@ static void *allocate(uint64_t alignment, uint64_t size) {
 }
 
 namespace {
-/// A memref whose rank is only known at run time.
 struct UnrankedMemref {
   int64_t rank;
   void *descriptor;
 };
 
-/// Accessor for {allocated, aligned, offset, sizes[rank], strides[rank]}.
 struct Memref {
   explicit Memref(const UnrankedMemref *source)
       : words(static_cast<int64_t *>(source->descriptor)) {}
@@ -106,7 +103,7 @@ void _mlir_ciface_bppsa_rt_arena_drop(bppsa_arena_slice *slice) {
   orFail([&] { programDevice()->freeSlice(slice->allocated); });
 }
 
-/// Implements memref.copy between layouts that are not both contiguous.
+/// Implements memref.copy for non-contiguous layouts.
 void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
   if (isDeviceProgram())
     orFail([] { fail("a host function copies arrays of the device; compile the model again"); });

@@ -49,8 +49,6 @@ static ordered_json countParameters(const Model &model) {
   return {{"total", total}, {"trained", trained}};
 }
 
-/// For each chain of a step in GPU programs, the mapping of its links and of the columns of its
-/// transitions.
 static ordered_json describeMappings(const ordered_json &description) {
   ordered_json mappings = ordered_json::array();
   for (const ordered_json &chain : description.value(keys::kDeviceChains, ordered_json::array()))
@@ -59,19 +57,17 @@ static ordered_json describeMappings(const ordered_json &description) {
   return mappings;
 }
 
-/// `classification` is the compiler's reason why the initializer is trained or not.
 static ordered_json describeInitializer(const ParameterInfo &info,
                                         const ordered_json &classification) {
   ordered_json described = {{"name", info.name},
                             {"shape", info.shape},
                             {"elements", info.elements},
                             {"trained", info.trained}};
-  // Hand-written descriptions, as in tests, lack it.
+  // Hand-written descriptions lack it.
   described.update(classification.value(info.name, ordered_json::object()));
   return described;
 }
 
-/// Adds the loss and its array, or a list for several losses.
 static void addLosses(ordered_json &object, const Model &model) {
   ordered_json losses = ordered_json::array();
   for (const LossInfo &loss : model.losses)
@@ -105,7 +101,6 @@ std::string bppsa::runtime::describeConstantWeights(const Program &program) {
 
 ordered_json bppsa::runtime::describeProgram(const Program &program) {
   const Model &model = program.model;
-  // Re-parsed because it contains entries that are not in Model.
   auto description = ordered_json::parse(program.description);
   ordered_json object = {
       {"version", model.version}, {"source", model.source}, {"target", model.target}};

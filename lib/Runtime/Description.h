@@ -13,11 +13,10 @@
 
 namespace bppsa::runtime {
 
-/// Returns the output of the command `info` (docs/Reference/Programs.md).
+/// Returns the output of `info` (docs/Reference/CommandLine.md).
 nlohmann::ordered_json describeProgram(const Program &program);
 
-/// Names the weights stored in Constant nodes, which are not trained. Returns an empty string if
-/// there are none.
+/// Names the untrained weights in Constant nodes; may be empty.
 std::string describeConstantWeights(const Program &program);
 
 } // namespace bppsa::runtime

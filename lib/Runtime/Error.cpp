@@ -13,12 +13,10 @@
 
 using namespace bppsa::runtime;
 
-/// Atomic because any thread may report an error.
 static std::atomic<ErrorPrinter> errorPrinter{nullptr};
 
 void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
 
-/// Returns 0 for invalid UTF-8 and control characters.
 static size_t characterLength(const std::string &text, size_t at) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   unsigned lead = byte(at);
@@ -38,8 +36,7 @@ static size_t characterLength(const std::string &text, size_t at) {
              : 0;
 }
 
-/// Escapes control characters and invalid UTF-8 in the first `longest` bytes of `text`. The flag is
-/// true if that was all of the text.
+/// The flag is true if `longest` bytes covered all of the text.
 static std::pair<std::string, bool> escape(const std::string &text, size_t longest) {
   static const char *digits = "0123456789abcdef";
   std::string out;
@@ -67,7 +64,7 @@ static int print(const char *message, int status) {
   return status;
 }
 
-/// Prints one line, because words of the command line may contain line breaks.
+/// Words of the command line may contain line breaks.
 static int reportLine(const char *message, int status) {
   try {
     return print(escape(message, std::string::npos).first.c_str(), status);

@@ -12,7 +12,6 @@
 
 using namespace bppsa::runtime;
 
-/// Atomic because the signal may arrive on any thread, while the training thread reads it.
 static std::atomic<int> noted{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
@@ -21,7 +20,7 @@ void bppsa::runtime::noteInterrupts() {
     struct sigaction old, action = {};
     action.sa_handler = [](int number) { noted = number; };
     action.sa_flags = SA_RESETHAND | SA_RESTART;
-    // If the parent process ignores the signal (nohup, background jobs), keep ignoring it.
+    // Keep ignoring signals that the parent ignores (nohup, background jobs).
     if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN)
       sigaction(signal, &action, nullptr);
   }

@@ -9,11 +9,9 @@
 
 namespace bppsa::runtime {
 
-/// Makes the first SIGINT, SIGTERM or SIGHUP only be recorded. A second one ends the process as
-/// usual.
+/// Records the first SIGINT, SIGTERM or SIGHUP; a second one ends the process.
 void noteInterrupts();
 
-/// The recorded signal, or 0.
 int notedInterrupt();
 
 } // namespace bppsa::runtime

@@ -42,7 +42,6 @@ static void noteConstantWeights(const Program &program, const Options &options) 
     fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// 0 for the default.
 static int wantedThreads(const Options &options, const Launch &launch, size_t cpus) {
   if (options.threads)
     return static_cast<int>(*options.threads);
@@ -72,9 +71,8 @@ static int run(int argc, char **argv) {
                           : orExit([&] { return runCommand(program, options, *ranks); });
 }
 
-/// Opens /dev/null for standard streams that the caller closed. Otherwise a data file could get
-/// their descriptor, and progress would be written into it. The access mode is chosen so that using
-/// such a stream still fails.
+/// Opens closed standard streams as /dev/null, with an access mode that still fails. Otherwise a
+/// data file could get their descriptor and be overwritten.
 static void occupyStandardStreams() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1)
@@ -83,7 +81,7 @@ static void occupyStandardStreams() {
 
 int main(int argc, char **argv) {
   occupyStandardStreams();
-  // Turns the signals for oversized files and closed pipes into errors that can be reported.
+  // Turn these signals into reportable errors.
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   try {

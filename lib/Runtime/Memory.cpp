@@ -20,10 +20,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Buffer
-//===----------------------------------------------------------------------===//
-
 Buffer::Buffer(size_t size)
     : bytes(static_cast<std::byte *>(allocateBlock(64, size))), length(size) {
   if (size > 0)
@@ -62,16 +58,11 @@ Buffer &Buffer::operator=(Buffer &&other) noexcept {
   return *this;
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Stored in the 64 bytes before a block.
+/// Occupies the 64 bytes before a block.
 struct Header {
   void *base;
   uint64_t requested;
-  /// `kUncached` for blocks that are not cached.
   uint64_t sizeClass;
 };
 
@@ -120,18 +111,16 @@ private:
   std::array<std::vector<void *>, kSizeClassCount> free;
 };
 
-// Never destroyed, because worker threads and static destructors may still free memory.
+// Never destroyed: threads and static destructors may still free memory.
 Cache &cache() {
   static Cache *instance = new Cache;
   return *instance;
 }
 
-/// Hold the lock across fork(), so that the child never inherits it locked by a thread that does
-/// not exist there.
+/// Hold the lock across fork(), so that the child does not inherit it locked.
 const int forkHandlers = pthread_atfork(
     [] { cache().mutex.lock(); }, [] { cache().mutex.unlock(); }, [] { cache().mutex.unlock(); });
 
-/// The block is preceded by a header. Null if out of memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {
   uint64_t lead = std::max(alignment, kHeaderBytes);
   if (capacity > (uint64_t(1) << 62) - lead)

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory of a call is known in advance for any batch size: arrays follow from their shapes,
-// temporaries from the compiler's arena formula.
+// Array memory follows from shapes, temporaries from the compiler's arena formula, for any batch
+// size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,6 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Memory still to be allocated for a call, in allocation order.
 struct Need {
   uint64_t arena = 0;
   std::vector<uint64_t> arrays;
@@ -56,8 +55,7 @@ private:
 
 static uint64_t bytesOf(const View &view) { return elementCount(view.shape) * view.elementSize; }
 
-/// Returns the memory of the call that is not allocated yet. With `symbols`, assumes these sizes
-/// and that the batch arrays are not allocated.
+/// With `symbols`, assumes these sizes and that no batch arrays are allocated.
 Need MemoryCheck::need(const Symbols *symbols) const {
   const Model &model = program.model;
   Need need{program.functions.arenaBytes(function, symbols ? *symbols : batch.symbols), {}};
@@ -87,7 +85,6 @@ std::optional<size_t> MemoryCheck::batchSymbol() const {
   return std::nullopt;
 }
 
-/// Returns the largest batch size below the current one that fits, or 0.
 int64_t MemoryCheck::largestBatch(size_t symbol) const {
   std::vector<void *> released;
   for (const DeviceMirror &mirror : batch.mirrors)

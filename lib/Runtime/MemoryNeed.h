@@ -11,13 +11,12 @@
 
 namespace bppsa::runtime {
 
-/// Returns true if the device has enough memory for `function` on `batch`, whose arguments are
-/// among `views`. Always true in CPU programs.
+/// Returns true if the device has enough memory for `function` on `batch`. Always true in CPU
+/// programs.
 bool fitsMemory(const Program &program, const std::string &function, const Batch &batch,
                 const ViewTable &views);
 
-/// Throws Error if fitsMemory() is false. The message states the needed and the available memory
-/// and the largest batch that fits.
+/// The error states needed and available memory and the largest batch that fits.
 void requireMemory(const Program &program, const std::string &function, const Batch &batch,
                    const ViewTable &views);
 

@@ -12,10 +12,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Arrays
-//===----------------------------------------------------------------------===//
-
 const ArrayInfo *Model::arrayOf(const std::string &argument) const {
   for (const LossInfo &loss : losses)
     for (const std::optional<ArrayInfo> *info : {&loss.target, &loss.weight})
@@ -61,10 +57,6 @@ std::optional<int64_t> Model::fixedSize(std::optional<int64_t> ArrayInfo::*axis)
         return extent.number;
   return std::nullopt;
 }
-
-//===----------------------------------------------------------------------===//
-// Axes and symbols
-//===----------------------------------------------------------------------===//
 
 bool Model::isStream() const {
   return std::any_of(inputs.begin(), inputs.end(),

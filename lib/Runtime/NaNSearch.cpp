@@ -29,7 +29,6 @@ static std::string describe(const TracedNode &node, int64_t position) {
               step);
 }
 
-/// Returns the first parameter that contains a NaN, or an empty string.
 static std::string findParameter(const Session &session) {
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;
   for (size_t i = 0; i < infos.size(); ++i) {

@@ -14,8 +14,8 @@ namespace bppsa::runtime {
 /// Throws Error if the program was not compiled with --check-nan.
 void requireNaNSearch(const Model &model);
 
-/// Runs `function` (`step` or `grad`) again on `batch` and names the node that created the first
-/// NaN. The search always uses the sequential variant.
+/// Reruns `function` (`step` or `grad`) on `batch`, in the sequential variant, and names the node
+/// that created the first NaN.
 std::string describeFirstNaN(Session &session, const std::string &function, Batch &batch);
 
 } // namespace bppsa::runtime

@@ -15,25 +15,21 @@
 
 namespace bppsa::runtime {
 
-/// Inclusive.
 struct Range {
   int64_t least, most;
 };
 
-/// Limited so that the product of two counts fits into 64 bits.
+/// Products of two counts fit into 64 bits.
 inline constexpr Range kCounts = {1, std::numeric_limits<int32_t>::max()};
 inline constexpr Range kSeeds = {0, std::numeric_limits<int64_t>::max()};
 inline constexpr Range kThreadCounts = {1, 4096};
 
-/// Throws if `word`, the value of `flag`, is not an integer in `range`.
 int64_t parseWhole(const char *flag, const std::string &word, Range range);
 
-/// Parses a number of bytes with an optional suffix K, M or G for multiples of 1024, 1024^2 and
-/// 1024^3.
+/// Accepts suffixes K, M and G (powers of 1024).
 int64_t parseBytes(const char *flag, const std::string &word);
 
-/// Adds an integer option. `Value` is int64_t or an optional of it. CLI11's own parsing would
-/// saturate large values and accept octal.
+/// CLI11 would saturate large values and accept octal.
 template <typename Value>
 CLI::Option *addNumber(CLI::App &command, const char *flag, Value &value, Range range,
                        const std::string &help) {

@@ -42,10 +42,6 @@ static const char *const dataHelp =
     "loss. Floating-point arrays are float32; integer arrays may have any integer type that holds "
     "their values.";
 
-//===----------------------------------------------------------------------===//
-// Flags
-//===----------------------------------------------------------------------===//
-
 static void addCommon(CLI::App &command, Options &options) {
   addNumber(command, "--threads", options.threads, kThreadCounts,
             "Number of threads (default: all cores)");
@@ -231,10 +227,6 @@ static void addOthers(CLI::App &app, Options &options) {
     addCommon(*command, options);
 }
 
-//===----------------------------------------------------------------------===//
-// Ranges
-//===----------------------------------------------------------------------===//
-
 void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyper,
                                         const std::string &optimizer) {
   for (const program::HyperParameter &flag : hyperFlags(optimizer)) {
@@ -248,8 +240,6 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
   }
 }
 
-/// Rejects options that have no effect in a learning-rate search, which saves nothing and uses no
-/// schedule.
 static void checkRateSearch(const Options &options) {
   bool others = options.schedule || options.epochs || options.ema || options.valSplit ||
                 options.patience || !options.rateRules.empty();
@@ -295,7 +285,7 @@ static void checkRanges(const Options &options, const Model &model) {
     Schedule(*options.schedule);
 }
 
-/// Rejects empty values, which are often unset variables of a script.
+/// Empty values are often unset variables of a script.
 static void requireWords(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options())
     for (const std::string &value : option->results())
@@ -342,7 +332,6 @@ Options bppsa::runtime::parseSettings(const TrainingWords &words, const Model &m
   for (const auto &[name, value] : words)
     arguments.push_back(value ? text("--", name, "=", *value) : "--" + name);
   arguments.insert(arguments.begin(), "train");
-  // CLI11 expects the arguments in reverse order.
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);

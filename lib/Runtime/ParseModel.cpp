@@ -143,7 +143,7 @@ static void parseLayouts(Model &model, const json &root) {
   chooseLayout(model, 0);
 }
 
-/// Sets up the position weights, which have the layout of the target.
+/// Weights have the layout of the target.
 static void parseWeights(const Model &model, LossInfo &loss,
                          const std::vector<std::string> &arguments) {
   ArrayInfo weight = *loss.target;

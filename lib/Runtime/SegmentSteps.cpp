@@ -69,7 +69,7 @@ int64_t bppsa::runtime::chooseRecomputedSteps(const LoopResiduals &kept, int64_t
   return nearest;
 }
 
-/// Thread-local, because compiled functions request segment lengths on the thread that calls them.
+/// Compiled functions request segment lengths on the calling thread.
 static thread_local SegmentRecord *currentRecord = nullptr;
 
 SegmentRecord::SegmentRecord() { currentRecord = this; }

@@ -24,8 +24,8 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
   return static_cast<uint32_t>(crc32_z(start, static_cast<const Bytef *>(data), size));
 }
 
-/// Removes entries that do not affect the meaning of parameters and optimizer states, so that a
-/// program for another target can resume a training run.
+/// Removes entries that do not affect parameters and states, so that a program for another target
+/// can resume training.
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
   for (const char *key :
@@ -55,7 +55,7 @@ Program Program::load(const ProgramInterface &interface) {
 Session::Session(const Program &program, bool withOptimizer)
     : program(program), parameters(program.model, program.onnx, withOptimizer),
       losses(program.model.losses.size()), correct(program.model.losses.size()) {
-  // Prepare updates first, because their device memory determines which variants fit into the rest.
+  // Prepare updates first: their device memory determines which variants fit.
   if (!withOptimizer || program.functions.isLazy())
     return;
   callUpdate = prepare("update", nullptr);
@@ -93,7 +93,7 @@ void Session::addUnusedStates(const std::string &function, const Batch &batch, V
       continue;
     std::vector<int64_t> shape = model.extents(info->shape, batch.symbols);
     uint64_t size = elementSize(info->dtype), bytes = elementCount(shape) * size;
-    // Prepared calls keep pointers to these buffers, so each size has its own.
+    // Prepared calls keep pointers, so each size has its own buffer.
     Buffer &buffer = unusedStates[text(function, " ", argument, " ", bytes)];
     if (buffer.size() != bytes)
       buffer = Buffer(bytes);
@@ -141,14 +141,10 @@ void Session::setHyper(const std::map<std::string, double> &values, double rate,
 }
 
 void Session::clipGradients(double squares, double limit) {
-  // Bit-identical to torch.nn.utils.clip_grad_norm_, including the 1e-6.
+  // Bit-identical to torch.nn.utils.clip_grad_norm_.
   hyper[program::kScaleSlot] =
       static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
 }
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
 
 std::unique_ptr<Session::UpdateRange> Session::makeRange(size_t index, size_t group, int64_t start,
                                                          int64_t size) {
@@ -216,10 +212,6 @@ double Session::squaresOfOne(size_t number) {
   ranges[number]->callSquares();
   return ranges[number]->squares;
 }
-
-//===----------------------------------------------------------------------===//
-// Losses of many batches
-//===----------------------------------------------------------------------===//
 
 void LossSums::add(size_t number, double loss, double weight) {
   addSum(number, loss * weight, weight);
@@ -289,7 +281,6 @@ Evaluation EvaluationSums::result() const {
   return result;
 }
 
-/// Distributes whole batches round-robin over the ranks.
 static std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
                                         const Ranks &ranks) {
   if (ranks.isAlone())

@@ -14,8 +14,8 @@ namespace bppsa::runtime {
 
 constexpr uint64_t kSizeClassCount = 8 + 56 * 8;
 
-/// Size classes have capacities in 64-byte steps up to 512, then eight steps per power of two, so
-/// that at most an eighth of a block is unused.
+/// Capacities grow by 64 bytes up to 512, then by eight steps per power of two, so at most an
+/// eighth is wasted.
 inline uint64_t sizeClassOf(uint64_t size) {
   if (size <= 512)
     return (std::max<uint64_t>(size, 1) - 1) / 64;

@@ -27,7 +27,6 @@ void bppsa::runtime::checkFirstWord(const CLI::App &app, int argc, char **argv) 
              "; the commands are ", list(names), ", see --help"));
 }
 
-/// The Levenshtein distance of `a` and `b`.
 static size_t editDistance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -43,7 +42,6 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
-/// Returns ", did you mean '--epochs'" if `word` resembles an option, otherwise an empty string.
 static std::string guessOption(const CLI::App &command, const std::string &word) {
   std::string name = word.substr(0, word.find('=')), guess;
   size_t best = name.size() / 3;

@@ -13,12 +13,10 @@
 
 namespace bppsa::runtime {
 
-/// Throws UsageError unless the first word is a command of `app` or an option of the program
-/// itself.
+/// Requires the first word to be a command or an option of the program.
 void checkFirstWord(const CLI::App &app, int argc, char **argv);
 
-/// Describes the parse error. Unknown words are reported in preference to missing options that
-/// result from them.
+/// Reports unknown words in preference to missing options that result from them.
 std::string describe(const CLI::App &app, const CLI::ParseError &error);
 
 } // namespace bppsa::runtime

@@ -11,10 +11,6 @@
 
 using namespace bppsa::schedule;
 
-//===----------------------------------------------------------------------===//
-// Lists
-//===----------------------------------------------------------------------===//
-
 ListDispatch::ListDispatch(std::vector<std::vector<TaskId>> orders)
     : lists(std::move(orders)), next(lists.size(), 0) {
   size_t numTasks = 0;
@@ -32,10 +28,6 @@ std::optional<TaskId> ListDispatch::pick(int32_t resource, double now) {
     return std::nullopt;
   return list[position++];
 }
-
-//===----------------------------------------------------------------------===//
-// Queues
-//===----------------------------------------------------------------------===//
 
 bool QueueDispatch::Entry::operator>(const Entry &other) const {
   return std::tie(key, ready, task) > std::tie(other.key, other.ready, other.task);

@@ -16,7 +16,7 @@ using namespace bppsa::schedule;
 static constexpr double kRowHeight = 22, kBarHeight = 18, kLeft = 110, kTop = 44, kWidth = 1160,
                         kLetterWidth = 6.2, kLegendWidth = 120;
 
-/// The colours are distinguishable with red-green colour blindness, on white and on black.
+/// Colours are distinguishable with red-green colour blindness, on white and black.
 static constexpr const char *kStyle =
     "text{font:11px sans-serif;fill:#222}.title{font-weight:bold}line{stroke:#bbb}"
     ".k0{fill:#7db3e8}.k1{fill:#f2a65a}.k2{fill:#8fcf8f}.k3{fill:#d9a0d9}.k4{fill:#e8d36b}"
@@ -24,7 +24,6 @@ static constexpr const char *kStyle =
     ".row{text-anchor:end}@media(prefers-color-scheme:dark){svg{background:#181818}"
     "text{fill:#ddd}line{stroke:#444}.bar{fill:#111}}";
 
-/// Formats with up to two decimals, without trailing zeros.
 static std::string format(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f", value);
@@ -40,8 +39,7 @@ static std::string escape(const std::string &text) {
   return escaped;
 }
 
-/// Returns the smallest of 1, 2 and 5 times a power of ten that divides `range` into at most ten
-/// parts.
+/// Returns the smallest of 1, 2 and 5 times a power of ten for at most ten parts.
 static double getTickDistance(double range) {
   double power = std::pow(10.0, std::floor(std::log10(range / 10)));
   for (double step : {power, 2 * power, 5 * power})

@@ -46,8 +46,8 @@ private:
     return task;
   }
 
-  /// Adds the backward tasks of `module` and returns the tasks of the cotangents that it sends
-  /// down. The last cotangent trains `module` but may not be sent.
+  /// Returns the tasks of cotangents sent down. The last cotangent trains `module` but may not be
+  /// sent.
   std::vector<TaskId> addBackward(int32_t module, TaskId output, std::vector<TaskId> received) {
     std::vector<TaskId> all = {add(module, cost.head, {output})};
     all.insert(all.end(), received.begin(), received.end());
@@ -72,7 +72,6 @@ private:
   ModuleCost cost;
   bool streams;
   TaskGraph graph;
-  /// The last update of each module, and the update of the first module in each step.
   std::vector<TaskId> updates, ends;
 };
 } // namespace

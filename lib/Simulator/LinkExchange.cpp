@@ -13,7 +13,7 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kElementBytes = 4;
-/// Warm-up steps until times repeat, and steps averaged over.
+/// Steps until times repeat, and steps to average over.
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
 
 namespace {
@@ -56,7 +56,7 @@ private:
     return graph.addTask(resource, time);
   }
 
-  /// Adds a computation; computations run in the order of these calls.
+  /// Computations run in the order of calls.
   TaskId compute(double time, Kind kind, int32_t layer) {
     TaskId task = addTask(0, time, kind, layer);
     if (last >= 0)
@@ -86,15 +86,14 @@ private:
       gather();
   }
 
-  /// Makes `task` depend on the updated parameters of a layer.
   void wait(int32_t layer, TaskId task) {
     for (TaskId value : values[layer])
       graph.addDependence(value, task, policy.usesServers ? 2 * network.latency : 0);
     values[layer].clear();
   }
 
-  /// Returns the seconds for which a part occupies the link. An all-reduce has two `phases`; a
-  /// reduce-scatter or an all-gather has one.
+  /// Returns the seconds on the link. An all-reduce has two `phases`, a reduce-scatter or
+  /// all-gather one.
   double getTime(int64_t bytes, int32_t phases) const {
     double others = network.workers - 1.0;
     double rounds = policy.usesServers ? 0 : std::ceil(std::log2(network.workers));
@@ -118,7 +117,7 @@ private:
     addParts(layer, policy.gathersLater ? 1 : 2, gradient, /*isChain=*/false);
   }
 
-  /// Adds the all-gathers, which the link runs in forward order after all reduce-scatters.
+  /// The link runs all-gathers in forward order after all reduce-scatters.
   void gather() {
     TaskId before = last;
     for (int32_t layer = 0; layer < numLayers; ++layer) {
@@ -142,7 +141,6 @@ private:
   /// Tasks that produce the updated parameters of each layer.
   std::vector<std::vector<TaskId>> values;
   TaskId last = -1;
-  /// The first forward operation of each step.
   std::vector<TaskId> firstTasks;
 };
 } // namespace
@@ -151,10 +149,6 @@ LinkResult bppsa::schedule::evaluate(const TrainingStep &step, const LinkNetwork
                                      const LinkPolicy &policy) {
   return LinkSimulation(step, network, policy).run();
 }
-
-//===----------------------------------------------------------------------===//
-// Policies
-//===----------------------------------------------------------------------===//
 
 LinkPolicy bppsa::schedule::makeP3(int32_t layers, int64_t slice) {
   LinkPolicy policy;

@@ -11,12 +11,11 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kElementBytes = 4;
-/// Size of a loss message (`Ranks::gather`).
+/// The size of a loss message (`Ranks::gather`).
 static constexpr int64_t kLossMessageBytes = 512;
-/// Delay of the loss message after the last gradient, so that a gradient sent immediately precedes
-/// it.
+/// Delays the loss message, so that a gradient sent immediately precedes it.
 static constexpr double kLossMessageDelay = 1e-6;
-/// Iterations to find the computation time lost to messages.
+/// Iterations to find the time lost to messages.
 static constexpr int32_t kRounds = 8;
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
 
@@ -26,7 +25,7 @@ using Task = LinkResult::Task;
 
 class OwnerSimulation {
 public:
-  /// `lost` is the additional time of each task due to messages; empty for none.
+  /// `lost` holds the additional time of each task.
   OwnerSimulation(const TrainingStep &step, const LinkNetwork &network, const OwnerPolicy &policy,
                   const std::vector<double> &lost)
       : step(step), network(network), policy(policy), lost(lost), ranks(network.workers),
@@ -38,14 +37,14 @@ public:
 
   Timeline simulate() const;
   LinkResult describe(const Timeline &timeline) const;
-  /// Returns the time that messages take from each overlapping computation.
+  /// Returns the time that messages take from each computation.
   std::vector<double> getLost(const Timeline &timeline) const;
 
 private:
   struct Part {
     int32_t owner;
     int64_t bytes;
-    /// By rank: the task after which the rank has the sums of the last step.
+    /// For each rank, the task after which it has the sums.
     std::vector<TaskId> sums;
   };
   struct Label {
@@ -55,7 +54,6 @@ private:
   };
 
   int32_t getLink(int32_t rank) const { return ranks + rank; }
-  /// Adds a task of zero duration on a separate resource.
   TaskId addEvent() { return graph.addTask(numResources++, 0); }
 
   void cut();
@@ -77,18 +75,16 @@ private:
   const OwnerPolicy &policy;
   const std::vector<double> &lost;
   const int32_t ranks;
-  /// By layer.
   std::vector<std::vector<Part>> parts;
   TaskGraph graph;
-  /// The last computation of each rank, and the loss messages that its next step waits for.
+  /// For each rank, its last computation, and the loss messages that its next step waits for.
   std::vector<TaskId> last;
   std::vector<std::vector<TaskId>> numbers;
   int32_t numResources;
-  /// Tasks of rank 0.
   std::vector<Label> labels;
   std::vector<TaskId> firstTasks;
   std::vector<std::pair<TaskId, double>> priorities;
-  /// With DeAR: parts of this step whose sums wait until the owner has all of its sums.
+  /// With DeAR, parts whose sums wait for all sums of their owner.
   struct Held {
     int32_t layer;
     Part *part;
@@ -110,7 +106,7 @@ void OwnerSimulation::cut() {
     }
 }
 
-/// Adds a computation; computations of a rank run in the order of these calls.
+/// Computations of a rank run in the order of calls.
 TaskId OwnerSimulation::compute(int32_t rank, double time, Task::Kind kind, int32_t layer) {
   TaskId task = graph.getNumTasks();
   graph.addTask(rank, time + (lost.empty() ? 0 : lost[task]));
@@ -162,7 +158,7 @@ TaskId OwnerSimulation::send(int32_t from, int64_t bytes, double priority, int32
   return message;
 }
 
-/// `gradients[r]` is the task that computes the gradients on rank r.
+/// `gradients[r]` computes the gradients on rank r.
 void OwnerSimulation::exchange(int32_t layer, Part &part, const std::vector<TaskId> &gradients) {
   TaskId summed = addEvent();
   graph.addDependence(gradients[part.owner], summed);
@@ -179,7 +175,7 @@ void OwnerSimulation::exchange(int32_t layer, Part &part, const std::vector<Task
     sendSums(layer, part, summed, summed);
 }
 
-/// Sends the sums after `before`; on the owner they are available after `summed`.
+/// Sends the sums after `before`. On the owner, they are available after `summed`.
 void OwnerSimulation::sendSums(int32_t layer, Part &part, TaskId summed, TaskId before) {
   part.sums.assign(ranks, summed);
   for (int32_t rank = 0; rank < ranks; ++rank) {
@@ -190,7 +186,6 @@ void OwnerSimulation::sendSums(int32_t layer, Part &part, TaskId summed, TaskId 
   }
 }
 
-/// With DeAR, an owner sends its sums after all of them are complete.
 void OwnerSimulation::releaseHeld() {
   std::vector<TaskId> whole(ranks, -1);
   for (const Held &entry : held) {
@@ -224,7 +219,6 @@ Timeline OwnerSimulation::simulate() const {
 }
 
 std::vector<double> OwnerSimulation::getLost(const Timeline &timeline) const {
-  // Tasks of each rank and link resource, by start time.
   std::vector<std::vector<TaskId>> ofResource(2 * ranks);
   for (TaskId task : timeline.order)
     if (graph.getResource(task) < 2 * ranks)

@@ -25,10 +25,6 @@ double bppsa::schedule::getDuration(const Pipeline &pipeline, PipelineOp op) {
   return cost.backward + cost.weight;
 }
 
-//===----------------------------------------------------------------------===//
-// Graphs
-//===----------------------------------------------------------------------===//
-
 namespace {
 class GraphBuilder {
 public:
@@ -49,7 +45,7 @@ public:
   }
 
 private:
-  /// B and BW share an entry because a schedule has only one of them.
+  /// A schedule has either B or BW.
   TaskId &find(OpKind kind, int32_t stage, int32_t microbatch) {
     size_t row = kind == OpKind::F ? 0 : kind == OpKind::W ? 1 : 2;
     return tasks[(row * pipeline.getNumStages() + stage) * pipeline.microbatches + microbatch];
@@ -105,21 +101,16 @@ DeviceOrders bppsa::schedule::getOrders(const Pipeline &pipeline, const Pipeline
   return orders;
 }
 
-//===----------------------------------------------------------------------===//
-// Evaluation
-//===----------------------------------------------------------------------===//
-
 double PipelineResult::getPeakActivations() const {
   return *std::max_element(peakActivations.begin(), peakActivations.end());
 }
 
 double PipelineResult::getBubble(double time) const {
   std::vector<double> work = getWork(graph.graph);
-  // Summation order may produce a slightly negative value.
+  // Rounding may yield a negative value.
   return std::max(0.0, 1 - *std::max_element(work.begin(), work.end()) / time);
 }
 
-/// Returns the peak activations of a device that runs `ops`.
 static double getPeak(const Pipeline &pipeline, const std::vector<PipelineOp> &ops) {
   double held = 0, peak = 0;
   for (PipelineOp op : ops) {

@@ -21,7 +21,7 @@ DeviceOrders bppsa::schedule::orderGPipe(const Pipeline &pipeline) {
   return orders;
 }
 
-/// Calls `order(stage, ops)` for the only stage of each device.
+/// Calls `order` for the only stage of each device.
 template <typename Order> static DeviceOrders orderStages(const Pipeline &pipeline, Order order) {
   DeviceOrders orders(pipeline.devices);
   for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
@@ -44,7 +44,6 @@ DeviceOrders bppsa::schedule::orderOneForwardOneBackward(const Pipeline &pipelin
 }
 
 namespace {
-/// Lists the operations of one stage and tracks its activations.
 class DeferredStage {
 public:
   DeferredStage(const Pipeline &pipeline, int32_t stage, DeferralRule rule, double limit)
@@ -54,8 +53,7 @@ public:
         deferral(std::max<int64_t>(0, roundDown(rule.deferral * stage + rule.base))) {}
 
   std::vector<PipelineOp> list() {
-    // Reserve memory for the first microbatch after the warm-up, which runs before the first
-    // backward operation.
+    // Reserve memory for the microbatch that follows the warm-up.
     while (numForward < warmUp && held + 2 <= limit + kTolerance)
       addForward();
     for (int32_t microbatch = 0; microbatch < all; ++microbatch) {
@@ -76,7 +74,7 @@ public:
   }
 
 private:
-  /// Tolerance for floating-point rounding.
+  /// Tolerance for rounding.
   static constexpr double kTolerance = 1e-9;
   static int64_t roundUp(double value) { return std::ceil(value - kTolerance); }
   static int64_t roundDown(double value) { return std::floor(value + kTolerance); }
@@ -109,10 +107,6 @@ DeviceOrders bppsa::schedule::orderZeroBubble(const Pipeline &pipeline, Deferral
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Leading forward operations
-//===----------------------------------------------------------------------===//
-
 std::vector<size_t> bppsa::schedule::countLeadingForward(const DeviceOrders &orders,
                                                          const std::vector<int32_t> &placement) {
   std::vector<size_t> counts;
@@ -133,7 +127,7 @@ std::vector<size_t> bppsa::schedule::countLeadingForward(const DeviceOrders &ord
         return false;
     return true;
   };
-  // Excluding an operation may exclude others that depend on it, so iterate to a fixed point.
+  // Excluding an operation may exclude dependent ones: iterate to a fixed point.
   for (bool hasChanged = true; hasChanged;) {
     hasChanged = false;
     for (size_t device = 0; device < orders.size(); ++device)

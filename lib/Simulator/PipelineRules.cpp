@@ -12,7 +12,7 @@
 using namespace bppsa::schedule;
 
 static constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Tolerance for floating-point rounding of activation sums.
+/// Tolerance for rounding of activation sums.
 static constexpr double kTolerance = 1e-9;
 
 namespace {
@@ -32,7 +32,7 @@ public:
   void announce(TaskId task, double ready) override {
     PipelineOp op = graph.ops[task];
     Device &device = devices[graph.graph.getResource(task)];
-    // The oldest microbatch first; within a microbatch, the stage nearest to the loss.
+    // Prefers the oldest microbatch, then the stage nearest to the loss.
     device.announced[size_t(op.kind)].insert({op.microbatch, -op.stage, task, ready});
   }
 
@@ -70,7 +70,6 @@ private:
   struct Device {
     Entries announced[3];
     double held = 0;
-    /// Forward operations that have not started.
     int64_t numForward = 0;
 
     Entries &get(OpKind kind) { return announced[size_t(kind)]; }
@@ -87,14 +86,14 @@ private:
     return entry == entries.end() ? nullptr : &*entry;
   }
 
-  /// Reserves memory for all remaining stages of a microbatch on the device. Otherwise microbatches
-  /// in flight could deadlock.
+  /// Reserves memory for all remaining stages of a microbatch, so that microbatches in flight
+  /// cannot deadlock.
   bool canHold(const Device &device, const Entry &forward) const {
     double needed = remaining[graph.ops[forward.task].stage];
     return device.held + needed <= limit + kTolerance;
   }
 
-  /// Returns when the next announced operation that fits into memory is ready.
+  /// Returns when the next operation that fits into memory is ready.
   double getNextArrival(Device &device, double now) {
     double next = kNever;
     for (const Entry &entry : device.get(OpKind::B))
@@ -119,7 +118,7 @@ private:
   DispatchRule rule;
   double limit;
   std::vector<Device> devices;
-  /// For each stage: activations of the stage and of later stages on its device.
+  /// For each stage, the activations of it and of later stages on its device.
   std::vector<double> remaining;
 };
 } // namespace

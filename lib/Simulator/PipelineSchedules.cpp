@@ -19,10 +19,6 @@ using namespace bppsa::schedule;
 
 using Name = ScheduleKind::Name;
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
 static constexpr std::pair<Name, const char *> kNames[] = {
     {Name::GPipe, "gpipe"},   {Name::OneForwardOneBackward, "1f1b"},
     {Name::H1, "zb-h1"},      {Name::H2, "zb-h2"},
@@ -64,10 +60,6 @@ std::string bppsa::schedule::listScheduleKinds() {
     list += std::string(list.empty() ? "" : ", ") + word + (name == Name::Modulo ? ":G" : "");
   return list;
 }
-
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
 
 static bool isVShape(Name name) {
   return name == Name::V || name == Name::VHalf || name == Name::VMin;
@@ -117,8 +109,7 @@ bool bppsa::schedule::supportsPlacement(ScheduleKind kind, const Pipeline &pipel
   }
 }
 
-/// Computes the orders of `kind`. The memory limit only affects schedules that are searched or
-/// dispatched under a limit; scheduleStages() checks the others.
+/// The limit only affects searched and dispatched schedules; scheduleStages() checks the others.
 static std::optional<DeviceOrders> order(const Pipeline &pipeline, ScheduleKind kind,
                                          OrderLimits limits) {
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -165,7 +156,7 @@ bppsa::schedule::scheduleStages(Pipeline pipeline, ScheduleKind kind, OrderLimit
   return scheduled;
 }
 
-/// Sorts by span; ties are broken by memory and schedule.
+/// Sorts by span, then memory, then schedule.
 static void sort(std::vector<ScheduledPipeline> &ranking) {
   auto getKey = [](const ScheduledPipeline &scheduled) {
     return std::make_tuple(scheduled.result.span, scheduled.result.getPeakActivations(),
@@ -184,7 +175,7 @@ std::vector<ScheduledPipeline> bppsa::schedule::rankStages(const Pipeline &pipel
                placement.begin();
   for (auto [name, word] : kNames) {
     ScheduleKind kind = {name, name == Name::Modulo ? static_cast<int32_t>(group) : 1};
-    // With a single turn of groups, `modulo` equals `ooo`.
+    // With one turn of groups, `modulo` equals `ooo`.
     bool isOther = name == Name::Modulo && supportsPlacement({Name::OutOfOrder}, pipeline);
     if (isOther || !supportsPlacement(kind, pipeline))
       continue;

@@ -15,12 +15,11 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// Keeps the orders with the shortest span; ties are broken by memory.
+/// Keeps the shortest span; ties are broken by memory.
 class Best {
 public:
   explicit Best(const Pipeline &pipeline) : pipeline(pipeline) {}
 
-  /// Returns whether `candidate` improves on all previous candidates.
   bool offer(std::optional<DeviceOrders> candidate) {
     if (!candidate)
       return false;
@@ -38,7 +37,7 @@ public:
   std::optional<DeviceOrders> take() { return std::move(orders); }
 
 private:
-  /// Tolerance for the rounding of different summation orders.
+  /// Tolerates rounding.
   static constexpr double kTolerance = 1e-9;
 
   const Pipeline &pipeline;
@@ -47,9 +46,7 @@ private:
 };
 } // namespace
 
-/// Returns the largest rule worth trying. It fills the round trip between a stage and the next one
-/// with forward operations at the start of the step and with parameter gradients at its end, which
-/// leaves no bubble.
+/// Tolerance for rounding.
 static DeferralRule getMaxDeferral(const Pipeline &pipeline) {
   StageCost cost = {};
   for (const StageCost &stage : pipeline.stages) {
@@ -104,7 +101,7 @@ std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeli
     for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
       for (bool freeMemory : {false, true})
         best.offer(orderByRule(pipeline, {forward, patience, freeMemory}, limit));
-  // Blocks for which all devices keep the same number of activations.
+  // All devices keep the same number of activations.
   for (int32_t both = 2; both <= kMaxBlockOffset; ++both)
     for (int32_t down = 1; down < both; ++down)
       for (int32_t up = 1; up < both; ++up) {

@@ -22,7 +22,7 @@ std::vector<int32_t> bppsa::schedule::divideLayers(const Layers &layers, int32_t
   for (size_t i = 0; i < numLayers; ++i)
     before[i + 1] = before[i] + getTime(layers[i]);
   // `most[n]` is the cost of the most expensive stage if k stages hold the first n layers.
-  // `cuts[k][n]` is the number of layers before the last of k + 1 stages.
+  // `cuts[k][n]` counts the layers before the last of k + 1 stages.
   std::vector<double> most(before);
   most[0] = std::numeric_limits<double>::infinity();
   std::vector<std::vector<size_t>> cuts(numStages, std::vector<size_t>(numLayers + 1, 0));
@@ -104,7 +104,7 @@ std::vector<int32_t> bppsa::schedule::placeStages(PlacementKind kind, int32_t ch
   return {};
 }
 
-/// Returns the combined cost of two adjacent stages, with the hop after the second.
+/// The result has the hop after the second stage.
 static StageCost merge(const StageCost &stage, const StageCost &next) {
   return {stage.forward + next.forward, stage.backward + next.backward, stage.weight + next.weight,
           next.hop, stage.activations + next.activations};

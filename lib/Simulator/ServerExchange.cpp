@@ -12,11 +12,10 @@
 using namespace bppsa::schedule;
 
 static constexpr int64_t kControlBytes = 200, kElementBytes = 4;
-/// Smaller tensors are assigned to one server.
+/// Smaller tensors have one server.
 static constexpr int64_t kSplitElements = 1000000;
 
 namespace {
-/// A part of the parameters of a layer, and the server that sums its gradients.
 struct Part {
   int32_t layer, server;
   int64_t bytes;
@@ -73,7 +72,7 @@ private:
           for (int32_t server = 0; server < nodes; ++server)
             addPart(layer, server, elements / nodes + (server < elements % nodes));
         else
-          // Spreads layers over the servers like MXNet's key-value store.
+          // Spreads layers like MXNet's key-value store.
           addPart(layer, 9973 * layer, elements);
   }
 
@@ -81,7 +80,7 @@ private:
     parts[layer].push_back({layer, server % nodes, kElementBytes * elements});
   }
 
-  /// Returns the task that marks the arrival of a message sent after `before`.
+  /// Returns the task that marks the arrival.
   TaskId send(TaskId before, int32_t from, int32_t to, int64_t bytes, int32_t layer,
               bool isFromServer) {
     if (from == to)
@@ -100,8 +99,7 @@ private:
     return arrival;
   }
 
-  /// Sends the gradients of `part` and returns the new values to all nodes. `gradients[n]` is the
-  /// task that computes the gradients on node n.
+  /// `gradients[n]` computes the gradients on node n.
   void exchange(const Part &part, const std::vector<TaskId> &gradients) {
     TaskId sum = graph.addTask(numResources++, 0);
     for (int32_t node = 0; node < nodes; ++node)
@@ -148,15 +146,12 @@ private:
   const PacketNetwork &network;
   ServerPolicy policy;
   TaskGraph graph;
-  /// By layer.
   std::vector<std::vector<Part>> parts;
   std::vector<Packet> packets;
-  /// By node: the tasks that deliver the values of each layer, and the last computation.
+  /// For each node, the tasks that deliver the values of each layer, and the last computation.
   std::vector<std::vector<std::vector<TaskId>>> arrived;
   std::vector<TaskId> last;
-  /// Three per node, and one for each task of zero duration.
   int32_t numResources;
-  /// The last computation of each step on the first node.
   std::vector<TaskId> lastTasks;
 };
 } // namespace

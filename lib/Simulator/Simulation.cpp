@@ -85,7 +85,7 @@ private:
 
   const TaskGraph &graph;
   Dispatcher &dispatcher;
-  /// By task: predecessors that have not started, and the latest end plus lag of the others.
+  /// For each task, the predecessors not started, and the latest end plus lag of the others.
   std::vector<int32_t> numWaiting;
   std::vector<double> ready;
   std::vector<double> busyUntil;
@@ -99,7 +99,7 @@ std::optional<Timeline> bppsa::schedule::simulate(const TaskGraph &graph, Dispat
 }
 
 double bppsa::schedule::getCriticalPath(const TaskGraph &graph) {
-  // With a separate resource per task, only dependences delay tasks.
+  // With a resource per task, only dependences delay tasks.
   TaskGraph unlimited;
   for (TaskId task = 0; task < graph.getNumTasks(); ++task)
     unlimited.addTask(task, graph.getDuration(task));

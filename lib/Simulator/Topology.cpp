@@ -31,7 +31,7 @@ public:
 
 private:
   const Links &links;
-  /// Number of transitions between adjacent stages from one device position to another.
+  /// Counts transitions between adjacent stages, by device positions.
   std::vector<std::vector<int32_t>> counts;
 };
 } // namespace

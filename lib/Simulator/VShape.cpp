@@ -12,14 +12,14 @@
 
 using namespace bppsa::schedule;
 
-/// Two stages with F, B and W each.
+/// The time units of F, B and W of two stages.
 static constexpr int64_t kPeriod = 6;
 
 namespace {
-/// Time units between operations of the first microbatch at the three turning points.
+/// Time between the first microbatch's operations at the three turning points.
 using Turns = std::array<int64_t, 3>;
 
-/// Times at which a device runs the first microbatch: forward down and up, backward down and up.
+/// Times of the first microbatch: forward down and up, backward down and up.
 using Times = std::array<int64_t, 4>;
 } // namespace
 
@@ -32,7 +32,7 @@ static Times getTimes(BuildingBlock block, Turns turns, int32_t devices, int32_t
           backwardDown + block.backwardDown * device, backwardUp + block.backwardUp * rest};
 }
 
-/// Returns whether no two operations of a device overlap.
+/// Returns true if no two operations of a device overlap.
 static bool isFree(BuildingBlock block, Turns turns, int32_t devices) {
   for (int32_t device = 0; device < devices; ++device) {
     Times times = getTimes(block, turns, devices, device);
@@ -45,7 +45,6 @@ static bool isFree(BuildingBlock block, Turns turns, int32_t devices) {
   return true;
 }
 
-/// Finds the earliest turns without overlapping operations.
 static std::optional<Turns> findTurns(BuildingBlock block, int32_t devices) {
   std::optional<Turns> best;
   int64_t least = 4 * kPeriod;
@@ -59,7 +58,7 @@ static std::optional<Turns> findTurns(BuildingBlock block, int32_t devices) {
   return best;
 }
 
-/// Fills the gaps in `ops`, which maps times to operations, with parameter gradients.
+/// Fills gaps in `ops`, keyed by time, with parameter gradients.
 static std::vector<PipelineOp> fillWithWeights(const std::map<int64_t, PipelineOp> &ops) {
   std::vector<PipelineOp> list;
   std::deque<PipelineOp> pending;

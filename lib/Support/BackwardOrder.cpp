@@ -11,7 +11,7 @@
 using namespace bppsa;
 using llvm::StringRef;
 
-/// Parses the J of `L:J` into `target`. Returns false if it is invalid.
+/// Parses the J of `L:J`.
 static bool parseTarget(StringRef text, int64_t stage, int64_t &target) {
   if (text == "next") {
     target = BackwardOrder::kNextStep;
@@ -20,7 +20,7 @@ static bool parseTarget(StringRef text, int64_t stage, int64_t &target) {
   return !text.getAsInteger(10, target) && target >= 1 && target < stage;
 }
 
-/// Parses `L:J,L:J...` into `deferred`. Returns false if it is invalid.
+/// Parses `L:J,L:J...`.
 static bool parseDeferred(StringRef text, std::map<int64_t, int64_t> &deferred) {
   for (StringRef pair : llvm::split(text, ',')) {
     auto [from, to] = pair.split(':');

@@ -16,7 +16,7 @@ static llvm::Error refuse(StringRef path, const llvm::Twine &message) {
   return llvm::createStringError(path + ": " + message);
 }
 
-/// Returns the value of `'key': ` in an .npy header, up to the next comma outside of parentheses.
+/// Returns the value of `'key': `, up to the next comma outside of parentheses.
 static StringRef getEntry(StringRef header, StringRef key) {
   StringRef text = header.split(("'" + key + "':").str()).second.ltrim();
   return text.starts_with("(") ? text.take_front(text.find(')') + 1) : text.split(',').first.trim();
@@ -31,7 +31,7 @@ llvm::Expected<std::vector<float>> bppsa::readNpyVector(StringRef path) {
   constexpr StringRef magic = "\x93NUMPY";
   if (!bytes.starts_with(magic) || bytes.size() < 12)
     return refuse(path, "is not a .npy file");
-  // The header size has two bytes in version 1 and four bytes in later versions.
+  // The header size has two bytes in version 1, four in later ones.
   size_t wide = bytes[magic.size()] == 1 ? 2 : 4, start = magic.size() + 2 + wide;
   const char *at = bytes.data() + magic.size() + 2;
   size_t size =

@@ -17,7 +17,7 @@ static llvm::Error fail(llvm::StringRef path, std::error_code reason) {
   return llvm::createStringError(reason, "cannot write " + path + ": " + reason.message());
 }
 
-/// Closes `stream`. Clears its error because the destructor would abort the process otherwise.
+/// The destructor aborts the process on uncleared errors.
 static std::error_code close(llvm::raw_fd_ostream &stream) {
   stream.close();
   std::error_code reason = stream.error();
@@ -36,8 +36,7 @@ static llvm::Error writeInPlace(llvm::StringRef path,
   return reason ? fail(path, reason) : llvm::Error::success();
 }
 
-/// Creates a temporary file next to `target`, with a name that is unique among processes and
-/// threads.
+/// The name is unique among processes and threads.
 static std::error_code createSiblingFile(llvm::StringRef target, FileMode mode, int &descriptor,
                                          llvm::SmallVectorImpl<char> &name) {
   unsigned permissions = mode == FileMode::Program ? fs::all_all : fs::all_read | fs::all_write;
@@ -60,10 +59,10 @@ llvm::Error bppsa::writeFile(llvm::StringRef path,
       return fail(path, std::make_error_code(std::errc::is_a_directory));
     if (!fs::is_regular_file(status))
       return writeInPlace(path, print);
-    // Renaming only requires write permission for the directory.
+    // Renaming only requires permission for the directory.
     if (std::error_code reason = fs::access(path, fs::AccessMode::Write))
       return fail(path, reason);
-    // Write to the target of a symbolic link instead of replacing the link.
+    // Keep symbolic links.
     if (std::error_code reason = fs::real_path(path, target))
       return fail(path, reason);
   }

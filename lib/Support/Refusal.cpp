@@ -12,7 +12,7 @@ using namespace bppsa;
 
 static constexpr llvm::StringLiteral kRefusal = "bppsa.refusal";
 
-/// Marks `diagnostic` with metadata, which is not printed.
+/// Metadata is not printed.
 static InFlightDiagnostic mark(InFlightDiagnostic diagnostic) {
   if (Diagnostic *underlying = diagnostic.getUnderlyingDiagnostic()) {
     MLIRContext *context = underlying->getLocation().getContext();

@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns a symbol consisting of `name` and the input types.
 static std::string makeSymbol(StringRef name, FunctionType type) {
   std::string symbol = name.str();
   llvm::raw_string_ostream stream(symbol);
@@ -26,7 +25,6 @@ static std::string makeSymbol(StringRef name, FunctionType type) {
   return symbol;
 }
 
-/// Returns the function with this symbol and type, or creates one without a body.
 static func::FuncOp getOrCreate(ModuleOp module, Location loc, std::string symbol,
                                 FunctionType type) {
   while (auto found = module.lookupSymbol<func::FuncOp>(symbol)) {

@@ -13,14 +13,13 @@ using namespace bppsa;
 namespace fs = llvm::sys::fs;
 
 namespace {
-/// All existing TemporaryPath objects.
 struct Registry {
   std::mutex mutex;
   llvm::SmallPtrSet<TemporaryPath *, 8> paths;
 };
 } // namespace
 
-/// Never destroyed: a thread may end the process while another thread returns from `main`.
+/// Never destroyed: a thread may end the process while another returns from `main`.
 static Registry &getRegistry() {
   static auto *registry = new Registry;
   return *registry;
@@ -52,7 +51,7 @@ TemporaryPath::~TemporaryPath() {
 
 void bppsa::removeTemporaryPaths() {
   Registry &registry = getRegistry();
-  // The thread that ends the process may hold the lock.
+  // The ending thread may hold the lock.
   std::unique_lock lock(registry.mutex, std::try_to_lock);
   if (!lock)
     return;

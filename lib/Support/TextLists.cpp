@@ -8,7 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 std::string bppsa::listSome(llvm::ArrayRef<std::string> texts, size_t maxShown) {
-  // Listing one more text is as short as "and 1 others".
+  // One more text is as short as "and 1 others".
   if (texts.size() <= maxShown + 1)
     return llvm::join(texts, ", ");
   return llvm::join(texts.take_front(maxShown), ", ") + " and " +

@@ -20,8 +20,7 @@ static Value join(OpBuilder &builder, Location loc, ArrayRef<Value> parts) {
                                    llvm::to_vector(llvm::seq<int64_t>(size)));
 }
 
-/// Transposes 4x4 matrices. Matrix i consists of the i-th group of four elements of each of the
-/// four vectors.
+/// Matrix i consists of the i-th four elements of each vector.
 static SmallVector<Value> transposeParts(OpBuilder &builder, Location loc, ArrayRef<Value> rows) {
   int64_t size = cast<VectorType>(rows.front().getType()).getNumElements();
   auto shuffle = [&](Value first, Value second, ArrayRef<int64_t> ofPart) -> Value {

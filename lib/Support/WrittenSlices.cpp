@@ -9,11 +9,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Boxes
-//===----------------------------------------------------------------------===//
-
-/// Returns the interval of `slice` along `axis` if it is static and has unit stride.
+/// Returns the interval if it is static, with unit stride.
 static std::optional<std::pair<int64_t, int64_t>> getPlace(tensor::InsertSliceOp slice,
                                                            unsigned axis) {
   int64_t offset = slice.getStaticOffsets()[axis], size = slice.getStaticSizes()[axis];
@@ -23,7 +19,7 @@ static std::optional<std::pair<int64_t, int64_t>> getPlace(tensor::InsertSliceOp
   return std::pair(offset, offset + size);
 }
 
-/// Returns whether two slices are disjoint along some axis with static intervals.
+/// Returns true if the slices are disjoint along some axis with static intervals.
 static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
   for (unsigned i = 0, e = a.getStaticOffsets().size(); i < e; ++i) {
     auto left = getPlace(a, i), right = getPlace(b, i);
@@ -32,10 +28,6 @@ static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
   }
   return false;
 }
-
-//===----------------------------------------------------------------------===//
-// Intervals along axes
-//===----------------------------------------------------------------------===//
 
 template <typename Visit>
 void WrittenSlices::visitOverlapping(const Groups &groups, int64_t begin, int64_t end,
@@ -72,7 +64,7 @@ void WrittenSlices::add(tensor::InsertSliceOp slice) {
 }
 
 bool WrittenSlices::areDisjointWith(tensor::InsertSliceOp slice) const {
-  // Compare only the slices that overlap along the most selective axis.
+  // Compare slices that overlap along the most selective axis.
   size_t fewest = slices.size(), chosen = axes.size();
   for (auto [axis, groups] : llvm::enumerate(axes)) {
     std::optional<std::pair<int64_t, int64_t>> place = getPlace(slice, axis);

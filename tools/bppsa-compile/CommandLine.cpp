@@ -52,7 +52,6 @@ static cl::opt<bool, /*ExternalStorage=*/true>
                 cl::desc("Print the ONNX operators that are supported"));
 
 namespace {
-/// A flag for an option of the table.
 class TableOption : public cl::list<std::string> {
 public:
   explicit TableOption(const OptionInfo &info)
@@ -67,7 +66,7 @@ public:
       setFormattingFlag(cl::Prefix);
   }
 
-  /// Applies the values of the flag; returns false after an error.
+  /// Returns false after an error.
   bool apply(CompileOptions &options) {
     return llvm::all_of(*this, [&](const std::string &value) {
       std::optional<std::string> mistake = setOption(options, info.name, value);
@@ -92,14 +91,14 @@ static std::nullopt_t refuse(const llvm::Twine &message) {
   return std::nullopt;
 }
 
-/// Returns whether an option belongs to this tool rather than to MLIR or LLVM.
+/// Returns true for options of this tool, rather than of MLIR or LLVM.
 static bool isOurs(const cl::Option &option) {
   return llvm::any_of(option.Categories, [](const cl::OptionCategory *category) {
     return category >= std::begin(categories) && category < std::end(categories);
   });
 }
 
-/// Restricts --help to the options of this tool; --help-hidden shows the others.
+/// --help-hidden shows the others.
 static void hideOthers() {
   for (auto &entry : cl::getRegisteredOptions()) {
     cl::Option &option = *entry.second;
@@ -111,8 +110,7 @@ static void hideOthers() {
   }
 }
 
-/// Returns the first argument that starts with -- but is not a known option, or null. LLVM would
-/// interpret an argument that starts with `--o` as several options in one argument.
+/// LLVM would interpret an unknown `--o...` as several options in one argument.
 static const char *findUnknown(int argc, char **argv) {
   for (int i = 1; i < argc && StringRef(argv[i]) != "--"; ++i) {
     StringRef word = argv[i];
@@ -135,8 +133,7 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
   llvm::raw_string_ostream stream(errors);
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",
                                    &stream)) {
-    // The first line starts with the name of the program; the following lines suggest options of
-    // LLVM. Errors in values have been printed already.
+    // Skips the program name and LLVM's suggestions. Errors in values have been printed.
     if (!errors.empty())
       return refuse(StringRef(errors).split('\n').first.split(": ").second);
     return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace bppsa {
 
-/// The parsed command line; `output` is `-` for the standard output.
+/// `output` is `-` for the standard output.
 struct CommandLine {
   ModelSource model;
   CompileOptions options;
@@ -19,12 +19,11 @@ struct CommandLine {
   bool listTargets = false, listSupport = false;
 };
 
-/// Parses the flags of the tool and of MLIR. After a usage error, prints one line and returns
-/// nullopt.
+/// After a usage error, prints one line and returns nullopt.
 std::optional<CommandLine> parseCommandLine(int argc, char **argv);
 
-/// Prints `bppsa-compile: MESSAGE` as one line of standard error. Escapes control characters and
-/// invalid UTF-8, which names in models and command-line arguments may contain.
+/// Prints `bppsa-compile: MESSAGE`. Escapes control characters and invalid UTF-8, which names in
+/// models may contain.
 void printMessage(const llvm::Twine &message);
 
 } // namespace bppsa

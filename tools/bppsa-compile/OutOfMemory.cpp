@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <utility>
 
-/// Freed when memory is exhausted, so that temporary files can be removed.
+/// Freed on exhaustion, so that temporary files can be removed.
 static void *reserve = nullptr;
 
-/// If several threads run out of memory at the same time, one of them ends the process.
+/// Only one thread ends the process.
 [[noreturn]] static void endProcess() {
   static std::atomic_flag ends = ATOMIC_FLAG_INIT;
   static thread_local bool isEnding = false;
@@ -32,13 +32,13 @@ static void *reserve = nullptr;
       "--mlir-disable-threading, which needs less\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
   bppsa::removeTemporaryPaths();
-  // Other threads are still running, so no destructors may run.
+  // Other threads are running, so run no destructors.
   _exit(1);
 }
 
 #if defined(__GLIBC__) && !LLVM_ADDRESS_SANITIZER_BUILD
-// MLIR allocates interface tables with malloc and uses them unchecked. These definitions in the
-// executable replace the functions of the C library in all libraries.
+// MLIR uses results of malloc unchecked. These definitions replace the C library's in all
+// libraries.
 extern "C" {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -63,8 +63,7 @@ void *realloc(void *block, size_t size) noexcept {
 
 static void handleBadAlloc(void *, const char *, bool) { endProcess(); }
 
-/// Prints other fatal errors. LLVM then aborts if the error is a bug and exits with status 1
-/// otherwise, for example if the standard output is full.
+/// LLVM then aborts for a bug and otherwise, as for a full standard output, exits with status 1.
 static void endAfterFatalError(void *, const char *reason, bool isBug) {
   if (llvm::StringRef(reason).starts_with("pthread_create failed"))
     endProcess();

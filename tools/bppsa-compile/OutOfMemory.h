@@ -9,8 +9,8 @@
 
 namespace bppsa {
 
-/// If memory or threads are exhausted, lets the process print one line, remove its temporary files
-/// and exit with status 1. LLVM would abort, as after internal errors.
+/// If memory or threads are exhausted, prints one line, removes temporary files and exits with
+/// status 1. LLVM would abort.
 void reportOutOfMemory();
 
 } // namespace bppsa

@@ -26,7 +26,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Exit statuses, which docs/Reference/CommandLine.md guarantees.
+/// docs/Reference/CommandLine.md guarantees these statuses.
 enum ExitStatus { kFine = 0, kWrongInput = 1, kWrongUsage = 2 };
 
 static void printTargets(raw_ostream &os) {
@@ -36,7 +36,6 @@ static void printTargets(raw_ostream &os) {
         "--emulate\n";
 }
 
-/// Prints `text` and returns the exit status.
 static int printOutput(StringRef text) {
   llvm::raw_fd_ostream &os = llvm::outs();
   os << text;
@@ -48,7 +47,6 @@ static int printOutput(StringRef text) {
   return kWrongInput;
 }
 
-/// Returns the run-time library of the build or installation that contains this program.
 static std::string findRuntimeLibrary(const char *argv0) {
   std::string program =
       llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntimeLibrary));
@@ -69,7 +67,7 @@ static const char *getWord(CompileDiagnostic::Severity severity) {
   llvm_unreachable("unknown severity");
 }
 
-/// Compiles the model. Prints only the first error, so that one mistake causes one line.
+/// Prints only the first error.
 static int compile(const CommandLine &commandLine) {
   bool hasErrors = false;
   auto print = [&](const CompileDiagnostic &diagnostic) {
@@ -90,11 +88,11 @@ static int compile(const CommandLine &commandLine) {
 int main(int argc, char **argv) {
   initTool();
   llvm::InitLLVM init(argc, argv);
-  // Report a file size limit or a closed pipe as a write error instead of ending the process.
+  // Turn these signals into write errors.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   reportOutOfMemory();
-  // Ignore errors of a closed or full standard error; the exit status is still valid.
+  // The exit status is valid even if standard error is full.
   llvm::scope_exit forgetErrors([] { llvm::errs().clear_error(); });
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();

@@ -13,11 +13,10 @@
 
 namespace bppsa {
 
-/// Reads all arrays of the .npz archive `path`. Supported types are float32, float64, int32, int64
-/// and bool. On failure, `error` names the file and the array.
+/// Supports float32, float64, int32, int64 and bool. `error` names file and array.
 llvm::LogicalResult readArchive(const std::string &path, NamedArrays &arrays, std::string &error);
 
-/// Atomically writes `arrays` as float64 and int64 to the .npz archive `path`.
+/// Writes float64 and int64 atomically.
 llvm::LogicalResult writeArchive(const std::string &path, const NamedArrays &arrays,
                                  std::string &error);
 

@@ -84,10 +84,6 @@ static LogicalResult writeJacobians(FunctionOpInterface function, const Interpre
   return write(jacobians, links);
 }
 
-//===----------------------------------------------------------------------===//
-// Main
-//===----------------------------------------------------------------------===//
-
 static LogicalResult interpret() {
   DialectRegistry registry;
   bppsa::registerAllDialects(registry);

@@ -17,11 +17,7 @@ using bppsa::runtime::quote;
 using bppsa::runtime::text;
 using bppsa::runtime::UsageError;
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-/// Larger steps need gigabytes of memory, and minutes.
+/// Larger steps need gigabytes and minutes.
 static constexpr int32_t kMaxDevices = 4096, kMaxMicrobatches = 65536, kMaxLayers = 1 << 20,
                          kMaxOperations = 1 << 20, kMaxOwners = 64;
 
@@ -34,7 +30,6 @@ template <typename Number> static std::optional<Number> parseNumber(const std::s
   return value;
 }
 
-/// Adds an option with an integer from 1 to `most`.
 static CLI::Option *addCount(CLI::App &app, const char *flag, int32_t &value, int32_t most,
                              const char *help) {
   CLI::callback_t parse = [flag, &value, most](const CLI::results_t &words) {
@@ -48,13 +43,12 @@ static CLI::Option *addCount(CLI::App &app, const char *flag, int32_t &value, in
   return app.add_option(flag, parse, help)->type_name("N");
 }
 
-/// Adds an option with a number from `least` to `most`.
 template <typename Value>
 static void addNumber(CLI::App &app, const char *flag, Value &value, double least, double most,
                       const char *help) {
   CLI::callback_t parse = [flag, &value, least, most](const CLI::results_t &words) {
     std::optional<double> number = parseNumber<double>(words.front());
-    // The negated comparison also rejects NaN.
+    // Also rejects NaN.
     if (!number || !(*number >= least && *number <= most))
       throw UsageError(text(flag, ": found ", quote(words.front()), ", expected a number from ",
                             least, " to ", most));
@@ -64,7 +58,7 @@ static void addNumber(CLI::App &app, const char *flag, Value &value, double leas
   app.add_option(flag, parse, help)->type_name("X");
 }
 
-/// Parses `count` comma-separated numbers from 0 to 1e12; `names` describes them in messages.
+/// Numbers range from 0 to 1e12; `names` describes them in messages.
 static std::vector<double> parseNumbers(const char *flag, const std::string &word, size_t count,
                                         const char *names) {
   std::vector<double> values;
@@ -136,11 +130,6 @@ static std::optional<ScheduleKind> parseSchedule(const std::string &word) {
   return kind;
 }
 
-//===----------------------------------------------------------------------===//
-// Flags
-//===----------------------------------------------------------------------===//
-
-/// Adds the flags that are valid with and without a model.
 static void addCommon(CLI::App &app, CommandLine &options) {
   app.add_option_function<std::string>(
          "--pipeline-schedule",
@@ -214,7 +203,6 @@ static void addModel(CLI::App &app, CommandLine &options) {
            "With --exchange=p3, or dear --by-owners: elements of a slice (default: 50000)");
 }
 
-/// Returns the message of CLI11 on one line.
 static std::string describe(const CLI::ParseError &error) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -237,7 +225,6 @@ static void checkExchange(bool hasSlice, const CommandLine &options) {
     throw UsageError("--slice needs --exchange=p3, or dear --by-owners");
 }
 
-/// Rejects missing flags and flags that do not apply.
 static void checkFlags(const CLI::App &app, const CommandLine &options) {
   bool hasModel = !options.model.empty();
   auto isGiven = [&](const char *flag) { return app.get_option(flag)->count() > 0; };

@@ -12,11 +12,10 @@
 
 namespace bppsa::schedule {
 
-/// Reads the JSON file of --links, a `devices` x `devices` list of lists of times. Throws
-/// runtime::Error.
+/// Reads a `devices` x `devices` list of lists of times. Throws runtime::Error.
 Links readLinks(const std::string &path, int32_t devices);
 
-/// Parses a comma-separated permutation of the devices. Throws runtime::UsageError.
+/// Parses a comma-separated permutation. Throws runtime::UsageError.
 std::vector<int32_t> parseDeviceOrder(const std::string &text, int32_t devices);
 
 } // namespace bppsa::schedule

@@ -33,7 +33,7 @@ static double readTime(const json &object, const char *key, const std::string &p
   return found->get<double>();
 }
 
-/// Returns the size if the flag and the file agree, or else the default. Fails if they conflict.
+/// Fails if flag and file conflict.
 static int64_t chooseSize(const CommandLine &options, const json &object, const char *key,
                           const char *flag, int64_t given, int64_t fallback) {
   auto found = object.find(key);
@@ -55,7 +55,7 @@ static ModelSizes chooseSizes(const CommandLine &options, const json &object) {
   return sizes;
 }
 
-/// Distributes the times of the whole model over the layers in proportion to their FLOPs.
+/// Distributes the model's times in proportion to FLOPs.
 static void scale(std::vector<ModelLayer> &layers, const json &object, const std::string &path) {
   double forward = 0, backward = 0;
   for (const ModelLayer &layer : layers) {

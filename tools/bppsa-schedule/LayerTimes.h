@@ -12,9 +12,8 @@
 
 namespace bppsa::schedule {
 
-/// Returns the work of the model on the command line, with times in microseconds instead of FLOPs.
-/// Times are derived from the speed of the device or read from a file (docs/Benchmarks/Scaling.md).
-/// Throws runtime::Error.
+/// Returns the model's work with microseconds instead of FLOPs (docs/Benchmarks/Scaling.md). Throws
+/// runtime::Error.
 ModelWork getTimedWork(const CommandLine &options);
 
 } // namespace bppsa::schedule

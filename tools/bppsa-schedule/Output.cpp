@@ -12,14 +12,10 @@
 using namespace bppsa::schedule;
 using nlohmann::ordered_json;
 
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
-/// Subtracts and clamps negative rounding errors to zero.
+/// Clamps rounding errors to zero.
 static double subtract(double whole, double part) { return std::max(0.0, whole - part); }
 
-/// Returns the time that a step would save if transfers between devices took no time.
+/// Returns the time saved if transfers took none.
 static double getExposedCommunication(const ScheduledPipeline &scheduled) {
   Pipeline local = scheduled.pipeline;
   for (StageCost &stage : local.stages)
@@ -89,10 +85,6 @@ ordered_json bppsa::schedule::describeLayers(const std::vector<ModelLayer> &laye
   return list;
 }
 
-//===----------------------------------------------------------------------===//
-// Text
-//===----------------------------------------------------------------------===//
-
 static std::string format(const ordered_json &value) {
   if (value.is_string())
     return value.get<std::string>();
@@ -103,7 +95,6 @@ static std::string format(const ordered_json &value) {
   return text;
 }
 
-/// Formats a table whose columns are as wide as their longest value.
 static std::string formatTable(const ordered_json &rows) {
   std::vector<std::vector<std::string>> lines;
   for (const ordered_json &row : rows) {

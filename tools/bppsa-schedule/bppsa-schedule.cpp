@@ -30,12 +30,7 @@ static void draw(const std::string &path, const Gantt &chart) {
     fail(llvm::toString(std::move(error)));
 }
 
-//===----------------------------------------------------------------------===//
-// Pipelines
-//===----------------------------------------------------------------------===//
-
-/// Returns the layers listed on the command line, or equal layers that add up to the given stage
-/// times.
+/// Returns the layers as listed, or equal layers that add up to the stage times.
 static Layers makeGivenLayers(const CommandLine &options) {
   if (options.times.size() > 1)
     return options.times;
@@ -45,7 +40,7 @@ static Layers makeGivenLayers(const CommandLine &options) {
                 {stage.forward * share, stage.backward * share, stage.weight * share, stage.hop});
 }
 
-/// Returns the layers of a model, with times in microseconds.
+/// Times are in microseconds.
 static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine &options) {
   Layers layers;
   for (const ModelLayer &layer : model) {
@@ -56,7 +51,7 @@ static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine
   return layers;
 }
 
-/// Returns the requested schedules, best first.
+/// Returns the schedules, best first.
 static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLine &options) {
   checkSize(layers.size(), options.microbatches);
   PipelineProblem problem = {std::move(layers), options.devices, options.microbatches};
@@ -105,10 +100,6 @@ static ordered_json runPipeline(const CommandLine &options, const std::vector<Mo
   return object;
 }
 
-//===----------------------------------------------------------------------===//
-// Exchanges
-//===----------------------------------------------------------------------===//
-
 static LinkPolicy makePolicy(CommandLine &options, const TrainingStep &step,
                              const LinkNetwork &network) {
   int32_t numLayers = static_cast<int32_t>(step.size());
@@ -140,8 +131,7 @@ static OwnerPolicy makeOwnerPolicy(const CommandLine &options) {
   return {kinds.at(*options.exchange), options.slice, options.messageShare};
 }
 
-/// Returns the result of the requested exchange, and its speed-up over an all-reduce with a
-/// barrier.
+/// Also returns the speed-up over an all-reduce with a barrier.
 static std::pair<LinkResult, double>
 evaluateExchange(CommandLine &options, const TrainingStep &step, const LinkNetwork &network) {
   auto compare = [&](const auto &policy, const auto &allReduce) {
@@ -179,10 +169,6 @@ static ordered_json runExchange(CommandLine options, const ModelWork &model) {
   return object;
 }
 
-//===----------------------------------------------------------------------===//
-// Modules
-//===----------------------------------------------------------------------===//
-
 static ordered_json runModules(const CommandLine &options) {
   const StageCost &times = options.times.front();
   auto getPeriod = [&](int32_t window) {
@@ -197,10 +183,6 @@ static ordered_json runModules(const CommandLine &options) {
           {"end_to_end_period", endToEnd},
           {"speedup", endToEnd / period}};
 }
-
-//===----------------------------------------------------------------------===//
-// Main
-//===----------------------------------------------------------------------===//
 
 static void run(const CommandLine &options) {
   ModelWork model = {};

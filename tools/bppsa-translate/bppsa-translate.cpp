@@ -70,7 +70,7 @@ static StringRef getSeverityName(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are listed");
 }
 
-/// Prints one line: "file: error: message".
+/// "file: error: message"
 static void printDiagnostic(Diagnostic &diagnostic) {
   if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     llvm::errs() << file.getFilename().getValue() << ": ";
@@ -86,7 +86,6 @@ static LogicalResult importJacobians(MLIRContext *context, raw_ostream &os) {
   bppsa::NamedArrays arrays;
   std::string error;
   if (failed(bppsa::readArchive(inputPath, arrays, error))) {
-    // The message names the file.
     llvm::errs() << "error: " << error << '\n';
     return failure();
   }

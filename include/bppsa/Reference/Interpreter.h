@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A deliberately naive evaluator of tensor IR: every float is a double, and nothing is reordered,
-// batched or reused. It is the oracle of the test suite and must stay easy to verify by reading.
+// A deliberately naive evaluator of tensor IR, the oracle of the test suite: every float is a
+// double, and nothing is reordered, batched or reused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,19 +23,17 @@ namespace bppsa {
 
 class Interpreter;
 
-/// Maps each op to its evaluator, which reads the operands from the interpreter and sets the
-/// results, or emits an error on the op and fails.
+/// An evaluator sets the op's results, or emits an error on the op.
 class EvaluatorTable {
 public:
   using Evaluator = std::function<llvm::LogicalResult(mlir::Operation *, Interpreter &)>;
 
-  /// Creates a table of all supported ops.
   explicit EvaluatorTable(mlir::MLIRContext *context);
 
   /// Returns null if the op is unknown.
   const Evaluator *lookup(mlir::Operation *op) const;
 
-  /// Adds `evaluator`, which is called with `(OpTy, Interpreter &)`.
+  /// `evaluator` is called with `(OpTy, Interpreter &)`.
   template <typename OpTy, typename Fn> void add(Fn evaluator) {
     evaluators[{OpTy::getOperationName(), context}] = [evaluator](mlir::Operation *op,
                                                                   Interpreter &interpreter) {
@@ -43,7 +41,7 @@ public:
     };
   }
 
-  /// Add elementwise ops on one, two or three floats, or on two integers.
+  /// Add ops on one, two or three floats, or on two integers.
   template <typename OpTy> void addUnary(double (*function)(double)) {
     addElementwise<OpTy>([function](const double *x) { return function(x[0]); });
   }
@@ -69,7 +67,6 @@ private:
   }
   static llvm::LogicalResult evaluateReals(mlir::Operation *op, Interpreter &interpreter,
                                            llvm::function_ref<double(const double *)> function);
-  /// Evaluates an op through CellOpInterface.
   static llvm::LogicalResult evaluateCellOp(mlir::Operation *op, Interpreter &interpreter);
   static llvm::LogicalResult
   evaluateIntegers(mlir::Operation *op, Interpreter &interpreter,
@@ -79,37 +76,32 @@ private:
   llvm::DenseMap<mlir::OperationName, Evaluator> evaluators;
 };
 
-/// Numbers of evaluated scan operations. An operation on all samples counts once.
+/// An operation on all samples counts once.
 struct ScanCounts {
   /// Products of two transitions, and of a transition and a cotangent.
   int64_t compositions = 0, applications = 0;
-  /// Links applied to the columns of a matrix, and to a single cotangent.
+  /// Links applied to matrix columns, and to a single cotangent.
   int64_t linksOnColumns = 0, linksOnOne = 0;
 };
 
-/// Evaluates the functions of one module.
 class Interpreter {
 public:
   explicit Interpreter(mlir::ModuleOp module);
 
-  /// Calls `function` with one array per argument. Emits an error and fails if the arguments do not
-  /// match or an op cannot be evaluated.
+  /// Emits an error if arguments do not match or an op cannot be evaluated.
   llvm::FailureOr<std::vector<Array>> call(llvm::StringRef function, std::vector<Array> arguments);
 
-  /// Returns the array of an SSA value. The reference is valid until the value is set again.
+  /// The reference is valid until the value is set again.
   const Array &get(mlir::Value value) const;
-  /// Returns the value of an integer scalar.
   int64_t getInteger(mlir::Value value) const { return get(value).integers[0]; }
-  /// Evaluates sizes, offsets or strides that may be SSA values.
   llvm::SmallVector<int64_t> getIntegers(llvm::ArrayRef<mlir::OpFoldResult> values) const;
   void set(mlir::Value value, Array array);
-  /// Copies the values of `from` to `to`; all reads precede all writes.
+  /// All reads precede all writes.
   void copy(mlir::ValueRange from, mlir::ValueRange to);
 
-  /// Evaluates every op of `block` except the terminator. The block arguments must be set.
+  /// Evaluates all ops but the terminator. Block arguments must be set.
   llvm::LogicalResult run(mlir::Block &block);
 
-  /// Operations evaluated so far.
   ScanCounts counts;
 
   /// The iteration of the innermost structured op, for linalg.index.
@@ -126,7 +118,6 @@ private:
 /// Wraps `value` to the width of `type`.
 int64_t wrapInteger(int64_t value, mlir::Type type);
 
-/// Register the evaluators of a dialect or, for ops of this project, of a group of ops.
 void addArithEvaluators(EvaluatorTable &table);
 void addMathEvaluators(EvaluatorTable &table);
 void addControlFlowEvaluators(EvaluatorTable &table);
@@ -138,7 +129,7 @@ void addLoopEvaluators(EvaluatorTable &table);
 void addSumEvaluators(EvaluatorTable &table);
 void addLayoutEvaluators(EvaluatorTable &table);
 void addJacobianEvaluators(EvaluatorTable &table);
-/// Evaluates any op with the semantics of linalg.generic.
+/// Evaluates ops with the semantics of linalg.generic.
 llvm::LogicalResult evaluateStructuredOp(mlir::Operation *op, Interpreter &interpreter);
 
 } // namespace bppsa

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A chain of transposed Jacobians stored as arrays in compressed sparse row format. Link k, counted
-// from 1 in the order of the cotangents, consists of `link_k.shape` (rows, columns),
-// `link_k.indptr`, `link_k.indices` and `link_k.data`. The shape of the data is `[nonzeros]` if all
-// samples share it and `[B, nonzeros]` otherwise.
+// A chain of transposed Jacobians as CSR arrays. Link k, from 1 in the order of the cotangents, has
+// `link_k.shape` (rows, columns), `link_k.indptr`, `link_k.indices` and `link_k.data`, of shape
+// `[nonzeros]` if shared by all samples, otherwise `[B, nonzeros]`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +18,11 @@
 
 namespace bppsa {
 
-/// Returns the possible nonzeros of the results of `jacobian.assemble` in `function`. `interpreter`
-/// must have called the function.
+/// Returns the results of `jacobian.assemble` after `interpreter` has called `function`.
 NamedArrays getJacobianChain(mlir::Operation *function, const Interpreter &interpreter);
 
-/// Creates a module with a function @chain that takes the Jacobians of `arrays` and a seed and
-/// applies the Jacobians in order. The result of the last one is unused. With `dropZeros`, entries
-/// that are zero for every sample are removed from the patterns. If `arrays` is not a valid chain,
-/// returns null and sets `error`.
+/// Creates a function @chain that applies the Jacobians to a seed in order. `dropZeros` removes
+/// entries that are zero for every sample. Returns null and sets `error` for an invalid chain.
 mlir::OwningOpRef<mlir::ModuleOp> makeJacobianChain(mlir::MLIRContext *context,
                                                     const NamedArrays &arrays, bool dropZeros,
                                                     std::string &error);

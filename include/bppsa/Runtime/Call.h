@@ -24,39 +24,35 @@ namespace bppsa::runtime {
 
 enum class Access { Read, Write, ReadWrite };
 
-/// Contiguous memory in C order that a compiled function accesses.
 struct View {
   void *data = nullptr;
   std::vector<int64_t> shape;
   uint64_t elementSize = sizeof(float);
   Access access = Access::Read;
-  /// Tracks the device copy of the memory; must outlive the calls. If null, each call copies the
-  /// memory as needed.
+  /// Null if calls copy the memory as needed. Must outlive the calls.
   DeviceMirror *mirror = nullptr;
 };
 
-/// Keyed by argument name, as in Model::functions: "input:x", "param:w", "loss", ...
+/// Keyed by argument name, as in Model::functions.
 using ViewTable = std::map<std::string, View>;
 
-/// A compiled function with its argument descriptors, ready for repeated calls. In a device
-/// program, the arguments are the device copies.
+/// A compiled function with its argument descriptors, which refer to device copies in a device
+/// program.
 class Call {
 public:
   Call() = default;
-  /// Runs the function and waits for its results.
   void operator()() {
     start();
     if (results)
       wait();
   }
-  /// Rebinds argument `number` to the host memory `data`, which must have the same size. CPU
-  /// programs only.
+  /// Rebinds argument `number` to `data` of the same size. CPU programs only.
   void bind(size_t number, void *data) {
     descriptors[number][0] = descriptors[number][1] = reinterpret_cast<intptr_t>(data);
   }
   void *data(size_t number) const { return reinterpret_cast<void *>(descriptors[number][1]); }
   uint64_t arenaBytes() const { return arena; }
-  /// Like a call, but the results of a device program are valid only after Device::synchronize().
+  /// Results of a device program are valid only after Device::synchronize().
   void start() {
     if (throwsFailures())
       startCatching();
@@ -89,24 +85,21 @@ private:
   uint64_t arena = 0;
   std::vector<std::vector<int64_t>> descriptors;
   std::vector<void *> pointers;
-  /// Empty in CPU programs.
   std::vector<Transfer> transfers;
   std::vector<std::unique_ptr<DeviceMirror>> mirrors;
   bool results = false;
 };
 
-/// Loads the code of function `name` when a call of it is prepared. Returns false and sets `error`
-/// on failure. Must be thread-safe.
+/// Loads the code of a function on first use. Returns false and sets `error` on failure. Must be
+/// thread-safe.
 using FunctionLoader =
     std::function<bool(const std::string &name, bppsa_function &function, std::string &error)>;
 
-/// The functions of a program with the kernels of one instruction set.
+/// The functions of a program, with kernels for one instruction set.
 class FunctionTable {
 public:
-  /// Selects the best instruction set supported by both the program and this processor, or the one
-  /// named by BPPSA_ISA in the environment, and sets `kernelsInUse` (the program's bppsa_kernels)
-  /// to its kernels. Throws Error if there is none. `load` provides the code of functions that have
-  /// none, which use no arena.
+  /// Selects the best supported instruction set, or BPPSA_ISA, and sets `kernelsInUse` to its
+  /// kernels. `load` provides the code of functions that have none, which use no arena.
   FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
                 const void *const **kernelsInUse, FunctionLoader load = nullptr);
 
@@ -114,12 +107,11 @@ public:
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
 
-  /// Prepares a call of function `name` on the views named in `arguments`, with sizes given by
-  /// `symbols`.
+  /// Prepares a call on the named `arguments`, with sizes given by `symbols`.
   Call prepare(const std::string &name, const std::vector<std::string> &arguments,
                const ViewTable &views, const Symbols &symbols) const;
   uint64_t arenaBytes(const std::string &name, const Symbols &symbols) const;
-  /// An upper bound for the size of the argument `residuals`; 0 if there is none.
+  /// Returns an upper bound for the argument `residuals`; 0 if there is none.
   uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
@@ -131,11 +123,9 @@ private:
   FunctionLoader load;
 };
 
-/// Seconds of a monotonic clock.
 double now();
 
-/// When the last compiled step of a CPU program started its forward and backward parts. Device
-/// programs use Device::mark() instead.
+/// Start times of the last step in a CPU program. Device programs use Device::mark().
 struct PhaseTimes {
   double forward = 0, backward = 0;
 };

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exceptions must not propagate through compiled functions. If a caller catches failures, the
-// functions are left by longjmp and the memory they allocated is freed. Otherwise, an error ends
-// the program.
+// Exceptions must not propagate through compiled functions. Caught failures leave them by longjmp
+// and free their memory; others end the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +16,12 @@
 
 namespace bppsa::runtime {
 
-/// Runs `body(context)`, which calls compiled code. Returns the error passed to failCompiled()
-/// meanwhile, or null. Frames between `body` and failCompiled() must not hold objects that need
-/// destruction.
+/// Returns the error passed to failCompiled() during `body(context)`, or null. Frames in between
+/// must not hold objects that need destruction.
 std::exception_ptr catchFailure(void (*body)(void *context), void *context) noexcept;
 
-/// While this object exists, calls of compiled functions (Call.h) on this thread throw the errors
-/// of their callees.
+/// While this object exists, compiled functions called on this thread throw the errors of their
+/// callees.
 class ScopedThrowFailures {
 public:
   ScopedThrowFailures();
@@ -37,15 +35,13 @@ bool throwsFailures();
 
 bool catchesFailures();
 
-/// Leaves compiled code for the innermost catchFailure() of this thread. Ends the program if there
-/// is none.
+/// Leaves compiled code for the innermost catchFailure() of this thread, or ends the program.
 [[noreturn]] void failCompiled(std::exception_ptr error) noexcept;
 
 /// Record that compiled code has allocated a block or is about to free it.
 void noteBlock(void *block);
 void forgetBlock(void *block);
 
-/// Runs `action` for compiled code, passing its exceptions to failCompiled().
 template <typename Action> auto orFail(Action &&action) noexcept {
   std::exception_ptr error;
   try {

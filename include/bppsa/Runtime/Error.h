@@ -16,41 +16,37 @@
 
 namespace bppsa::runtime {
 
-/// Invalid user input or an unsupported request: one line on stderr and exit status 1.
+/// Invalid input or an unsupported request: exit status 1.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// A loss or a gradient is not finite.
 class DivergedError : public Error {
 public:
   using Error::Error;
 };
 
-/// An invalid command line: one line on stderr and exit status 2.
+/// An invalid command line: exit status 2.
 class UsageError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// The program needs a GPU but finds none: one line on stderr and exit status 77.
+/// No GPU found: exit status 77.
 class NoDeviceError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// Receives the messages and exit statuses of reportError() instead of stderr; null restores
-/// printing.
+/// Receives the messages of reportError() instead of stderr; null restores printing.
 using ErrorPrinter = void (*)(const char *message, int status);
 void setErrorPrinter(ErrorPrinter printer);
 
-/// Must be called in a catch block. Prints the exception as one line on stderr and returns the exit
-/// status.
+/// Must be called in a catch block. Prints the exception and returns the exit status.
 int reportError() noexcept;
 
-/// Runs `action`, which compiled code calls, so no exception may propagate. An error ends the
-/// program.
+/// Runs `action` for compiled code; an error ends the program.
 template <typename Action> auto orExit(Action &&action) noexcept {
   try {
     return action();
@@ -69,8 +65,8 @@ template <typename... Args> [[noreturn]] void fail(const Args &...args) {
   throw Error(text(args...));
 }
 
-/// Quotes `name` on one line. Bytes that are neither printable ASCII nor valid UTF-8 are escaped
-/// and long names are truncated, because names in files are arbitrary.
+/// Quotes `name`, truncated and with escaped control characters, because names in files are
+/// arbitrary.
 std::string quote(const std::string &name);
 
 /// "[3, B, 1]"

@@ -12,11 +12,10 @@
 
 namespace bppsa::runtime {
 
-/// Zero-filled memory, aligned to 64 bytes. Never null.
+/// Zero-filled memory, aligned to 64 bytes; never null.
 class Buffer {
 public:
   explicit Buffer(size_t size = 0);
-  /// Memory with arbitrary contents, for callers that overwrite all of it.
   static Buffer uninitialized(size_t size);
   /// Memory owned by the caller, which must outlive the buffer.
   static Buffer borrow(void *bytes, size_t size);
@@ -36,12 +35,11 @@ private:
   bool isBorrowed = false;
 };
 
-/// Memory that compiled code allocates within one call. Freed blocks are kept in free lists instead
-/// of being returned to the system, so repeated steps touch no new pages. Thread-safe.
+/// Allocator of compiled code. Thread-safe. Free lists keep freed blocks, so repeated steps touch
+/// no new pages.
 void *allocateBlock(size_t alignment, size_t size);
 void freeBlock(void *block);
 
-/// The bytes in blocks currently in use, and their maximum since resetPeakBytes().
 uint64_t liveBytes();
 uint64_t peakBytes();
 void resetPeakBytes();

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Without a linker, a program is a copy of `bppsa-stub`, the run time as an executable, followed by
-// an image: the objects, linked with each other at fixed addresses. At startup, the program maps
-// the image to these addresses and patches in the addresses of run-time and C library functions.
+// Without a linker, a program is a copy of `bppsa-stub` followed by an image: objects linked at
+// fixed addresses, mapped and patched at startup.
 //   stub | ImageHeader | ImageSegment... | ImageImport... | names | bytes of segments | ImageEnd
 //
 //===----------------------------------------------------------------------===//
@@ -18,39 +17,34 @@
 
 namespace bppsa::runtime {
 
-/// The base address of images, far from the addresses that Linux assigns to executables, heaps,
-/// libraries and stacks.
+/// Far from the addresses that Linux assigns to executables, heaps, libraries and stacks.
 constexpr uint64_t kImageAddress = uint64_t(1) << 45;
 
-/// The program symbols that the run time needs (ObjectInterface.h), in the order of
-/// ImageHeader::symbols.
 constexpr const char *kImageSymbols[] = {
     "bppsa_model_json", "bppsa_model_json_size",  "bppsa_model_onnx", "bppsa_model_onnx_size",
     "bppsa_functions",  "bppsa_instruction_sets", "bppsa_kernels"};
 
 struct ImageHeader {
-  /// The size in bytes of the address range, starting at kImageAddress, that contains all segments.
+  /// The bytes from kImageAddress to the end of all segments.
   uint64_t span;
   uint64_t segments, imports, nameBytes;
-  /// The addresses of kImageSymbols.
   uint64_t symbols[7];
 };
 
-/// `size` bytes, `offset` bytes after the start of the segment data, loaded at `address`, a
-/// multiple of the page size. The rest of the last page is zero.
+/// `size` bytes, at `offset` in the segment data, loaded at the page-aligned `address`; the rest of
+/// the last page is zero.
 struct ImageSegment {
   uint64_t address, size, offset;
   /// The `prot` argument of mprotect().
   uint64_t protection;
 };
 
-/// The address at which to store a function pointer, and the offset of the function's
-/// NUL-terminated name in the names.
+/// The address at which to store a function pointer, and the offset of its name.
 struct ImageImport {
   uint64_t place, name;
 };
 
-/// The last bytes of the program: the offset of the image in the file.
+/// The last bytes of the program, with the file offset of the image.
 struct ImageEnd {
   uint64_t offset;
   char magic[8];

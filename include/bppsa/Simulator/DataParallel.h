@@ -13,16 +13,16 @@
 
 namespace bppsa::schedule {
 
-/// A layer with parameters, and the seconds that its passes take for one worker's batch.
+/// A layer with parameters; times are the seconds of its passes for one worker.
 struct ExchangedLayer {
   double forward, backward, weight;
-  /// Element counts of its float32 parameter tensors.
+  /// The element counts of its float32 parameters.
   std::vector<int64_t> tensors;
 
   int64_t getNumElements() const;
 };
 
-/// The layers of a model in forward order.
+/// The layers in forward order.
 using TrainingStep = std::vector<ExchangedLayer>;
 
 } // namespace bppsa::schedule

@@ -12,10 +12,10 @@
 
 namespace bppsa::schedule {
 
-/// Runs the tasks of each resource in a given order; a resource idles until its next task is ready.
+/// Runs the tasks of each resource in a given order, idling until the next one is ready.
 class ListDispatch : public Dispatcher {
 public:
-  /// `lists[r]` lists every task of resource r exactly once.
+  /// Lists every task of resource r once.
   explicit ListDispatch(std::vector<std::vector<TaskId>> lists);
 
   void announce(TaskId task, double ready) override;
@@ -24,19 +24,16 @@ public:
 private:
   std::vector<std::vector<TaskId>> lists;
   std::vector<size_t> next;
-  /// Indexed by task; infinity until the task is announced.
   std::vector<double> readyTimes;
 };
 
-/// Runs the most urgent ready task of each resource. If a resource has several queues, it serves
-/// them round-robin.
+/// Runs the most urgent ready task, with several queues of a resource in round-robin order.
 class QueueDispatch : public Dispatcher {
 public:
   explicit QueueDispatch(const TaskGraph &graph);
 
   /// Smaller values are more urgent; ties are broken by ready time. The default is 0.
   void setPriority(TaskId task, double priority) { places[task].priority = priority; }
-  /// Queues of a resource are numbered from 0, which is the default.
   void setQueue(TaskId task, int32_t queue);
 
   void announce(TaskId task, double ready) override;
@@ -55,8 +52,6 @@ private:
   };
   using Heap = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
   struct Resource {
-    /// Announced tasks that are not ready yet, ordered by ready time. `queues` holds the ready
-    /// ones, ordered by urgency.
     Heap announced;
     std::vector<Heap> queues = std::vector<Heap>(1);
     size_t turn = 0;

@@ -13,26 +13,24 @@
 namespace bppsa::schedule {
 
 struct Gantt {
-  /// Names of the task types; each of the first six has its own colour.
+  /// Task types; the first six have distinct colours.
   std::vector<std::string> kinds;
   std::vector<std::string> rows;
   struct Bar {
     int32_t row, kind;
     double start, end;
-    /// Drawn if it fits into the bar.
+    /// Drawn if it fits.
     std::string label;
   };
   std::vector<Bar> bars;
   std::string title, unit;
 };
 
-/// Returns the chart as a self-contained SVG that follows the reader's light or dark setting.
+/// Returns a self-contained SVG for light and dark settings.
 std::string toSVG(const Gantt &chart);
 
-/// Draws a row per device and a bar per operation, labelled with its microbatch.
 Gantt makeGantt(const Pipeline &pipeline, const PipelineResult &result);
 
-/// Draws a worker and its link during one step; bars are labelled with their layer.
 Gantt makeGantt(const LinkResult &result);
 
 } // namespace bppsa::schedule

@@ -5,8 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Interlocking backpropagation: each of K modules, one per device, has a local loss and is trained
-// by the loss of the module N - 1 further on. Unless N is K, its gradients differ from the
-// gradients of the final loss.
+// by the loss N - 1 modules later. Unless N is K, gradients are not those of the final loss.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +16,14 @@
 
 namespace bppsa::schedule {
 
-/// Times of a module for one batch: forward, the VJP of one cotangent, parameter gradients with
-/// their update, the local head with its loss (`head`), and one transfer to or from the next module
-/// (`hop`).
+/// Times of a module for one batch; `head` is its local loss, and `hop` a transfer to a neighbour.
 struct ModuleCost {
   double forward, backward, weight, head = 0, hop = 0;
 };
 
-/// Returns the time between steps of `modules` modules. Each module holds one batch and is updated
-/// before its next forward operation. Cotangents of `window` losses are passed on one by one if
-/// `streams` is set, and otherwise after the last of them has arrived.
+/// Returns the time between steps. Each module holds one batch and is updated before its next
+/// forward operation. With `streams`, cotangents of the `window` losses are passed on one by one,
+/// otherwise after the last one.
 double getInterlockingPeriod(int32_t modules, int32_t window, ModuleCost cost, bool streams = true);
 
 } // namespace bppsa::schedule

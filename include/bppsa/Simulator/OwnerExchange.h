@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Models programs compiled with `--distributed=mpi` (docs/Guides/Distributed.md): each part of a
-// gradient has an owner rank, which receives the contributions of the other ranks and sends the sum
-// back.
+// Models programs with `--distributed=mpi` (docs/Guides/Distributed.md): an owner rank adds up the
+// contributions to a gradient part and sends the sum back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +16,20 @@
 
 namespace bppsa::schedule {
 
-/// `train --exchange`.
+/// The policy of `train --exchange`.
 struct OwnerPolicy {
   enum class Kind { Barrier, AllReduce, P3, Dear } kind = Kind::AllReduce;
-  /// Maximum elements of a slice, for P3 and DeAR; the other policies exchange whole tensors.
+  /// The elements of a slice, for P3 and DeAR; other policies exchange whole tensors.
   int64_t slice = 50000;
-  /// Share of a rank's core that is lost to sending messages while they are sent. It is positive if
-  /// the message thread has no core for itself.
+  /// The share of a core lost while messages are sent, if the message thread has no core for
+  /// itself.
   double messageShare = 0;
 
   bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
 };
 
-/// Simulates ranks that compute in lockstep. A rank sends one message after the other and receives
-/// any number concurrently. After each step, ranks exchange their losses before any other pending
-/// message. The result lists the tasks of rank 0.
+/// Simulates ranks in lockstep. A rank sends one message after the other and receives concurrently;
+/// losses precede other pending messages. The result lists the tasks of rank 0.
 LinkResult evaluate(const TrainingStep &step, const LinkNetwork &network,
                     const OwnerPolicy &policy);
 

@@ -11,33 +11,29 @@
 
 namespace bppsa::schedule {
 
-/// All forward operations of a device, followed by its fused backward operations. Several stages of
-/// a device run in sequence for each microbatch.
+/// All forward operations, then all fused backward operations.
 DeviceOrders orderGPipe(const Pipeline &pipeline);
 
-/// One forward operation and one fused backward operation in turns, for one stage per device.
+/// Forward and fused backward operations in turns; one stage per device.
 DeviceOrders orderOneForwardOneBackward(const Pipeline &pipeline);
 
-/// How far a device runs ahead of the last stage, and how long it defers parameter gradients.
+/// How far a device runs ahead, and how long it defers parameter gradients.
 struct DeferralRule {
-  /// Forward operations before the first backward operation, per following stage.
+  /// Forward operations before the first backward one, per following stage.
   double warmUp;
-  /// Deferred parameter gradients per preceding stage (`deferral`), plus a constant (`base`).
+  /// Deferred gradients per preceding stage, plus a constant.
   double deferral, base = 0;
 };
 
-/// The handcrafted schedules of Zero Bubble; after the warm-up, all stages hold the same number of
-/// microbatches.
+/// The handcrafted schedules of Zero Bubble.
 constexpr DeferralRule kZeroBubbleH1 = {1, 1}, kZeroBubbleH2 = {2, 2};
 
-/// Alternates forward and backward operations after a warm-up and defers parameter gradients, for
-/// one stage per device. No device keeps more than `limit` activations (at least 1), in units of
-/// its activations per microbatch.
+/// Alternates forward and backward operations and defers parameter gradients, for one stage per
+/// device. No device keeps more than `limit` (at least 1) times its activations per microbatch.
 DeviceOrders orderZeroBubble(const Pipeline &pipeline, DeferralRule rule, double limit);
 
-/// Counts the leading forward operations of each device that depend only on other such operations.
-/// Only these may run while the previous update can still be rolled back. `placement` is the device
-/// of each stage; a stage may read results of any earlier stage.
+/// Counts leading forward operations that depend only on each other. Only these may run while the
+/// last update can be rolled back. `placement` is the device of each stage.
 std::vector<size_t> countLeadingForward(const DeviceOrders &orders,
                                         const std::vector<int32_t> &placement);
 

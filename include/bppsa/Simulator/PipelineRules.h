@@ -12,23 +12,22 @@
 
 namespace bppsa::schedule {
 
-/// How a device chooses among ready operations. Parameter gradients always have the lowest
-/// priority, so that cotangents are sent as soon as possible.
+/// How a device chooses among ready operations. Parameter gradients come last, so that cotangents
+/// are sent early.
 struct DispatchRule {
-  /// Run forward operations after ready backward operations, before them, or all before the first
-  /// backward operation as in GPipe.
+  /// When forward operations run, relative to ready backward ones. First runs all of them first, as
+  /// in GPipe.
   enum class Forward { AfterBackward, BeforeBackward, First };
   Forward forward = Forward::AfterBackward;
-  /// An otherwise idle device computes parameter gradients unless its next operation becomes ready
-  /// within this share of their duration.
+  /// An idle device computes parameter gradients unless its next operation is ready within this
+  /// share of their duration.
   double patience = 0;
-  /// True if a device without memory for a ready forward operation frees memory before it continues
-  /// with backward operations.
+  /// Free memory for a ready forward operation before continuing with backward ones.
   bool freeMemory = false;
 };
 
-/// Returns the orders produced by `rule` if no device may keep more than `limit` activations, in
-/// units of its activations per microbatch. Returns nullopt if the operations deadlock.
+/// No device keeps more than `limit` times its activations per microbatch. Returns nullopt if the
+/// operations deadlock.
 std::optional<DeviceOrders> orderByRule(const Pipeline &pipeline, DispatchRule rule,
                                         double limit = std::numeric_limits<double>::infinity());
 

@@ -11,13 +11,12 @@
 
 namespace bppsa::schedule {
 
-/// Returns the orders with the shortest span among deferral rules, for one stage per device. No
-/// device keeps more than `limit` activations (at least 1), in units of its activations per
-/// microbatch.
+/// Returns the shortest span among deferral rules, for one stage per device. No device keeps more
+/// than `limit` (at least 1) times its activations per microbatch.
 DeviceOrders searchDeferral(const Pipeline &pipeline, double limit);
 
-/// Returns the orders with the shortest span among dispatch rules and building blocks, for stages
-/// in a V shape. Returns nullopt if no rule satisfies `limit`.
+/// Returns the shortest span among dispatch rules and building blocks, for a V shape, or nullopt if
+/// none satisfies `limit`.
 std::optional<DeviceOrders> searchVShape(const Pipeline &pipeline, double limit);
 
 } // namespace bppsa::schedule

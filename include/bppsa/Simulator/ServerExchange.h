@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data-parallel training on nodes that are both worker and server. Messages are cut into packets,
-// each of which occupies the sender's uplink and then the receiver's downlink.
+// Data-parallel training on nodes that are worker and server. Each packet of a message occupies the
+// sender's uplink, then the receiver's downlink.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,35 +16,30 @@
 
 namespace bppsa::schedule {
 
-/// A full-duplex network card on each node.
+/// Each node has a full-duplex network card.
 struct PacketNetwork {
   double bytesPerSecond;
-  /// Seconds from the end of a packet on the uplink to its start on the downlink.
+  /// The seconds between uplink and downlink.
   double latency = 50e-6;
   int64_t packetBytes = 256 << 10;
-  /// Additional seconds of uplink time per message.
+  /// Additional seconds on the uplink.
   double messageOverhead = 0;
 };
 
-/// Destinations and order of messages.
 struct ServerPolicy {
-  /// Elements of a slice; slices are assigned to servers round-robin. If 0, tensors of at least a
-  /// million elements are split evenly over the servers and smaller tensors are assigned to one
-  /// server.
+  /// The elements of a slice, assigned to servers round-robin. If 0, tensors of at least a million
+  /// elements are split evenly.
   int64_t slice = 0;
-  /// True if workers send the gradients of the first layers first, rather than in the order in
-  /// which they are ready.
+  /// Send gradients of the first layers first.
   bool byPriority = false;
-  /// True if servers answer the last gradient with the new values. Otherwise they acknowledge it,
-  /// and workers then request the values.
+  /// Answer the last gradient with new values. Otherwise servers acknowledge it, and workers
+  /// request the values.
   bool answersWithValues = false;
 };
 
-/// A parameter server as in frameworks before P3, and P3.
 constexpr ServerPolicy kServerFifo = {}, kServerP3 = {50000, true, true};
 
-/// Returns the seconds between the ends of the backward passes of consecutive steps on the first of
-/// `nodes` nodes. The first step has nothing to wait for.
+/// Returns the seconds between the ends of backward passes on the first node.
 std::vector<double> getServerStepTimes(const TrainingStep &step, int32_t nodes,
                                        const PacketNetwork &network, const ServerPolicy &policy,
                                        int32_t numSteps);

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The engine behind every model of docs/Benchmarks/Scaling.md. A resource (a device, a link, a
-// direction of a network card) runs one task at a time without preemption. The engine handles only
-// times and dependences; a dispatcher chooses the next task of a free resource. Times may have any
-// unit.
+// The engine of all models in docs/Benchmarks/Scaling.md. Resources run one task at a time without
+// preemption; a dispatcher chooses the next one. Times may have any unit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +20,10 @@ namespace bppsa::schedule {
 
 using TaskId = int32_t;
 
-/// Tasks with a resource, a duration and dependences.
 class TaskGraph {
 public:
   TaskId addTask(int32_t resource, double duration);
-  /// Delays the start of `after` until `lag` after the end of `before`.
+  /// Delays `after` until `lag` after the end of `before`.
   void addDependence(TaskId before, TaskId after, double lag = 0);
 
   int32_t getNumTasks() const { return static_cast<int32_t>(tasks.size()); }
@@ -52,34 +49,29 @@ private:
   int32_t numResources = 0;
 };
 
-/// Chooses among ready tasks.
 class Dispatcher {
 public:
   virtual ~Dispatcher() = default;
-  /// Called once per task, as soon as all its predecessors have started. The task may start at
-  /// `ready` or later.
+  /// Called once all predecessors have started. The task may start at `ready`.
   virtual void announce(TaskId task, double ready) = 0;
-  /// Returns the announced task that the free `resource` starts at `now`, or nullopt to idle until
-  /// another task is ready.
+  /// Returns the task that `resource` starts at `now`, or nullopt to idle.
   virtual std::optional<TaskId> pick(int32_t resource, double now) = 0;
 };
 
 struct Timeline {
   std::vector<double> start, end;
-  /// All tasks, in the order in which they started.
+  /// Tasks in the order in which they started.
   std::vector<TaskId> order;
-  /// The end of the last task; time starts at 0.
   double makespan = 0;
 };
 
-/// Simulates `graph`. Returns nullopt if some tasks never start because the dispatcher holds them
-/// back or their dependences are cyclic.
+/// Returns nullopt if some tasks never start.
 std::optional<Timeline> simulate(const TaskGraph &graph, Dispatcher &dispatcher);
 
-/// Returns the longest path of `graph` through durations and lags, a lower bound for any schedule.
+/// Returns the longest path through durations and lags, a lower bound for any schedule.
 double getCriticalPath(const TaskGraph &graph);
 
-/// Returns the total duration of the tasks of each resource.
+/// Returns the total duration of each resource's tasks.
 std::vector<double> getWork(const TaskGraph &graph);
 
 } // namespace bppsa::schedule

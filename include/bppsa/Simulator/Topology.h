@@ -11,16 +11,15 @@
 
 namespace bppsa::schedule {
 
-/// Hop time from each device to each other device; row-major, in the unit of the operations.
+/// Hop times between devices, in the unit of the operations.
 using Links = std::vector<std::vector<double>>;
 
-/// Returns the device for each device number of `pipeline`, chosen to minimize the sum of hops
-/// between adjacent stages. For up to `kMaxTried` devices the result is the lexicographically first
-/// optimum; for more devices it is a local optimum under swaps of two devices.
+/// Minimizes the sum of hops between adjacent stages: the lexicographically first optimum for up to
+/// `kMaxTried` devices, otherwise a local optimum under swaps.
 std::vector<int32_t> findDeviceOrder(const Pipeline &pipeline, const Links &links);
 inline constexpr int32_t kMaxTried = 9;
 
-/// Sets the hops of the stages of `pipeline` if its device d is the actual device `order[d]`.
+/// Device d of `pipeline` is the actual device `order[d]`.
 void setHops(Pipeline &pipeline, const Links &links, const std::vector<int32_t> &order);
 
 } // namespace bppsa::schedule

@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// Evaluates `expr`, which has no symbols, with `point[i]` for dimension i. Creates no new
-/// expressions, so it is cheap enough for loops over many points.
+/// Evaluates `expr` without symbols. Creates no expressions, so it is cheap in loops over many
+/// points.
 inline int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> point) {
   if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr))
     return point[dim.getPosition()];

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared by the compiler and the run-time library, and therefore independent of MLIR.
+// Independent of MLIR, because the run-time library uses it too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,11 @@
 
 namespace bppsa {
 
-/// A request `--batch-axis=NAME:AXIS`.
+/// `--batch-axis=NAME:AXIS`
 struct BatchAxisRequest {
   std::string name;
   int64_t axis;
 
-  /// Returns nullopt if `text` does not have the form NAME:AXIS.
   static std::optional<BatchAxisRequest> parse(const std::string &text) {
     size_t colon = text.rfind(':');
     std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -35,18 +34,16 @@ struct BatchAxisRequest {
   }
 };
 
-/// The batch axis of an array in each layout, or -1. A layout assigns a batch axis to all arrays of
-/// a model; the first layout is the one found by data flow analysis.
+/// An array's batch axis in each layout, or -1. A layout assigns batch axes to all arrays; the
+/// first one results from data flow analysis.
 using BatchAxes = std::vector<int64_t>;
 
-/// Narrows down the layouts of a model until one is chosen.
 class BatchLayouts {
 public:
   explicit BatchLayouts(size_t count) : accepted(count, true) {}
 
-  /// Keeps the layouts in which an array with the batch axes `axes` has its samples along `axis`.
-  /// If no layout remains, keeps all and returns an error message. `quoted` is the name of the
-  /// array in quotes.
+  /// Keeps layouts in which an array with `axes` has its samples along `axis`. If none remains,
+  /// keeps all and returns an error message.
   std::string require(const BatchAxes &axes, int64_t axis, const std::string &quoted) {
     std::vector<bool> left = accepted;
     std::vector<int64_t> others;
@@ -65,13 +62,11 @@ public:
            "; accepted: " + (others.empty() ? "no axis of this array" : list(others));
   }
 
-  /// Returns the first remaining layout.
   size_t choose() const {
     return std::find(accepted.begin(), accepted.end(), true) - accepted.begin();
   }
 
 private:
-  /// Formats as "0" or "0 or 1".
   static std::string list(std::vector<int64_t> axes) {
     std::sort(axes.begin(), axes.end());
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());

@@ -13,9 +13,8 @@
 
 namespace bppsa {
 
-/// Directs crash reports to this project instead of LLVM. In builds with assertions, the
-/// environment variable `BPPSA_DEBUG=PASS` enables the debug output of a pass, because release
-/// packages of LLVM do not have `-debug-only`.
+/// Directs crash reports to this project. In builds with assertions, `BPPSA_DEBUG=PASS` enables
+/// debug output, because LLVM's release packages lack `-debug-only`.
 inline void initTool() {
   llvm::setBugReportMsg("This is a bug in bppsa. Please report it to the project, with the "
                         "command, its input and the output below.\n");

@@ -11,12 +11,10 @@
 
 namespace bppsa {
 
-/// Once bufferized, the op has no results, reads and writes memrefs, and is lowered to one loop
-/// nest.
+/// Once bufferized, the op is lowered to one loop nest on memrefs.
 template <typename ConcreteType>
 class KernelTrait : public mlir::OpTrait::TraitBase<ConcreteType, KernelTrait> {};
 
-/// Returns whether `op` is a kernel on memrefs.
 inline bool isBufferizedKernel(mlir::Operation *op) {
   return op->getNumResults() == 0 && op->hasTrait<KernelTrait>();
 }

@@ -12,8 +12,7 @@
 
 namespace bppsa {
 
-/// Compiles the regular expression given to `option`. Sets `wrong` on error. An empty `pattern` is
-/// valid and matches nothing.
+/// Sets `wrong` on error. An empty `pattern` matches nothing.
 llvm::Regex compilePattern(llvm::StringRef option, llvm::StringRef pattern, std::string &wrong);
 
 } // namespace bppsa

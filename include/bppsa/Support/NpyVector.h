@@ -12,9 +12,8 @@
 
 namespace bppsa {
 
-/// Returns the elements of the array in the .npy file at `path`. The array must have one axis and
-/// hold little-endian float32 or float64, which is rounded. The error is one line that names the
-/// file.
+/// Reads a one-dimensional array of little-endian float32 or float64, which is rounded. The error
+/// names the file.
 llvm::Expected<std::vector<float>> readNpyVector(llvm::StringRef path);
 
 } // namespace bppsa

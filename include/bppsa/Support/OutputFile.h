@@ -13,18 +13,16 @@
 
 namespace bppsa {
 
-/// The type of a file; programs are executable.
+/// Programs are executable.
 enum class FileMode { Data, Program };
 
-/// Writes the output of `print` to a temporary file in the same directory and renames it to `path`
-/// when it is complete. On failure, no file is left behind. An existing read-only file is not
-/// replaced. Devices and pipes are written in place. Errors have one line: `cannot write PATH:
-/// REASON`.
+/// Writes a temporary file in the same directory and renames it; leaves no file behind on failure.
+/// Read-only files are not replaced; devices and pipes are written in place. Errors: `cannot write
+/// PATH: REASON`.
 llvm::Error writeFile(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> print,
                       FileMode mode = FileMode::Data);
 
-/// Returns the error that `writeFile` would return, if it is known in advance: `path` is a
-/// directory or read-only, or its directory is missing or not writable.
+/// Returns the error that `writeFile` would return, if known in advance.
 llvm::Error checkWritable(llvm::StringRef path);
 
 } // namespace bppsa

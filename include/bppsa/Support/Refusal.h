@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass rejects a model or an option with `refuse`; the message states the problem and the remedy.
-// The compiler treats any other error of a pass, such as a verifier error, as a bug in the compiler
-// and reports it as such.
+// A pass rejects a model or an option with `refuse`, stating problem and remedy. The compiler
+// reports any other error of a pass as a bug.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,30 +21,28 @@
 
 namespace bppsa {
 
-/// Emit an error for users at `op` or `loc`. With `refuseOp`, the message names the operation if it
-/// is printed with IR.
+/// With `refuseOp`, the message names the operation when printed with IR.
 mlir::InFlightDiagnostic refuse(mlir::Operation *op);
 mlir::InFlightDiagnostic refuse(mlir::Location loc);
 mlir::InFlightDiagnostic refuseOp(mlir::Operation *op, const llvm::Twine &message = {});
 
 bool isRefusal(const mlir::Diagnostic &diagnostic);
 
-/// Returns "node 'name' (Type): " for the ONNX node named by `loc`; empty if it names none.
+/// Returns "node 'name' (Type): " or an empty string.
 std::string describeNode(mlir::Location loc);
 
-/// Returns the message of `diagnostic` for users: a refusal names the ONNX node instead of the
-/// operation.
+/// A refusal names the ONNX node instead of the operation.
 std::string getUserMessage(const mlir::Diagnostic &diagnostic);
 
-/// Intercepts errors that are not refusals during its lifetime.
+/// Intercepts errors that are not refusals.
 class BugCollector {
 public:
   explicit BugCollector(mlir::MLIRContext *context);
 
   bool hasRefusals() const { return numRefusals != 0; }
-  /// Returns the message of the first intercepted error, or an empty string.
+  /// Returns the first intercepted error, or an empty string.
   std::string getMessage() const;
-  /// Returns a one-line bug report for the error. `reproducer` is a path and may be empty.
+  /// Returns a one-line bug report. `reproducer` may be empty.
   std::string describe(llvm::StringRef reproducer) const;
 
 private:

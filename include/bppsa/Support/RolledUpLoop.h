@@ -13,10 +13,9 @@
 
 namespace bppsa {
 
-/// A loop rolled up from repeated straight-line code.
 struct RolledUpLoop {
   int64_t steps;
-  /// The names of the model's nodes for one of the steps, in order.
+  /// The nodes of one step, in order.
   std::vector<std::string> nodes;
 };
 

@@ -12,17 +12,16 @@
 
 namespace bppsa {
 
-/// Returns the declaration of `name`; adds it at the start of `module` if necessary.
+/// Adds the declaration if necessary.
 mlir::func::FuncOp declareRuntimeFunction(mlir::ModuleOp module, llvm::StringRef name,
                                           mlir::TypeRange inputs, mlir::TypeRange results);
 
-/// Emits a call to the run-time function `name` and declares it in `module`.
 mlir::func::CallOp emitRuntimeCall(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::ModuleOp module, llvm::StringRef name,
                                    mlir::ValueRange arguments, mlir::TypeRange results = {});
 
-/// Emits a query of the run time for the number of items per task, out of `count` items: `most`, or
-/// repeated halves of it down to 1 (ObjectInterface.h).
+/// Queries the items per task, out of `count`: `most`, or repeated halves down to 1
+/// (ObjectInterface.h).
 mlir::Value emitTaskSize(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module,
                          mlir::Value count, int64_t most);
 

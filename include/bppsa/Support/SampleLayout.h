@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// Transposes a tensor `[B, N]` to `[N, B]`, or back.
+/// Transposes `[B, N]` to `[N, B]`, or back.
 inline mlir::Value transposeSamples(mlir::OpBuilder &builder, mlir::Location loc,
                                     mlir::Value value) {
   auto type = mlir::cast<mlir::RankedTensorType>(value.getType());
@@ -34,7 +34,7 @@ inline mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value) {
   return mlir::tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
 }
 
-/// Expands `[B, N]` to `type`, `[B, ...]`, all of whose dimensions but the first are static.
+/// Expands `[B, N]` to `[B, ...]`, static but for the first dimension.
 inline mlir::Value unflattenSamples(mlir::OpBuilder &builder, mlir::Value value,
                                     mlir::RankedTensorType type) {
   if (type.getRank() == 2)

@@ -12,9 +12,8 @@
 
 namespace bppsa {
 
-/// Emits a call to a private function of `module` with the body emitted by `emitBody`. The body
-/// must be determined by `name` and the types of `arguments`, because calls with equal names and
-/// types share one function. `emitBody` must not use other values.
+/// Calls a private function with the body from `emitBody`. Calls with equal names and argument
+/// types share it, so these must determine the body.
 void emitSharedCall(
     mlir::OpBuilder &builder, mlir::ModuleOp module, mlir::Location loc, llvm::StringRef name,
     mlir::ValueRange arguments,

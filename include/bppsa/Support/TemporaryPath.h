@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// Removes a file, or a directory with its contents, at the end of the scope.
+/// Removes a file or directory at the end of the scope.
 class TemporaryPath {
 public:
   explicit TemporaryPath(llvm::StringRef path);
@@ -20,7 +20,6 @@ public:
   TemporaryPath(const TemporaryPath &) = delete;
   TemporaryPath &operator=(const TemporaryPath &) = delete;
 
-  /// Keeps the file.
   void release();
 
 private:
@@ -31,7 +30,7 @@ private:
   std::string path;
 };
 
-/// Removes the paths of all threads, for a process that exits without unwinding.
+/// Removes the paths of all threads, before exiting without unwinding.
 void removeTemporaryPaths();
 
 } // namespace bppsa

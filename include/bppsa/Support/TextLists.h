@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// Lists the first `maxShown` texts and counts the others: "a, b, c and 4 others".
+/// "a, b, c and 4 others"
 std::string listSome(llvm::ArrayRef<std::string> texts, size_t maxShown = 6);
 
 } // namespace bppsa

@@ -13,12 +13,10 @@
 
 namespace bppsa {
 
-/// The slices inserted into one tensor, indexed by their intervals along each axis, so that a new
-/// slice is compared only with its neighbours.
+/// Slices inserted into one tensor, indexed by intervals along each axis, so that a new slice is
+/// compared only with neighbours.
 class WrittenSlices {
 public:
-  /// Returns whether `slice` is known to be disjoint from all added slices, based on static offsets
-  /// and sizes.
   bool areDisjointWith(mlir::tensor::InsertSliceOp slice) const;
   void add(mlir::tensor::InsertSliceOp slice);
 
@@ -28,8 +26,7 @@ private:
     int64_t end;
     llvm::SmallVector<mlir::tensor::InsertSliceOp, 1> slices;
   };
-  /// Disjoint groups, keyed by the start of their interval. Nullopt if intervals overlap partially
-  /// or are not static.
+  /// Disjoint, keyed by start. Nullopt if intervals overlap partially or are not static.
   using Groups = std::optional<std::map<int64_t, Group>>;
 
   template <typename Visit>

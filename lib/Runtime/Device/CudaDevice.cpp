@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Uses one GPU with a main stream. Everything executes in call order, so a block of memory can be
-// reused as soon as it has been released. Copies ahead have a separate stream, and functions may
-// launch kernels on a sub stream. Memory that the sub stream may use is not reused before the main
-// stream has waited for it.
+// The main stream executes in call order, so released memory can be reused at once. Memory that the
+// sub stream may use is not reused before the main stream has waited for it. Copies ahead have a
+// third stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +60,6 @@ protected:
   }
 
 private:
-  /// The handle is looked up at the first launch.
   struct Kernel {
     const char *name;
     Function function = nullptr;
@@ -76,7 +74,7 @@ private:
   void flush();
   void flushUnlessCollecting();
   void releaseUnused();
-  /// Like Driver::check(), for errors that may stem from an earlier kernel.
+  /// Checks operations whose errors may stem from an earlier kernel.
   template <typename... Words> void checkWork(Result result, const Words &...what) const;
 
   Driver driver;
@@ -86,19 +84,15 @@ private:
   std::vector<Kernel> kernels;
   std::optional<Streams> streams;
   std::optional<Staging> staging;
-  /// For copies ahead: the stream, its page-locked memory, and the events that order accesses of
-  /// both streams to the same memory.
   Stream aheadStream = nullptr;
   std::optional<Staging> aheadStaging;
   Event aheadCopied = nullptr, aheadTaken = nullptr;
   std::optional<Graphs> graphs;
   bool collects = false;
   DeviceHeap heap;
-  /// Released memory that the sub stream may still use, with the number of launches on that stream
-  /// at the time of release.
+  /// Memory that the sub stream may still use, with the stream's launch count at its release.
   std::deque<std::pair<void *, uint64_t>> releasedLater;
   Event marks[kStepMarks] = {};
-  /// Ring buffer of the last launches, for error messages.
   const char *recent[8] = {};
   size_t launches = 0;
 };
@@ -118,10 +112,6 @@ template <typename... Words> void CudaDevice::checkWork(Result result, const Wor
                 "; set CUDA_LAUNCH_BLOCKING=1 in the environment to stop at the launch that fails");
   fail(what..., " failed: ", driver.describe(result), before);
 }
-
-//===----------------------------------------------------------------------===//
-// The device
-//===----------------------------------------------------------------------===//
 
 CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_image *images)
     : Device(/*hasSeparateSlices=*/false),
@@ -171,16 +161,12 @@ void *CudaDevice::allocateBlock(uint64_t size) {
 
 std::string CudaDevice::description() const { return text(name, " (sm_", major, minor, ")"); }
 
-//===----------------------------------------------------------------------===//
-// Work
-//===----------------------------------------------------------------------===//
-
 void CudaDevice::copyToDevice(void *to, const void *from, uint64_t bytes) {
   flush();
   staging->upload(addressOf(to), from, bytes);
 }
 
-/// Created lazily, because most commands do not copy ahead.
+/// Lazy, because most commands do not copy ahead.
 void CudaDevice::openAhead() {
   if (aheadStream)
     return;
@@ -236,7 +222,7 @@ Function CudaDevice::functionOf(Kernel &kernel) {
 void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments, int64_t count) {
   Kernel &kernel = kernels.at(index);
   const std::array<int64_t, 3> &grid = size.grid, &block = size.block;
-  // The driver takes 32-bit values and would truncate larger ones.
+  // The driver would truncate to 32 bits.
   for (int64_t extent : {grid[0], grid[1], grid[2], block[0], block[1], block[2]})
     if (extent < 0 || extent > INT32_MAX)
       fail("kernel ", quote(kernel.name), ": a launch of ", extent,
@@ -258,7 +244,6 @@ void CudaDevice::waitEvent(int64_t event) {
   releaseUnused();
 }
 
-/// The sub stream may still use the memory in earlier launches.
 void CudaDevice::releaseMemory(void *memory) {
   releasedLater.emplace_back(memory, streams->givenToSub());
   releaseUnused();
@@ -270,7 +255,7 @@ void CudaDevice::releaseUnused() {
     heap.release(releasedLater.front().first);
 }
 
-/// Never part of a graph, because that requires a newer driver.
+/// Graphs with cooperative launches require a newer driver.
 void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments) {
   flush();
   auto number = [](int64_t extent) { return static_cast<unsigned>(extent); };
@@ -324,10 +309,6 @@ void CudaDevice::synchronize() {
   streams->finish();
   launches = 0;
 }
-
-//===----------------------------------------------------------------------===//
-// Time
-//===----------------------------------------------------------------------===//
 
 void CudaDevice::note(StepMark which) {
   flush();

@@ -57,7 +57,7 @@ void Driver::resolveAll(void *library, const std::string &path) {
   get("cuEventElapsedTime", eventElapsedTime);
 }
 
-/// Older drivers lack some of these functions. In that case, graphs are disabled.
+/// Graphs are disabled if the driver lacks a function.
 void Driver::resolveGraphs(void *library) {
   bool found = true;
   auto get = [&](const char *name, auto *&entry) {
@@ -88,7 +88,7 @@ std::string Driver::describe(Result result) const {
 Driver::Driver() {
   const char *named = getenv("BPPSA_CUDA_DRIVER");
   std::string path = named && *named ? named : "libcuda.so.1";
-  // Not closed until the process ends.
+  // Never closed.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();

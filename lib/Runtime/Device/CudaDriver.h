@@ -26,14 +26,14 @@ using Graph = struct CUgraph_st *;
 using GraphExec = struct CUgraphExec_st *;
 using GraphNode = struct CUgraphNode_st *;
 
-/// CUDA_KERNEL_NODE_PARAMS_v1 of the driver API.
+/// CUDA_KERNEL_NODE_PARAMS_v1
 struct KernelParameters {
   Function function;
   unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
   void **arguments, **extra;
 };
 
-/// CUlaunchAttributeValue of the driver API.
+/// CUlaunchAttributeValue
 struct LaunchAttribute {
   alignas(8) int priority;
   char others[60];
@@ -45,19 +45,17 @@ constexpr int kMultiprocessorCount = 16, kComputeMajor = 75, kComputeMinor = 76;
 constexpr int kLaunchPriority = 8;
 constexpr int kJitErrorLog = 5, kJitErrorLogSize = 6;
 
-/// The driver functions in use, named like the driver's without `cu` and version suffix. No CUDA
-/// headers are needed. Except for graphs, all functions exist since CUDA 9.
+/// Driver functions, named without `cu` and version suffix. Except for graphs, all exist since CUDA
+/// 9.
 struct Driver {
-  /// Loads libcuda.so.1, or the library named by BPPSA_CUDA_DRIVER, and initializes it. Throws
-  /// NoDeviceError.
+  /// Loads libcuda.so.1, or BPPSA_CUDA_DRIVER. Throws NoDeviceError.
   Driver();
 
-  /// Throws Error unless `result` is 0. `what` describes the attempted operation.
+  /// Throws Error unless `result` is 0. `what` names the operation.
   template <typename... Words> void check(Result result, const Words &...what) const {
     if (result != 0)
       fail(what..., ": ", describe(result));
   }
-  /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
   std::string describe(Result result) const;
 
   Result (*init)(unsigned flags);
@@ -96,7 +94,7 @@ struct Driver {
   Result (*eventSynchronize)(Event event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
-  /// The following functions exist since CUDA 11.4.
+  /// These functions exist since CUDA 11.4.
   bool hasGraphs() const { return graphLaunch != nullptr; }
   Result (*graphCreate)(Graph *graph, unsigned flags);
   Result (*graphAddKernelNode)(GraphNode *node, Graph graph, const GraphNode *before, size_t count,
@@ -116,9 +114,8 @@ private:
   void resolveGraphs(void *library);
 };
 
-/// Loads the best image for a GPU of this compute capability: the cubin with the same major version
-/// and the highest minor version not above the GPU's, otherwise the PTX. Throws Error if none
-/// matches.
+/// Loads the cubin with the same major version and the highest suitable minor version, otherwise
+/// the PTX. Throws Error if none matches.
 Module loadImage(const Driver &driver, const bppsa_device_image *images, int major, int minor);
 
 } // namespace bppsa::runtime::cuda

@@ -13,12 +13,8 @@
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
-/// A run needs a step and an evaluation for two batch sizes each.
+/// Holds a step and an evaluation for two batch sizes each.
 static constexpr size_t kMaxRecorded = 16;
-
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
 
 KernelLaunch::KernelLaunch(Function function, const LaunchSize &size, void **given, int64_t count)
     : function(function), size(size), arguments(count) {
@@ -43,10 +39,6 @@ KernelParameters KernelLaunch::parameters() {
           /*extra=*/nullptr};
 }
 
-//===----------------------------------------------------------------------===//
-// Graphs
-//===----------------------------------------------------------------------===//
-
 static bool isWanted() {
   const char *value = getenv("BPPSA_CUDA_GRAPHS");
   return !value || strcmp(value, "0") != 0;
@@ -55,7 +47,6 @@ static bool isWanted() {
 Graphs::Graphs(const Driver &driver, Stream stream, int priority)
     : driver(driver), stream(stream), priority(priority), used(driver.hasGraphs() && isWanted()) {}
 
-/// Moves the sequence with the same kernels and sizes to the front. Null if there is none.
 Graphs::Recorded *Graphs::find(const std::vector<KernelLaunch> &sequence) {
   auto isSame = [&](const Recorded &recorded) {
     return std::equal(sequence.begin(), sequence.end(), recorded.sequence.begin(),
@@ -85,7 +76,7 @@ void Graphs::destroy(Recorded &recorded) {
     driver.graphDestroy(recorded.graph);
 }
 
-/// Nodes have the lowest priority by default. Old drivers cannot change it.
+/// Old drivers cannot raise the default, lowest priority.
 bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
   KernelParameters parameters = launch.parameters();
   std::vector<GraphNode> before;
@@ -113,7 +104,6 @@ bool Graphs::build(Recorded &recorded) {
   return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
 }
 
-/// Updates only arguments that have changed.
 bool Graphs::update(Recorded &recorded, std::vector<KernelLaunch> &sequence) {
   for (size_t i = 0; i < sequence.size(); ++i) {
     if (sequence[i].arguments == recorded.sequence[i].arguments)

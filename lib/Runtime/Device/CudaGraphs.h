@@ -15,10 +15,8 @@
 
 namespace bppsa::runtime::cuda {
 
-/// A kernel launch with copies of its arguments.
 struct KernelLaunch {
   KernelLaunch(Function function, const LaunchSize &size, void **arguments, int64_t count);
-  /// The driver's parameters, which point into this object.
   KernelParameters parameters();
   bool hasShapeOf(const KernelLaunch &other) const {
     return function == other.function && size.grid == other.size.grid &&
@@ -28,7 +26,6 @@ struct KernelLaunch {
   Function function;
   LaunchSize size;
   std::vector<uint64_t> arguments;
-  /// Indices of launches in its sequence that it waits for, in ascending order.
   std::vector<size_t> before;
   /// Has the low priority of the sub stream.
   bool isBeside = false;
@@ -37,24 +34,20 @@ private:
   std::vector<void *> addresses;
 };
 
-/// Launches recurring sequences of kernels as CUDA graphs, which costs the host and the GPU less
-/// than separate launches.
+/// Launches recurring kernel sequences as CUDA graphs, which is cheaper than separate launches.
 class Graphs {
 public:
-  /// Uses no graphs if the driver is older than CUDA 11.4 or if BPPSA_CUDA_GRAPHS in the
-  /// environment is 0.
+  /// Disabled before CUDA 11.4 and by BPPSA_CUDA_GRAPHS=0.
   Graphs(const Driver &driver, Stream stream, int priority);
   Graphs(const Graphs &) = delete;
 
   bool areUsed() const { return used; }
-  /// Returns false if the sequence is new, is a single launch, or is rejected by the driver, which
+  /// Returns false for new or single-launch sequences and if the driver rejects the graph, which
   /// disables graphs.
   bool prepare(std::vector<KernelLaunch> &sequence);
-  /// Launches the prepared graph. Returns false as prepare() does.
   bool launch();
 
 private:
-  /// The graph is built when the sequence occurs for the second time.
   struct Recorded {
     std::vector<KernelLaunch> sequence;
     Graph graph = nullptr;
@@ -73,7 +66,6 @@ private:
   Stream stream;
   int priority;
   bool used;
-  /// Most recently used first.
   std::list<Recorded> recent;
 };
 

@@ -12,10 +12,9 @@ using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
 namespace {
-/// Parsed from "sm_90" or "sm_90a".
 struct Architecture {
   int major = 0, minor = 0;
-  /// The code uses features specific to this architecture.
+  /// Uses features specific to this architecture.
   bool exact = false;
 };
 } // namespace
@@ -34,7 +33,6 @@ static Architecture parse(const char *arch) {
   return result;
 }
 
-/// Null if no cubin runs on this GPU.
 static const bppsa_device_image *findCubin(const bppsa_device_image *images, int major, int minor) {
   const bppsa_device_image *best = nullptr;
   int bestMinor = -1;
@@ -43,7 +41,7 @@ static const bppsa_device_image *findCubin(const bppsa_device_image *images, int
       continue;
     Architecture arch = parse(image->arch);
     bool runs = arch.major == major && (arch.exact ? arch.minor == minor : arch.minor <= minor);
-    // Prefer architecture-specific code, which may use more features.
+    // Architecture-specific code may use more features.
     int rank = 2 * arch.minor + arch.exact;
     if (runs && rank > bestMinor) {
       best = image;
@@ -66,7 +64,6 @@ static std::string firstLine(const char *log) {
   return line.empty() ? "" : ": " + line;
 }
 
-/// Returns an error message, or an empty string.
 static std::string load(const Driver &driver, const bppsa_device_image &image, Module &module) {
   char log[4096] = "";
   int options[] = {kJitErrorLog, kJitErrorLogSize};

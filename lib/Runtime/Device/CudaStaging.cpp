@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 using namespace bppsa::runtime::cuda;
 
 static constexpr uint64_t kHalfSize = uint64_t(4) << 20, kIncomingSize = uint64_t(1) << 20;
-/// The alignment of pieces, so that copies move whole cache lines.
+/// Copies move whole cache lines.
 static constexpr uint64_t kPieceStep = 64;
 
 static uint64_t roundUp(uint64_t bytes) {

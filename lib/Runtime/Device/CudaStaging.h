@@ -14,20 +14,19 @@
 
 namespace bppsa::runtime::cuda {
 
-/// Copies through page-locked host memory. Other copies block the host.
+/// Copies through page-locked memory; other copies block the host.
 class Staging {
 public:
   Staging(const Driver &driver, Stream stream);
 
   void upload(Address to, const void *from, uint64_t bytes);
-  /// `to` is filled by finish() at the latest.
+  /// Fills `to` by finish().
   void download(void *to, Address from, uint64_t bytes);
-  /// Must be called after all work on the stream has completed.
+  /// All work on the stream must have completed.
   void finish();
 
 private:
-  /// Uploads alternate between two halves, filling one while copies from the other may still be
-  /// running.
+  /// Uploads fill one half while copies from the other may still run.
   struct Half {
     char *memory = nullptr;
     Event copied = nullptr;
@@ -38,7 +37,6 @@ private:
     const char *from;
     uint64_t bytes;
   };
-  /// Sets `wanted` to the reserved size.
   char *reserve(uint64_t &wanted);
 
   const Driver &driver;

@@ -26,10 +26,6 @@ Stream Streams::createStream(int priority) const {
   return stream;
 }
 
-//===----------------------------------------------------------------------===//
-// Collecting
-//===----------------------------------------------------------------------===//
-
 void Streams::select(int64_t stream) {
   if (stream == kSubStream && !streams[kSubStream]) {
     streams[kSubStream] = createStream(least);
@@ -44,7 +40,7 @@ void Streams::add(KernelLaunch launch) {
   std::swap(launch.before, waits[current]);
   if (last[current])
     launch.before.push_back(*last[current]);
-  // Sorted, because the dependences are part of the key that identifies a graph.
+  // Dependences are part of a graph's key.
   std::sort(launch.before.begin(), launch.before.end());
   launch.before.erase(std::unique(launch.before.begin(), launch.before.end()), launch.before.end());
   launches.push_back(std::move(launch));
@@ -81,10 +77,6 @@ void Streams::forgetCollected() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Starting
-//===----------------------------------------------------------------------===//
-
 Event &Streams::eventOf(int64_t number) {
   Event &event = events[number].event;
   if (!event)
@@ -97,7 +89,7 @@ void Streams::makeWait(Stream waiting, Stream other) {
   driver.check(driver.streamWaitEvent(waiting, fence, 0), "waiting for an event");
 }
 
-/// Graphs run entirely on the main stream, including their launches for the sub stream.
+/// Graphs run entirely on the main stream.
 Stream Streams::ready(int64_t stream) {
   if (stream == kSubStream) {
     if (mustSubWait)

@@ -15,10 +15,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
 std::string bppsa::runtime::describeBytes(uint64_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes);
@@ -73,10 +69,6 @@ void Device::release(void *memory) {
   releaseMemory(memory);
 }
 
-//===----------------------------------------------------------------------===//
-// The arena
-//===----------------------------------------------------------------------===//
-
 void Device::reserveArena(uint64_t size) {
   if (size <= arenaSize)
     return;
@@ -123,10 +115,6 @@ bool Device::fits(const std::vector<void *> &released, const std::vector<uint64_
   return fits(before, after);
 }
 
-//===----------------------------------------------------------------------===//
-// The program's device
-//===----------------------------------------------------------------------===//
-
 static uint64_t seed = 0;
 
 void bppsa::runtime::setEmulationSeed(uint64_t value) { seed = value; }
@@ -135,16 +123,12 @@ uint64_t bppsa::runtime::emulationSeed() { return seed; }
 Device *bppsa::runtime::programDevice() {
   if (!isDeviceProgram())
     return nullptr;
-  // Never destroyed, because static destructors may release memory when the driver is already gone.
+  // Never destroyed: static destructors may release memory after the driver is gone.
   static Device *device = isEmulatedProgram()
                               ? bppsa_make_emulated_device(bppsa_device_kernels)
                               : makeCudaDevice(bppsa_device_kernels, bppsa_device_images).release();
   return device;
 }
-
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
 
 std::string LaunchSize::describe() const {
   auto words = [](const std::array<int64_t, 3> &extents) {

@@ -15,10 +15,10 @@ using namespace bppsa::runtime;
 
 /// Smaller blocks are cut from segments.
 static constexpr uint64_t kMinLarge = uint64_t(1) << 20;
-/// Sizes of large blocks are multiples of the GPU's page size.
+/// A multiple of the GPU's page size.
 static constexpr uint64_t kLargeStep = uint64_t(2) << 20;
 static constexpr uint64_t kSegmentSize = uint64_t(32) << 20;
-/// Scales the size classes, which start at 64 bytes, to the alignment.
+/// Size classes start at 64 bytes.
 static constexpr uint64_t kClassScale = Device::alignment / 64;
 
 void *DeviceHeap::allocate(uint64_t size) {
@@ -46,7 +46,6 @@ void *DeviceHeap::allocateSmall(uint64_t sizeClass) {
   return block;
 }
 
-/// The rest of the old segment, too small for the requested block, is abandoned.
 bool DeviceHeap::newSegment() {
   for (uint64_t size = kSegmentSize; size >= kLargeStep; size /= 2)
     if (void *fresh = obtain(size)) {
@@ -62,7 +61,7 @@ void *DeviceHeap::allocateLarge(uint64_t size) {
     return nullptr;
   uint64_t capacity = (size + kLargeStep - 1) / kLargeStep * kLargeStep;
   void *block = nullptr;
-  // Reuse a slightly larger block. Keep a much larger one for larger requests.
+  // Keep much larger blocks for larger requests.
   auto found = freeLarge.lower_bound(capacity);
   if (found != freeLarge.end() && found->first <= capacity + capacity / 8) {
     std::tie(capacity, block) = *found;
@@ -103,12 +102,8 @@ void DeviceHeap::release(void *block) {
   unused += released.kind;
 }
 
-//===----------------------------------------------------------------------===//
-// Trial allocations
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A source that only counts bytes. Its block addresses are never valid.
+/// Only counts bytes; addresses are never valid.
 class CountedSource {
 public:
   CountedSource(uint64_t free, std::unordered_map<void *, uint64_t> large)

@@ -15,8 +15,8 @@
 
 namespace bppsa::runtime {
 
-/// Caches memory of a device with a slow allocator. Released blocks are reused immediately, which
-/// requires that all work on them executes in order. Never accesses the memory.
+/// Caches device memory. Released blocks are reused immediately, which requires that work on them
+/// executes in order. Never accesses the memory.
 class DeviceHeap {
 public:
   /// Allocates blocks aligned to Device::alignment, or returns null.
@@ -27,14 +27,13 @@ public:
   explicit DeviceHeap(Source source) : source(std::move(source)) {}
   DeviceHeap(const DeviceHeap &) = delete;
 
-  /// Returns null if there is no memory even after returning unused blocks to the source.
+  /// Returns null if memory is exhausted, even after returning unused blocks to the source.
   void *allocate(uint64_t size);
   void release(void *block);
-  /// Returns true if allocate() would succeed for all of `sizes`, in this order, after releasing
-  /// the blocks `released`, if the source has `free` bytes.
+  /// Returns true if allocate() would succeed for all `sizes` in order after releasing `released`,
+  /// with `free` bytes left in the source.
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
             uint64_t free) const;
-  /// Bytes obtained from the source in unused large blocks, which can be returned to it.
   uint64_t unusedBytes() const { return unused; }
 
 private:
@@ -45,15 +44,13 @@ private:
   void trim();
 
   Source source;
-  /// Small blocks are cut from segments. Unused blocks by size class, and the rest of the last
-  /// segment.
+  /// Unused small blocks by size class, and the rest of the last segment.
   std::vector<std::vector<void *>> freeSmall;
   char *segment = nullptr;
   uint64_t segmentRest = 0;
-  /// Large blocks are allocated individually. Unused ones by capacity.
   std::multimap<uint64_t, void *> freeLarge;
   uint64_t unused = 0;
-  /// A block in use: its size class, or its capacity if it is large.
+  /// Holds the size class, or the capacity of a large block.
   struct Block {
     bool large;
     uint64_t kind;

@@ -89,15 +89,10 @@ std::string GradientExchange::describeMissing(const Slice &slice) const {
              : text("the sum of slice ", number, " of the gradients from rank ", slice.owner);
 }
 
-//===----------------------------------------------------------------------===//
-// The training thread
-//===----------------------------------------------------------------------===//
-
 void GradientExchange::give(size_t parameter, double weight) {
   for (size_t number = firstSlices[parameter]; number < firstSlices[parameter + 1]; ++number) {
     Slice &slice = slices[number];
-    // The owner has received the previous contribution, as its sum has arrived, but the transport
-    // may still be using the buffer.
+    // The sum has arrived, but the transport may still be using the buffer.
     ranks.loop().wait(
         "buffer", [&] { return slice.pushed == slice.given; },
         [&] { return text("the end of 'push ", number, "' to rank ", slice.owner); });
@@ -118,10 +113,6 @@ void GradientExchange::take(size_t parameter) {
         [&] { return describeMissing(slice); });
   }
 }
-
-//===----------------------------------------------------------------------===//
-// The thread of the messages
-//===----------------------------------------------------------------------===//
 
 void GradientExchange::push(size_t number, double ready) {
   Slice &slice = slices[number];

@@ -41,13 +41,13 @@ void bppsa::runtime::silenceOtherRanks(const Launch &launch) {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0)
     dup2(nowhere, STDOUT_FILENO);
-  // mpirun kills all ranks when one exits with an error. Sleep to give rank 0 time to report it.
+  // mpirun kills all ranks when one fails; give rank 0 time to report.
   setErrorPrinter([](const char *, int) { std::this_thread::sleep_for(std::chrono::seconds(3)); });
 }
 
 int bppsa::runtime::threadsOf(const Launch &launch) {
   int all = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  // mpirun may have bound the process to a subset of the cores.
+  // mpirun may have bound the process to some cores.
   return std::clamp(all / launch.localCount, 1, std::max(availableCores(), 1));
 }
 

@@ -14,15 +14,13 @@ namespace bppsa::runtime {
 
 struct Launch {
   int rank = 0, count = 1;
-  /// On this machine.
   int localCount = 1;
 };
 
-/// Reads the environment. Programs without --distributed=mpi always have one process. Throws Error
-/// for an unsupported MPI.
+/// Throws Error for an unsupported MPI.
 Launch readLaunch();
 
-/// On ranks other than 0, silences stdout and error messages, which are the same on all ranks.
+/// Silences stdout and errors on ranks other than 0.
 void silenceOtherRanks(const Launch &launch);
 
 int threadsOf(const Launch &launch);

@@ -25,11 +25,10 @@ using namespace bppsa::runtime;
 
 static thread_local const MessageLoop *currentLoop = nullptr;
 
-/// Requests a short scheduling slice, so that the message thread runs soon after waking up even if
-/// other threads compute all the time. It only ever runs briefly. Linux before 6.12 ignores the
-/// request.
+/// Requests short scheduling slices, so that this thread wakes quickly while other threads compute.
+/// Linux before 6.12 ignores the request.
 static void requestShortSlices() {
-  // The C library does not declare this structure.
+  // Not declared by the C library.
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -57,10 +56,6 @@ Throttle Throttle::parse(const std::string &text) {
                      ", expected Gbit/s above 0 and seconds from 0, as in 1.5,0.0001");
   return {gigabits * 1e9 / 8, seconds};
 }
-
-//===----------------------------------------------------------------------===//
-// Called by other threads
-//===----------------------------------------------------------------------===//
 
 MessageLoop::MessageLoop(const std::function<Transport *()> &open, Throttle throttle,
                          double stallTimeout, Trace &trace)
@@ -179,7 +174,7 @@ void MessageLoop::wait(const char *what, const std::function<bool()> &condition,
   TraceScope scope(trace, TraceEvent::Lane::Waiting, what);
   ++waiting;
   wasGiven.notify_one();
-  // Count ticks instead of measuring time, so that suspending the process does not count.
+  // Count ticks, so that suspending the process does not count.
   constexpr int ticks = 100;
   auto tick = std::chrono::duration<double>(stallTimeout > 0 ? stallTimeout / ticks : 1);
   uint64_t before = ended;
@@ -221,10 +216,6 @@ void MessageLoop::setPosition(std::string text) {
   position = std::move(text);
 }
 
-//===----------------------------------------------------------------------===//
-// The thread
-//===----------------------------------------------------------------------===//
-
 void MessageLoop::run(const std::function<Transport *()> &open) {
   currentLoop = this;
   requestShortSlices();
@@ -259,7 +250,6 @@ void MessageLoop::run(const std::function<Transport *()> &open) {
   }
 }
 
-/// All work is done, here and on other ranks.
 bool MessageLoop::isOver() {
   {
     std::lock_guard lock(mutex);
@@ -313,7 +303,6 @@ void MessageLoop::hand(const Message &message, std::function<void()> done) {
                   });
 }
 
-/// Like hand(), recorded in the trace.
 void MessageLoop::begin(const Posted &posted, std::function<void()> done) {
   hand(posted.message, [this, posted, start = now(), done = std::move(done)] {
     note(posted, start, now());
@@ -330,8 +319,8 @@ bool MessageLoop::send() {
   return true;
 }
 
-/// Like send(), for the simulated network of the throttle. The network does not depend on when this
-/// thread wakes up: a message that was ready when the network became free is sent at that time.
+/// Sends through the simulated network. A message that was ready when the network became free
+/// counts as sent at that time, whenever this thread wakes up.
 bool MessageLoop::sendThrottled() {
   double time = now();
   bool moved = false;
@@ -361,8 +350,7 @@ void MessageLoop::note(const Posted &posted, double start, double end) {
              posted.ready});
 }
 
-/// Sleeps longer the longer the loop is idle, to leave the cores to computation. While another
-/// thread waits, yields first and then sleeps only briefly.
+/// Sleeps longer while idle, to leave cores to computation, and briefly while a thread waits.
 void MessageLoop::pause(int rounds) {
   if (rounds == 0)
     return;

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only file that uses MPI. It loads the library only when several ranks are requested, so that
-// programs also start without MPI installed. The header is Open MPI's, whose ABI has been stable
-// since version 3.
+// The only file that uses MPI. Loads Open MPI, whose ABI has been stable since version 3, only for
+// several ranks, so that programs start without it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,21 +68,18 @@ public:
   }
 
 private:
-  /// The scan operation: composes `count` maps of `inout` with the maps of `in`, which are applied
-  /// first.
+  /// Composes affine maps; `in` is applied first.
   static void compose(void *in, void *inout, int *count, MPI_Datatype *type);
   MPI_Datatype typeOfMaps(int64_t size);
 
   MpiLibrary library;
   int ownRank = 0, ranks = 1;
-  /// Communicators of the scan members, ordered from the last rank to the first and from the first
-  /// to the last.
   MPI_Comm fromLast, fromFirst;
   MPI_Op composition;
   std::map<int64_t, MPI_Datatype> mapTypes;
-  /// Static, because MPI passes only the datatype to operations.
+  /// Static, because MPI passes only the datatype.
   static decltype(&MPI_Type_size) sizeOfType;
-  /// An unfinished request. `from` is -1 unless it is a receive.
+  /// `from` is -1 unless it is a receive.
   struct Pending {
     std::function<void()> done;
     int from = -1, tag = 0;
@@ -101,7 +97,7 @@ private:
 MpiLibrary::MpiLibrary() {
   const char *named = getenv("BPPSA_MPI_LIBRARY");
   const char *name = named && *named ? named : "libmpi.so.40";
-  // RTLD_GLOBAL, because plug-ins of the library look up its symbols.
+  // RTLD_GLOBAL, because plug-ins look up its symbols.
   void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (!handle)
     fail("several ranks need Open MPI on every machine, and its library cannot be opened (",
@@ -132,7 +128,7 @@ MpiLibrary::MpiLibrary() {
   load(sizeOfType, "MPI_Type_size");
   load(makeOperation, "MPI_Op_create");
   load(scan, "MPI_Iexscan");
-  // MPI_COMM_WORLD, MPI_BYTE and the like are addresses of variables in the library.
+  // MPI_COMM_WORLD and the like are addresses of variables.
   world = static_cast<MPI_Comm>(find("ompi_mpi_comm_world"));
   bytes = static_cast<MPI_Datatype>(find("ompi_mpi_byte"));
   floats = static_cast<MPI_Datatype>(find("ompi_mpi_float"));
@@ -151,7 +147,7 @@ static int countOf(uint64_t bytes) {
   return static_cast<int>(bytes);
 }
 
-/// Adds a request. The returned handle is valid until the next call.
+/// The handle is valid until the next call.
 MPI_Request *MpiTransport::add(Pending request) {
   pending.push_back(std::move(request));
   return &requests.emplace_back();
@@ -177,10 +173,6 @@ void MpiTransport::cancel(int from, int tag) {
       return removeEnded();
     }
 }
-
-//===----------------------------------------------------------------------===//
-// Scans
-//===----------------------------------------------------------------------===//
 
 decltype(&MPI_Type_size) MpiTransport::sizeOfType = nullptr;
 
@@ -219,7 +211,6 @@ void MpiTransport::scan(bool isFromFirst, const float *own, float *before, int64
                isFromFirst ? fromFirst : fromLast, add({std::move(done)}));
 }
 
-/// Removes requests whose `done` has been cleared.
 void MpiTransport::removeEnded() {
   size_t kept = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -234,8 +225,8 @@ void MpiTransport::removeEnded() {
 
 bool MpiTransport::poll() {
   if (requests.empty()) {
-    // A small message may have completed locally without having been sent yet. The library only
-    // makes progress inside its calls.
+    // A completed small message may not have been sent yet, and the library only makes progress in
+    // calls.
     int found = 0;
     library.probe(MPI_ANY_SOURCE, MPI_ANY_TAG, library.world, &found, MPI_STATUS_IGNORE);
     return false;

@@ -37,7 +37,7 @@ void MessageLoop::hear(int rank) {
   transport->abort(farewell.status);
 }
 
-/// Prints an error of `rank`, unless an error that ends all ranks was printed before.
+/// Does nothing after an error that ends all ranks.
 void MessageLoop::print(int rank, const std::string &message) {
   std::lock_guard lock(mutex);
   if (std::exchange(hasPrinted, true))
@@ -59,10 +59,9 @@ void MessageLoop::fail(const std::string &message, int status) {
     snprintf(farewells[0].message, sizeof farewells[0].message, "%s", message.c_str());
     hand({0, tags::kFarewell, farewells.data(), sizeof(Farewell), kFirstPriority, ""}, [] {});
   });
-  // Rank 0 does not respond. The delays are staggered so that the first rank to exit ends the
-  // others.
+  // Rank 0 does not respond. Stagger exits, because the first one ends the others.
   std::this_thread::sleep_for(kPatience + std::min(ownRank - 1, 5) * std::chrono::seconds(2));
-  // If a signal was received, another rank has ended this one.
+  // A signal means that another rank has ended this one.
   if (notedInterrupt() == 0)
     print(ownRank, message);
   _exit(status);

@@ -16,7 +16,6 @@
 
 using namespace bppsa::runtime;
 
-/// Reports errors of this process while there are several ranks.
 static MessageLoop *errorLoop = nullptr;
 
 Ranks::Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
@@ -34,12 +33,7 @@ Ranks::~Ranks() {
   setErrorPrinter(nullptr);
 }
 
-//===----------------------------------------------------------------------===//
-// Gathering
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// The first bytes of a rank's value, and the size of the whole value.
 struct Beginning {
   uint64_t size;
   char bytes[504];
@@ -76,9 +70,7 @@ struct Ranks::Gathering {
   const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
-  /// Ranks whose value has not fully arrived, and ranks that have not received this rank's value.
   std::vector<bool> toReceive, toSend;
-  /// When it started, and when the last message completed.
   double begin = now(), end = 0;
 };
 
@@ -186,10 +178,6 @@ std::optional<double> Ranks::secondsOf(const Gathering &gathering) {
   return seconds;
 }
 
-//===----------------------------------------------------------------------===//
-// Messages to one rank
-//===----------------------------------------------------------------------===//
-
 void Ranks::send(int to, std::string bytes, const char *what, int64_t channel) {
   auto owned = std::make_shared<std::string>(std::move(bytes));
   messages->post(
@@ -205,8 +193,8 @@ void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int6
 }
 
 void Ranks::prepareScans(int members) {
-  // Transport::prepareScans() blocks the message thread, which then cannot receive errors. So first
-  // make sure that every rank has come this far.
+  // Transport::prepareScans() blocks the message thread, which then cannot receive errors, so
+  // synchronize first.
   gather(std::string(), "scans");
   messages->prepareScans(members);
 }

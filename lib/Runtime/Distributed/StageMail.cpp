@@ -15,7 +15,7 @@
 
 using namespace bppsa::runtime;
 
-/// Allocates from the caching allocator, since such blocks are soon needed again.
+/// Uses the caching allocator, because such blocks are soon needed again.
 static std::shared_ptr<void> makeBlock(uint64_t bytes) {
   constexpr size_t alignment = 64;
   return {allocateBlock(alignment, bytes), freeBlock};
@@ -53,7 +53,7 @@ bool StageMail::expect(Part part) {
   return true;
 }
 
-/// `arrived` is called through MessageLoop::update().
+/// `arrived` is called by MessageLoop::update().
 void StageMail::start(const Receipt &receipt, void *data, std::function<void()> arrived) {
   MessageLoop &loop = ranks.loop();
   loop.receive(model.stages[receipt.stage].rank, tags::stage(receipt.channel), data, receipt.bytes,

@@ -20,28 +20,24 @@
 
 namespace bppsa::runtime {
 
-/// Messages between the stages of this rank and with stages of other ranks.
 class StageMail {
 public:
   explicit StageMail(Ranks &ranks, const Model &model) : ranks(ranks), model(model) {}
 
-  /// A stage, its operation, and the samples of the microbatch.
   using Part = std::tuple<int, schedule::OpKind, int64_t>;
 
-  /// Messages of one channel arrive in order.
+  /// Messages of a channel arrive in order.
   void send(int stage, int64_t channel, const void *data, uint64_t bytes);
   /// Returns the seconds spent waiting.
   double receive(int stage, int64_t channel, void *data, uint64_t bytes);
 
-  /// The following receives belong to `part`.
   void begin(Part part);
-  /// Posts the receives of `part` in advance, so that its messages arrive while other parts run.
-  /// Returns false if they are unknown because the part has not run yet.
+  /// Posts the receives of `part`, so that messages arrive while other parts run. Returns false if
+  /// the part has not run yet.
   bool expect(Part part);
 
-  /// Delimit a trial. endTrial(false) undoes it by receiving and discarding messages that other
-  /// ranks sent during their trials and this rank has not received. All expected messages must have
-  /// been received before. Collective over all ranks.
+  /// endTrial(false) undoes a trial by discarding messages of other ranks' trials. All expected
+  /// messages must have been received. Collective.
   void beginTrial() { trial.emplace(); }
   void endTrial(bool isKept);
 
@@ -56,7 +52,6 @@ private:
     uint64_t bytes;
   };
 
-  /// A message sent during a trial.
   struct Sent {
     int64_t from, to, channel;
     uint64_t bytes;
@@ -71,14 +66,11 @@ private:
 
   Ranks &ranks;
   const Model &model;
-  /// The receives of each part that has run, and of the part running for the first time.
   std::map<Part, std::vector<Receipt>> receipts;
   std::vector<Receipt> *learned = nullptr;
   int current = 0;
   std::optional<Trial> trial;
-  /// By channel.
   std::map<int64_t, std::deque<std::shared_ptr<Arrival>>> expected;
-  /// Messages between stages of this rank, by channel.
   std::map<int64_t, std::deque<std::shared_ptr<void>>> kept;
 };
 

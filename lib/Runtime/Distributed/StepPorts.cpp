@@ -24,10 +24,6 @@ StepPortsUse::StepPortsUse(StepPorts ports) : outer(currentPorts()) {
   current.listener = ports.listener ? ports.listener : outer.listener;
 }
 
-//===----------------------------------------------------------------------===//
-// Stages of a pipeline
-//===----------------------------------------------------------------------===//
-
 static StagePort &portOfStage() {
   return *orExit([] {
     if (!currentPorts().stage)
@@ -44,10 +40,6 @@ void bppsa_rt_stage_send(int64_t address, int64_t bytes, int64_t stage, int64_t 
 void bppsa_rt_stage_receive(int64_t address, int64_t bytes, int64_t stage, int64_t channel) {
   portOfStage().receive(static_cast<int>(stage), channel, reinterpret_cast<void *>(address), bytes);
 }
-
-//===----------------------------------------------------------------------===//
-// Time shards
-//===----------------------------------------------------------------------===//
 
 static ShardState stateOf(int64_t address, int64_t bytes, int64_t reverse, int64_t channel) {
   return {reinterpret_cast<void *>(address), static_cast<uint64_t>(bytes), reverse != 0, channel};
@@ -94,10 +86,6 @@ int64_t bppsa_rt_shard_first_step() {
 int64_t bppsa_rt_shard_all_steps(int64_t own) {
   return currentPorts().shard ? currentPorts().shard->allSteps() : own;
 }
-
-//===----------------------------------------------------------------------===//
-// Parameters and gradients
-//===----------------------------------------------------------------------===//
 
 void bppsa_rt_await_parameter(int64_t address) {
   if (StepListener *listener = currentPorts().listener)

@@ -12,20 +12,19 @@
 namespace bppsa::runtime::tags {
 
 constexpr int kFarewell = 0;
-/// Values gathered from all ranks: the first part, and the rest if it does not fit.
 constexpr int kGather = 1, kGatherTail = 2;
 
-/// States of time shards sent to the next rank, and their cotangents sent back.
+/// Tags for states of time shards and their cotangents.
 constexpr int kShardChannels = 1024;
 constexpr int state(int64_t channel) { return static_cast<int>(3 + channel); }
 
 constexpr int kFirstSlice = 3 + kShardChannels;
-/// The gradient of slice `slice` sent to its owner, and the sum sent back.
+/// Tags for a gradient slice sent to its owner, and for the sum sent back.
 constexpr int push(int64_t slice) { return static_cast<int>(kFirstSlice + 2 * slice); }
 constexpr int sum(int64_t slice) { return static_cast<int>(kFirstSlice + 1 + 2 * slice); }
 
-/// Messages of pipeline stages. These tags overlap others: pipeline ranks exchange no slices and
-/// use only the first state channel.
+/// These tags overlap others: pipeline ranks exchange no slices and use only the first state
+/// channel.
 constexpr int stage(int64_t channel) { return state(1 + channel); }
 
 } // namespace bppsa::runtime::tags

@@ -35,7 +35,7 @@ void Trace::addSeconds(std::string name, double seconds) {
 std::string Trace::toJson(int rank) const {
   using namespace std::chrono;
   std::lock_guard lock(mutex);
-  // System clocks are comparable between processes; the clocks of now() need not be.
+  // Unlike now(), system clocks are comparable between processes.
   double offset = duration<double>(system_clock::now().time_since_epoch()).count() - now();
   auto micros = [&](double seconds) { return (seconds + offset) * 1e6; };
   ordered_json list = ordered_json::array();

@@ -17,7 +17,7 @@ bool ArrayArgument::isUsable(DType wanted) const {
          reinterpret_cast<uintptr_t>(data) % elementSize(dtype) == 0;
 }
 
-/// Calls `visit` with the start of each row along the last axis, in C order.
+/// A row extends along the last axis.
 template <typename Visit>
 static void forEachRow(const ArrayArgument &array, size_t axis, std::byte *start, Visit &&visit) {
   if (axis + 1 >= array.shape.size())
@@ -27,8 +27,7 @@ static void forEachRow(const ArrayArgument &array, size_t axis, std::byte *start
     forEachRow(array, axis + 1, start + i * step, visit);
 }
 
-/// Calls `copy` for each run of elements that is contiguous in both the array and compact memory,
-/// with its address, its offset in compact memory, and its size in bytes.
+/// Calls `copy` for each contiguous run, with its address, offset in compact memory, and bytes.
 template <typename Copy> static void copyArray(const ArrayArgument &array, Copy &&copy) {
   auto *start = static_cast<std::byte *>(array.data);
   auto size = static_cast<int64_t>(elementSize(array.dtype));

@@ -14,11 +14,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Slots
-//===----------------------------------------------------------------------===//
-
-/// Returns the array of a batch slot; null if the loss has no such array.
 static const ArrayInfo *infoOf(const Model &model, size_t slot) {
   if (slot < model.inputs.size())
     return &model.inputs[slot];
@@ -79,10 +74,6 @@ BatchArguments bppsa::runtime::matchArguments(const Model &model, const ArrayArg
   return found;
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
-
 void EmbeddedCall::bindSizes(const BatchArguments &arguments) {
   batch.symbols.resize(model.symbols.size());
   std::vector<std::string> origin(batch.symbols.size());
@@ -122,7 +113,6 @@ void EmbeddedCall::addArrays(const BatchArguments &arguments) {
         std::fill_n(weight.as<float>(), weight.elements(), 1.0f);
 }
 
-/// Returns memory of the call for the array of a slot, initially zero.
 std::byte *EmbeddedCall::ownMemory(size_t slot) {
   const Array &array = batch.array(slot);
   uint64_t bytes = array.elements() * elementSize(array.dtype);
@@ -131,8 +121,7 @@ std::byte *EmbeddedCall::ownMemory(size_t slot) {
   return owned[slot].data();
 }
 
-/// Adds the outputs, input gradients and residuals. In CPU programs, run() allocates their memory
-/// unless the caller provides it.
+/// In CPU programs, run() allocates results unless the caller provides them.
 ViewTable EmbeddedCall::addResults(const FunctionTable &functions) {
   ViewTable views;
   auto add = [&](const std::string &argument, DType dtype, std::vector<int64_t> shape,
@@ -184,10 +173,6 @@ bool EmbeddedCall::isFor(const BatchArguments &arguments) const {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
 void EmbeddedCall::bind(const std::string &argument, void *data) {
   if (auto number = numbers.find(argument); number != numbers.end())
     call.bind(number->second, data);
@@ -225,7 +210,6 @@ void EmbeddedCall::take(size_t slot, const ArrayArgument &argument) {
   requireValues(model, *infoOf(model, slot), array.data.data(), array.shape, batch.symbols);
 }
 
-/// Zeroes the weights of positions with ignored targets or beyond the length of their sample.
 void EmbeddedCall::maskLoss(size_t number) {
   const LossInfo &info = model.losses[number];
   Batch::Loss &loss = batch.losses[number];
@@ -296,7 +280,7 @@ bool EmbeddedCall::lend(const std::string &argument, void *data) {
 
 Array EmbeddedCall::takeResult(const std::string &argument) {
   Array &array = results.at(argument).array;
-  // A GPU call keeps copying results to this memory, so it cannot be moved out.
+  // A GPU call keeps copying to this memory.
   Array taken{array.dtype, array.shape,
               isDeviceProgram() ? Buffer::uninitialized(array.data.size()) : std::move(array.data)};
   if (isDeviceProgram())
@@ -317,7 +301,6 @@ void EmbeddedCall::run() {
   }
   for (auto &[argument, result] : results)
     result.isRedirected = false;
-  /// Restores lent arguments even if the call throws.
   struct Return {
     ~Return() {
       for (; !own.lent.empty(); own.lent.pop_back())

@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// Per function, one for each combination of sizes.
+/// The limit per function; each combination of sizes has a call.
 static constexpr size_t kMaxCalls = 32;
 
 EmbeddedProgram::EmbeddedProgram(Program loaded)
@@ -31,10 +31,6 @@ EmbeddedProgram::EmbeddedProgram(Program loaded)
   lastLosses.resize(model().losses.size());
 }
 
-//===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
 void EmbeddedProgram::setThreads(int count) {
   if (count < 0)
     throw UsageError(text("the number of threads must be at least 0, found ", count));
@@ -42,7 +38,6 @@ void EmbeddedProgram::setThreads(int count) {
 }
 
 void EmbeddedProgram::setVariant(VariantRequest wanted) {
-  // Throws if no variant matches.
   matchingVariants(model(), wanted, 1 << 30);
   inferFunction(model(), wanted.mapping, 1);
   request = std::move(wanted);
@@ -61,7 +56,6 @@ void EmbeddedProgram::tune(const ArrayArguments &arguments, int64_t count) {
       }));
 }
 
-/// Applies the limits of the command line: finite, at least 0, and below 1 for decay rates.
 static void requireHyper(const std::string &what, const std::string &key, double value) {
   bool isShare = key == "beta1" || key == "beta2";
   if (!std::isfinite(value) || value < 0 || (isShare && value >= 1))
@@ -86,17 +80,13 @@ void EmbeddedProgram::setHyper(const std::string &name, double value) {
   found->second = value;
 }
 
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
-
 std::string EmbeddedProgram::chooseFunction(const std::string &function, Batch &batch,
                                             int64_t count) {
   if (function == "eval")
     return function;
   if (function == "infer")
     return inferFunction(model(), request.mapping, batch.samples);
-  // A backward pass uses the variant of its forward pass.
+  // The backward pass uses the variant of the forward pass.
   if (function.rfind("backward", 0) == 0)
     return function;
   return function + "." + chooseVariant(*session, request, function, batch, count).variant->name;
@@ -108,7 +98,7 @@ EmbeddedCall &EmbeddedProgram::find(const std::string &function, const BatchArgu
   auto found =
       std::find_if(kept.begin(), kept.end(), [&](const auto &call) { return call->isFor(batch); });
   if (found == kept.end()) {
-    // A single call does not justify timing variants; the choice uses operation counts.
+    // A single call does not justify timing variants.
     kept.push_front(std::make_unique<EmbeddedCall>(
         *session, batch, use, [&](Batch &batch) { return chooseFunction(function, batch, 1); }));
     if (kept.size() > kMaxCalls)
@@ -228,10 +218,6 @@ double EmbeddedProgram::eval(const ArrayArguments &arguments, std::optional<doub
   return loss;
 }
 
-//===----------------------------------------------------------------------===//
-// Gradients
-//===----------------------------------------------------------------------===//
-
 std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) const {
   const std::vector<ParameterInfo> &infos = model().parameters;
   auto found = std::find_if(infos.begin(), infos.end(), [&](const ParameterInfo &info) {
@@ -242,7 +228,6 @@ std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) co
   return found - infos.begin();
 }
 
-/// Throws DivergedError if a gradient is not finite.
 double EmbeddedProgram::runGradient(EmbeddedCall &call) {
   double loss = runLoss(call);
   session->parameters.maskGradients();
@@ -310,10 +295,6 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
   writeGradients(call, results);
   return loss;
 }
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
 
 void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
   if (rate)

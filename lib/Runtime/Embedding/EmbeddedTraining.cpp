@@ -16,7 +16,6 @@ using namespace bppsa::runtime;
 /// Seconds between callbacks during an epoch.
 static constexpr double kInterval = 0.05;
 
-/// The batches of a loader, computed by `function`.
 class EmbeddedProgram::CallerBatches final : public BatchStream {
 public:
   CallerBatches(EmbeddedProgram &program, const char *function, const TrainingSource &source)
@@ -92,7 +91,7 @@ private:
     event.epoch = state.epoch + 1;
     event.batch = state.batch;
     event.step = state.step;
-    // Keeps the step count current for calls the callback makes.
+    // The callback may make calls.
     steps = state.earlier + state.step;
   }
 
@@ -117,8 +116,6 @@ private:
   bool isStopped = false;
 };
 
-/// Marks the program as training. Finally removes the run's weight average and learning-rate groups
-/// from the session.
 class TrainingMark {
 public:
   TrainingMark(bool &flag, Session &session) : flag(flag), session(session) {

@@ -14,10 +14,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Residuals
-//===----------------------------------------------------------------------===//
-
 ResidualBlock::ResidualBlock(const ArrayArgument &given)
     : memory(static_cast<std::byte *>(given.data)), size(elementCount(given.shape)) {
   if (given.dtype != DType::U8 || !given.strides.empty())
@@ -47,7 +43,7 @@ void ResidualBlock::setHeader(const ResidualHeader &header) {
   memcpy(memory, &header, sizeof header);
 }
 
-/// FNV-1a (Fowler, Noll, Vo), applied to whole integers.
+/// FNV-1a on whole integers.
 static uint64_t hashSizes(const Symbols &symbols) {
   uint64_t hash = 0xcbf29ce484222325;
   for (std::optional<int64_t> symbol : symbols)
@@ -70,10 +66,6 @@ uint32_t EmbeddedProgram::numberOf(const std::string &function) const {
                             [&](const VariantInfo &info) { return info.name == variant; });
   return static_cast<uint32_t>(found - all.begin());
 }
-
-//===----------------------------------------------------------------------===//
-// Forward
-//===----------------------------------------------------------------------===//
 
 uint64_t EmbeddedProgram::residualBytes(const ArrayArguments &arguments) {
   requireProducts();
@@ -111,10 +103,6 @@ uint64_t EmbeddedProgram::usedResidualBytes(const ArrayArgument &residuals) cons
   return sizeof(ResidualHeader) + ResidualBlock(residuals).finishedHeader().bytes;
 }
 
-//===----------------------------------------------------------------------===//
-// Backward
-//===----------------------------------------------------------------------===//
-
 ArrayArguments EmbeddedProgram::toTargets(const EmbeddedCall &forward,
                                           const ArrayArguments &cotangents,
                                           std::vector<Buffer> &zeros) const {
@@ -145,7 +133,7 @@ ArrayArguments EmbeddedProgram::redirectGradients(EmbeddedCall &call,
   ArrayArguments copied;
   for (const ArrayArgument &result : results) {
     std::optional<size_t> index = findParameter(result.name);
-    // Gradients of parameters with frozen rows are masked in the program's own memory.
+    // Frozen rows are masked in the program's memory.
     bool isDirect = result.isUsable(DType::F32) &&
                     (!index || model().parameters[*index].frozenRows.empty()) &&
                     (index ? call.lend("grad:" + result.name, result.data)

@@ -24,7 +24,7 @@ std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &s
 void bppsa::runtime::requireFinite(const float *values, int64_t count, const Position &position) {
   const auto *bits = reinterpret_cast<const uint32_t *>(values);
   constexpr uint32_t exponent = 0x7f800000;
-  // Without early exit, the compiler can vectorize the check of a block.
+  // Without early exit, the check of a block is vectorized.
   constexpr int64_t block = 4096;
   for (int64_t first = 0; first < count; first += block) {
     int64_t end = std::min(first + block, count);
@@ -44,7 +44,6 @@ void bppsa::runtime::requireNoNegative(const float *values, int64_t count,
       fail("element ", position(i), " is ", values[i], "; weights are 0 or more");
 }
 
-/// Calls `visit` with the values as int32_t or int64_t pointer.
 template <typename Visit>
 static void withIntegers(const std::byte *values, DType dtype, Visit &&visit) {
   dtype == DType::I64 ? visit(reinterpret_cast<const int64_t *>(values))
@@ -126,7 +125,6 @@ void bppsa::runtime::requireConvertible(DType found, DType wanted) {
          "; convert it with .astype(numpy.", numpyName(wanted), ")");
 }
 
-/// Converts float16 to float32.
 static void widen(const std::byte *source, std::byte *result, int64_t count) {
   const auto *from = reinterpret_cast<const uint16_t *>(source);
   auto *to = reinterpret_cast<float *>(result);

@@ -26,7 +26,6 @@ static int64_t changeTime(const struct stat &info) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
-/// Throws Error if `state` and `info`, the results of stat(), indicate that the file has changed.
 static void requireSame(const ArrayFile &file, int state, const struct stat &info) {
   if (state != 0)
     fail(quote(file.path), ": cannot be read any more (", strerror(errno),
@@ -50,7 +49,6 @@ ArrayFile::ArrayFile(const std::string &path) : path(path) {
   changed = changeTime(info);
 }
 
-/// Copies only if the array is not usable in place.
 static Array readArgument(const ArrayArgument &argument) {
   uint64_t bytes = elementCount(argument.shape) * elementSize(argument.dtype);
   if (argument.isUsable(argument.dtype))
@@ -145,11 +143,6 @@ void ArrayPart::read(uint64_t start, uint64_t size, std::byte *to) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-/// Returns the value after `key` in a text file, converted from kilobytes to bytes.
 static std::optional<uint64_t> numberIn(const char *path, const std::string &key) {
   std::ifstream stream(path);
   for (std::string word; stream >> word;) {

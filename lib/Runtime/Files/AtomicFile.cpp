@@ -25,7 +25,6 @@ static std::string directoryOf(const std::string &path) {
 
 static std::string baseOf(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
-/// Returns a name in the directory of `path` that no other process uses.
 static std::string temporaryName(const std::string &path) {
   std::string base = baseOf(path);
   // File systems limit names to 255 bytes.
@@ -51,7 +50,6 @@ static void requireReplaceable(const std::string &path, const char *prefix) {
     fail(prefix, quote(path), ": is this very program; choose another name");
 }
 
-/// Resolves symbolic links to an absolute path. Returns an empty string if the path does not exist.
 static std::string resolve(const std::string &path) {
   char *resolved = realpath(path.c_str(), nullptr);
   std::string result = resolved ? resolved : "";
@@ -64,7 +62,6 @@ static std::string followLinks(const std::string &path) {
   return target.empty() ? path : target;
 }
 
-/// Opens an unfinished file. `temporary` stays empty if the file system supports unnamed files.
 static int openUnfinished(const std::string &directory, const std::string &path,
                           std::string &temporary) {
   // commit() names the file through /proc.
@@ -119,8 +116,8 @@ void AtomicFile::commit() {
   if (rename(temporary.c_str(), target.c_str()) != 0)
     failHere("writing failed");
   temporary.clear();
-  // Sync the directory, so that the new name survives a power failure. Errors are ignored, because
-  // some file systems cannot sync directories.
+  // Sync the directory, so that the new name survives a power failure. Ignore errors, because some
+  // file systems cannot sync directories.
   int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0) {
     fsync(descriptor);

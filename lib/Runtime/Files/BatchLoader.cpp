@@ -13,8 +13,7 @@
 
 using namespace bppsa::runtime;
 
-/// Limits for prefetched batches, in bytes and in number: enough to wake the thread rarely, but
-/// small enough to stay in cache.
+/// Prefetch enough to wake the thread rarely, but little enough for the cache.
 static constexpr int64_t kBytesAhead = 4 << 20, kMaxAhead = 64;
 
 static int64_t bytesOf(const Batch &batch) {
@@ -52,12 +51,11 @@ void BatchLoader::startThread(int64_t largest) {
   try {
     thread = std::thread([this] { work(); });
   } catch (const std::system_error &) {
-    // The system grants no more threads. next() reads the samples itself.
+    // The system grants no more threads.
     slots.clear();
   }
 }
 
-/// Returns false if the loader is being destroyed.
 bool BatchLoader::waitForSlot() {
   std::unique_lock lock(mutex);
   wasTaken.wait(lock,
@@ -65,8 +63,7 @@ bool BatchLoader::waitForSlot() {
   return !stopping;
 }
 
-/// Reads the blocks of the next shuffle group one by one while the current group is being used,
-/// instead of all at once at the start of the next group.
+/// Reads the next shuffle group block by block while the current group is used.
 void BatchLoader::readAhead(int64_t position) {
   ShuffleBlocks blocks = data.shuffleBlocks();
   int64_t due = (position - begin) / blocks.samples + blocks.together + 1;
@@ -105,7 +102,6 @@ void BatchLoader::work() {
   wasFilled.notify_one();
 }
 
-/// Returns false if the thread has ended without another batch.
 bool BatchLoader::waitForBatch() {
   std::unique_lock lock(mutex);
   wasFilled.wait(lock, [&] { return filled > taken || hasEnded; });
@@ -127,8 +123,8 @@ void BatchLoader::next(Batch &batch) {
     std::lock_guard lock(mutex);
     left = filled - ++taken;
   }
-  // Wake the thread only when half of the slots are free, so that it fills several batches per
-  // wake-up. It waits only while all slots are full, so this happens before the slots run empty.
+  // Wake the thread when half of the slots are free, so that it fills several. It only waits while
+  // all slots are full.
   if (left <= static_cast<int64_t>(slots.size()) / 2)
     wasTaken.notify_one();
 }

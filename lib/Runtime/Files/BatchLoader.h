@@ -17,20 +17,17 @@
 
 namespace bppsa::runtime {
 
-/// Fills consecutive batches. If the samples are not in memory and several threads may be used, a
-/// background thread reads and checks them in advance. The data set must then not be used otherwise
-/// until the last batch has been loaded.
+/// Fills consecutive batches. If samples are not in memory, a thread reads them in advance, and the
+/// data set must not be used otherwise until the last batch.
 class BatchLoader {
 public:
-  /// Loads consecutive batches from `order`, starting at index `first`. The batch at index n has
-  /// `sizeAt(n)` samples, at most `largest`; 0 marks the end. `data` and `order` must outlive the
-  /// loader unchanged.
+  /// The batch at index n of `order` has `sizeAt(n)` samples, at most `largest`; 0 marks the end.
+  /// `data` and `order` must outlive the loader unchanged.
   BatchLoader(const Dataset &data, const std::vector<int64_t> &order, int64_t first,
               int64_t largest, std::function<int64_t(int64_t)> sizeAt);
   ~BatchLoader();
   BatchLoader(const BatchLoader &) = delete;
 
-  /// Fills `batch` with the next samples. Throws the errors of Dataset::gather().
   void next(Batch &batch);
 
 private:
@@ -45,15 +42,12 @@ private:
   const std::vector<int64_t> &order;
   int64_t at;
   std::function<int64_t(int64_t)> sizeAt;
-  /// One sample of each block that the thread will read, the start index, and the number of blocks
-  /// read so far.
+  /// One sample of each block that the thread will read.
   std::vector<int64_t> ahead;
   int64_t begin, blocksRead = 0;
-  /// A ring buffer of batches that `thread` fills.
   std::vector<Batch> slots;
   std::mutex mutex;
   std::condition_variable wasFilled, wasTaken;
-  /// By the thread, and by next().
   int64_t filled = 0, taken = 0;
   bool stopping = false;
   bool hasEnded = false;

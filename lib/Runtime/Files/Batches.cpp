@@ -96,8 +96,7 @@ void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t 
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column &column = columns[i];
     Array &out = batch.array(column.slot);
-    // Rows of several samples interleave in the batch. Copying in blocks of rows keeps the
-    // destination in cache.
+    // Rows of several samples interleave; blocks of rows keep the destination in cache.
     constexpr int64_t rows = 256;
     for (int64_t row = 0; row < column.outer && column.isSliced(); row += rows)
       for (int64_t s = 0; s < count; ++s)
@@ -116,7 +115,7 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
   for (int64_t s = 0; s < size; ++s) {
     Block *block = findBlock(order[s]);
     if (!block) {
-      // Copy the samples found so far, after which their blocks may be evicted.
+      // Their blocks may be evicted afterwards.
       copySamples(from, order, first, size, batch);
       from.clear();
       first = s;

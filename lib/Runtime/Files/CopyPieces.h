@@ -13,7 +13,7 @@
 
 namespace bppsa::runtime {
 
-/// Copies pieces of a fixed size, so that memcpy is inlined.
+/// The fixed size inlines memcpy.
 template <size_t bytes>
 void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
               int64_t fromStep) {
@@ -21,7 +21,6 @@ void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep
     memcpy(to + row * toStep, from + row * fromStep, bytes);
 }
 
-/// Copies `rows` pieces of `bytes` bytes each, `toStep` and `fromStep` bytes apart.
 inline void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64_t bytes,
                        int64_t toStep, int64_t fromStep) {
   if (bytes == toStep && bytes == fromStep)

@@ -37,7 +37,7 @@ bool bppsa::runtime::isInteger(DType dtype) { return dtype >= DType::I8 && dtype
 
 DType bppsa::runtime::dtypeOfNpy(const std::string &descr) {
   for (const Row &row : rows) {
-    // One-byte types have no byte order, so writers use either mark.
+    // One-byte types have no byte order; writers use either mark.
     bool same =
         row.size == 1 ? !descr.empty() && descr.substr(1) == row.descr + 1 : descr == row.descr;
     if (same)

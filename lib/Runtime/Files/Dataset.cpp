@@ -13,10 +13,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Layout
-//===----------------------------------------------------------------------===//
-
 std::string Dataset::where(const std::string &path, const ArrayInfo &info) const {
   return text(path.empty() ? "" : quote(path) + ": ", "array ", quote(info.name), ": ");
 }
@@ -91,11 +87,7 @@ void Dataset::countSamples() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Headers
-//===----------------------------------------------------------------------===//
-
-/// Requires every array the model takes, except for states and weights, and rejects unknown arrays.
+/// States and weights are optional; unknown arrays are errors.
 static void checkNames(const std::map<std::string, NpyHeader> &headers, const Model &model,
                        TargetUse use) {
   std::vector<std::string> needed, expected, found;
@@ -111,7 +103,6 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
     std::vector<std::string> &names = use == TargetUse::Needed ? expected : ignored;
     if (loss.target)
       names.push_back(loss.target->name);
-    // Weights are optional.
     if (loss.readsWeight)
       names.push_back(loss.weight->name);
   }
@@ -129,7 +120,6 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
   }
 }
 
-/// Returns the symbol values of a file's arrays. Mismatches are reported later.
 static Symbols bindHeaders(const std::map<std::string, NpyHeader> &headers, const Model &model) {
   Symbols symbols(model.symbols.size());
   std::vector<std::string> origin(symbols.size());
@@ -150,7 +140,6 @@ static const ArrayInfo *findArray(const Model &model, const std::string &name) {
   return nullptr;
 }
 
-/// Throws Error if type or shape of array `name` differ from the first file, except along `axis`.
 static void requireAlike(const NpyHeader &found, const NpyHeader &first,
                          std::optional<int64_t> axis, const std::string &path) {
   auto describe = [&](const NpyHeader &header) {
@@ -165,7 +154,6 @@ static void requireAlike(const NpyHeader &found, const NpyHeader &first,
          axis ? text(" but for axis ", *axis, ", the sample axis") : std::string());
 }
 
-/// Throws Error if the arrays of a file disagree.
 static int64_t samplesOf(const ArrayFile &file, const Model &model) {
   std::string first;
   int64_t count = 1;
@@ -284,7 +272,6 @@ void Dataset::open() {
   bindSlices(fixed ? *fixed : count);
   if (files.size() == 1)
     files.front().count = count;
-  // Read data only after all shapes are checked, because a few bytes of a compressed archive can
-  // expand to gigabytes.
+  // Read only after checking all shapes, because compressed archives can expand enormously.
   load();
 }

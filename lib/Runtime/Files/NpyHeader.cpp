@@ -13,7 +13,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// Parses a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+/// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderParser {
 public:
   explicit HeaderParser(const std::string &header) : rest(header) {}
@@ -94,7 +94,7 @@ private:
     expect('(');
     while (!accept(')')) {
       header.shape.push_back(parseNumber());
-      // Python 2 wrote long integers with this suffix.
+      // Python 2 wrote this suffix.
       accept('L');
       if (!accept(',')) {
         expect(')');
@@ -134,8 +134,7 @@ std::string bppsa::runtime::npyHeader(DType dtype, const std::vector<int64_t> &s
   for (int64_t extent : shape)
     dict += text(extent, ", ");
   dict += "), }";
-  // Pads the header so that the elements are aligned to 64 bytes. Magic, version and length take
-  // 10.
+  // Aligns elements to 64 bytes. Magic, version and length take 10.
   constexpr size_t prefix = 10, alignment = 64;
   size_t padded = (prefix + dict.size() + 1 + alignment - 1) / alignment * alignment;
   dict.append(padded - prefix - dict.size() - 1, ' ');

@@ -51,12 +51,7 @@ static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, 
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// The zip archive entry being read.
 class Entry {
 public:
   Entry(unzFile zip, uint64_t size) : zip(zip), left(size) {
@@ -80,7 +75,6 @@ public:
     }
   }
 
-  /// Verifies the checksum. Everything must have been read.
   void finish() {
     if (unzCloseCurrentFile(zip) != UNZ_OK)
       fail("it is damaged (the checksum is wrong)");
@@ -92,7 +86,6 @@ private:
 };
 } // namespace
 
-/// `checksum` receives the CRC-32 of the header's bytes.
 static NpyHeader readHeader(Entry &entry, uint32_t &checksum) {
   checksum = 0;
   auto read = [&](void *to, uInt size) {
@@ -119,20 +112,18 @@ static uint64_t byteCount(const NpyHeader &header) {
   return elementCount(header.shape) * elementSize(header.dtype);
 }
 
-/// Reads the header of the current entry and checks its size. Sets `offset` to the file offset of
-/// the elements and `checksum` to their CRC-32.
 static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &offset,
                             uint32_t &checksum) {
   if (info.flag & 1)
     fail("it is encrypted");
-  // Deflate compresses at most 1032-fold. Do not allocate memory for an impossible size.
+  // Deflate compresses at most 1032-fold.
   if (info.uncompressed_size / 1040 > info.compressed_size)
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
   offset = unzGetCurrentFileZStreamPos64(zip);
   uint32_t ofHeader;
   NpyHeader header = readHeader(entry, ofHeader);
-  // The archive stores the CRC-32 of header and elements together.
+  // The archive's CRC-32 covers header and elements.
   checksum = info.crc ^ static_cast<uint32_t>(crc32_combine(ofHeader, 0, entry.remaining()));
   offset += info.uncompressed_size - entry.remaining();
   if (uint64_t size = byteCount(header); size != entry.remaining())
@@ -140,15 +131,15 @@ static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &
   return header;
 }
 
-/// Returns why the file cannot be a complete archive, judging by its first and last bytes, or an
-/// empty string.
+/// Returns an error if the file's first and last bytes cannot be an archive's, otherwise an empty
+/// string.
 static std::string checkEnds(FILE *file, uint64_t size) {
   char magic[6] = {};
   if (size == 0)
     return "is empty; an .npz file of numpy.savez is needed";
   if (fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "\x93NUMPY", 6) == 0)
     return "is a single .npy array; save named arrays with numpy.savez";
-  // An archive ends with a record of 22 bytes, followed by a comment whose length is in the record.
+  // The archive ends with a record of 22 bytes and a comment whose length is in the record.
   constexpr size_t record = 22;
   std::string tail(std::min<uint64_t>(size, record + 65535), '\0');
   if (fseeko(file, -static_cast<off_t>(tail.size()), SEEK_END) != 0 ||
@@ -182,7 +173,6 @@ static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   return zip;
 }
 
-/// Also checks that the size of the current entry is plausible.
 static std::string entryName(unzFile zip, uint64_t fileSize, unz_file_info64 &info) {
   std::string name(65536, '\0');
   if (unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0, nullptr, 0) !=
@@ -284,10 +274,6 @@ Array NpzReader::read(const std::string &name) {
   return array;
 }
 
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
 static voidpf openStream(voidpf opaque, const void *, int) { return opaque; }
 static int keepStream(voidpf, voidpf stream) { return fflush(static_cast<FILE *>(stream)); }
 
@@ -314,7 +300,7 @@ void NpzWriter::add(const std::string &name, DType dtype, const std::vector<int6
   std::string header = npyHeader(dtype, shape);
   uint64_t size = elementCount(shape) * elementSize(dtype);
   zip_fileinfo info = {};
-  // Use the DOS epoch as date, so that equal contents give equal files.
+  // Use the DOS epoch, so that equal contents give equal files.
   info.dosDate = 1 << 21 | 1 << 16;
   int zip64 = size + header.size() >= 0xffffffffu;
   int state = zipOpenNewFileInZip64(archive, (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0,

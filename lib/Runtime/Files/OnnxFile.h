@@ -11,8 +11,7 @@
 
 namespace bppsa::runtime {
 
-/// Writes the ONNX file that the program was compiled from, changing only the bytes of trained
-/// values and running statistics.
+/// Writes the original ONNX file with new trained values and running statistics.
 void saveOnnx(const std::string &path, const Model &model, const unsigned char *onnx, uint64_t size,
               const Parameters &parameters);
 

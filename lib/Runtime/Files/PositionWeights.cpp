@@ -61,7 +61,6 @@ void Dataset::maskPositions(const Column &column, const Block &block, Buffer &ta
   size_t lengths = std::find_if(columns.begin(), columns.end(),
                                 [&](const Column &column) { return column.info == info; }) -
                    columns.begin();
-  // A sample is contiguous, and its other axes keep their order.
   int64_t timeAxis = *column.info->timeAxis, inner = 1;
   for (size_t axis = timeAxis + 1; axis < column.shape.size(); ++axis)
     if (static_cast<int64_t>(axis) != *column.info->batchAxis)

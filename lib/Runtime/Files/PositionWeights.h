@@ -11,17 +11,15 @@
 
 namespace bppsa::runtime {
 
-/// Returns the input with the lengths of the sequences that a loss is computed on, or null.
+/// Returns the input with sequence lengths for the loss, or null.
 const ArrayInfo *findLengths(const Model &model, const LossInfo &loss);
 
-/// Returns true if position weights are derived from ignored targets or sample lengths.
+/// Returns true if weights follow from ignored targets or sample lengths.
 bool derivesWeights(const Model &model, const LossInfo &loss);
 
-/// Zeroes the target and weight of positions with an ignored target.
 void ignoreTargets(const Model &model, const LossInfo &loss, std::byte *target, float *weights,
                    int64_t positions);
 
-/// For int32 and int64 arrays.
 int64_t elementAt(const std::byte *data, DType dtype, int64_t i);
 
 void weighLosses(const Model &model, Batch &batch, const std::function<bool(size_t)> &isWeighted);

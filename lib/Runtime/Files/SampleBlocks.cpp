@@ -16,7 +16,7 @@
 
 using namespace bppsa::runtime;
 
-/// The number of blocks shuffled together. Twice as many are kept in memory, to read ahead.
+/// Blocks shuffled together. Twice as many are kept in memory, to read ahead.
 static constexpr int64_t kBlocksTogether = 16;
 static constexpr int64_t kNeverUsed = std::numeric_limits<int64_t>::max();
 
@@ -47,12 +47,7 @@ void Dataset::setMemory(int64_t bytes) {
     blocks.clear();
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-/// Returns the values of a column that is not in the files: zeros for initial states, ones for
-/// weights.
+/// Returns zeros for initial states and ones for weights.
 Buffer Dataset::makeDefault(const Column &column, int64_t bytes) const {
   Buffer data(bytes);
   if (isWeight(column))
@@ -89,7 +84,7 @@ Position Dataset::positions(const Column &column, const ArrayFile &file, int64_t
     std::vector<int64_t> shape = column.shape, begin = beginOf(column, 0);
     if (!column.isSliced())
       return position(i, shape, begin);
-    // Memory has the batch axis in front, unlike the file.
+    // Unlike the file, memory has the batch axis in front.
     shape[*column.info->batchAxis] = file.count;
     int64_t inner = column.sampleElements() / column.outer, sample = start;
     sample += i / column.sampleElements();
@@ -123,7 +118,6 @@ void Dataset::readSamples(const Column &column, const ArrayFile &file, int64_t s
   const std::string &array = column.info->name;
   auto size = static_cast<int64_t>(elementSize(file.headers.at(array).dtype));
   int64_t inner = column.sampleElements() / column.outer * size;
-  // Process chunks that fit in a cache.
   int64_t chunk =
       std::clamp<int64_t>((1 << 20) / std::max<int64_t>(column.outer * inner, 1), 1, samples);
   Buffer part = Buffer::uninitialized(column.outer * chunk * inner);
@@ -183,12 +177,6 @@ Buffer Dataset::fillSliced(const Column &column, int64_t first, int64_t samples)
   return values;
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks
-//===----------------------------------------------------------------------===//
-
-/// Throws Error if there is not enough memory to keep the whole data set, which array `name`
-/// requires.
 static void requireMemoryFor(uint64_t bytes, const ArrayFile &file, const std::string &name) {
   if (uint64_t available = availableMemory(); bytes > available)
     fail(file.prefix(), "array ", quote(name),
@@ -207,7 +195,7 @@ void Dataset::load() {
     for (const ArrayFile &file : files)
       if (!isHeld && column.isSliced() && column.isStored &&
           !file.offsets.count(column.info->name)) {
-        // While an array is converted to samples, both are in memory.
+        // Both layouts are in memory during conversion.
         requireMemoryFor(bytes + largest, file, column.info->name);
         isHeld = true;
       }
@@ -226,7 +214,7 @@ Dataset::Block Dataset::loadBlock(int64_t first, int64_t samples) const {
   for (size_t i = 0; i < columns.size(); ++i)
     if (columns[i].isSliced())
       block.data[i] = fillSliced(columns[i], first, samples);
-  // A target directly precedes its weights.
+  // A target precedes its weights.
   for (size_t i = 0; i < columns.size(); ++i)
     if (isWeight(columns[i]) && columns[i].isSliced())
       maskPositions(columns[i], block, block.data[i - 1], block.data[i]);
@@ -266,10 +254,6 @@ std::vector<int64_t> Dataset::samplesToReadAhead(const std::vector<int64_t> &ord
   return found;
 }
 
-//===----------------------------------------------------------------------===//
-// Indices
-//===----------------------------------------------------------------------===//
-
 void Dataset::requireBound(const Bound &bound, const Block &block) const {
   const Column &column = columns[bound.column];
   const std::byte *data = values(block, bound.column);
@@ -292,7 +276,7 @@ void Dataset::requireBound(const Bound &bound, const Block &block) const {
 void Dataset::requireBounds(const Symbols &symbols) const {
   auto add = [&](size_t index, int64_t least, int64_t most, const char *meaning) {
     Bound bound{index, least, most, meaning};
-    // Blocks not in memory are checked when they are read.
+    // Other blocks are checked when they are read.
     for (const auto &entry : blocks)
       requireBound(bound, entry.second);
     bool isNew = std::none_of(bounds.begin(), bounds.end(), [&](const Bound &other) {
@@ -301,7 +285,7 @@ void Dataset::requireBounds(const Symbols &symbols) const {
     if (isNew)
       bounds.push_back(bound);
   };
-  // Sample lengths refer to the whole sequences in the files.
+  // Lengths refer to whole sequences.
   Symbols whole = symbols;
   for (const Column &column : columns)
     if (const Extent *steps =

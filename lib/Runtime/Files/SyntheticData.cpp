@@ -27,8 +27,7 @@ void Dataset::addSynthetic(const ArrayInfo &info, size_t slot, const Symbols &sy
                                : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
     }
   };
-  // Sample lengths are drawn from all step counts. Other integers stay 0, an index valid in any
-  // table.
+  // Draw sample lengths. Other integers stay 0, a valid index in any table.
   std::optional<int64_t> steps;
   for (const Extent &bound : info.lengthBounds)
     if (std::optional<int64_t> most = evaluate(bound, symbols))

@@ -31,7 +31,7 @@ std::vector<int64_t> Dataset::sharedShape(const ArrayInfo &info, std::vector<int
     return shape;
   int64_t &steps = shape[*info.timeAxis];
   StepWindow window = share.of(steps);
-  // Mismatching numbers of steps are detected later.
+  // Mismatching steps are detected later.
   if (ownSteps.all == 0)
     ownSteps = window;
   steps = window.count;
@@ -60,7 +60,7 @@ void Dataset::forEachPiece(const Column &column, const ArrayFile &file, int64_t 
     strides[i] = i + 1 < whole.size() ? strides[i + 1] * whole[i + 1] : size;
     offset += begin[i] * strides[i];
   }
-  // After `axis`, the part covers all elements, so elements along `axis` are contiguous.
+  // Elements along `axis` are contiguous.
   size_t axis = whole.size();
   while (axis > 0 && extents[axis - 1] == whole[axis - 1])
     --axis;

@@ -23,7 +23,6 @@ template <typename T> static void read(std::ifstream &file, T *to, uint64_t coun
   file.read(reinterpret_cast<char *>(to), static_cast<std::streamsize>(count * sizeof(T)));
 }
 
-/// Searches the run time and the C library.
 static const void *findFunction(const char *name) {
   static const auto symbols = bppsa::capi::getRuntimeSymbols();
   for (auto [known, address] : symbols)
@@ -35,7 +34,6 @@ static const void *findFunction(const char *name) {
   return found;
 }
 
-/// Maps the address range and reads the segments into it.
 static void map(std::ifstream &file, const ImageHeader &header,
                 const std::vector<ImageSegment> &segments, std::streamoff bytes) {
   void *place = reinterpret_cast<void *>(kImageAddress);

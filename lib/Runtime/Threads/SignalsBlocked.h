@@ -12,8 +12,8 @@
 
 namespace bppsa::runtime {
 
-/// Blocks all signals for the calling thread, and for threads it starts, during its lifetime. Only
-/// the training thread handles signals.
+/// Blocks signals for this thread, and threads it starts, during its lifetime. Only the training
+/// thread handles signals.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

@@ -23,10 +23,9 @@
 
 using namespace bppsa::runtime;
 
-/// How long threads spin before they sleep. Serial parts of a step are mostly shorter, and waking a
-/// sleeping core of a virtual machine may take half a millisecond.
+/// In seconds. Serial parts of a step are mostly shorter, and waking a sleeping virtual core may
+/// take half a millisecond.
 static constexpr double kPatience = 1e-3;
-/// Used if threads share cores.
 static constexpr double kNoPatience = 1e-6;
 
 static void relax() {
@@ -62,7 +61,7 @@ bool &bppsa::runtime::inRegion() {
 double History::patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); }
 
 bool History::isLong(int64_t count) const {
-  // Shorter regions lose more by moving cache lines between cores than they gain.
+  // Moving cache lines between cores costs more for shorter regions.
   constexpr double shortest = 30e-6;
   return secondsAnIteration * static_cast<double>(count) >= shortest;
 }
@@ -82,8 +81,6 @@ void bppsa::runtime::runShare(const Region &region, int32_t number) {
 }
 
 namespace {
-/// The state of joining the current region, packed in one word: its number, whether joining is
-/// closed, how many workers it wants and how many have joined.
 struct Ticket {
   uint64_t word;
   static constexpr uint64_t closed = uint64_t(1) << 31;
@@ -101,7 +98,7 @@ static void bind(std::thread &thread, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  // The CPU was available when it was chosen. If binding fails, the thread runs unbound.
+  // If binding fails, the thread runs unbound.
   static_cast<void>(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set));
 }
 
@@ -114,7 +111,7 @@ ThreadPool::ThreadPool(int size, const std::vector<int> &cpus)
         bind(workers.back(), cpus[i % cpus.size()]);
     }
   } catch (const std::system_error &) {
-    // The system grants no more threads; continue with the existing ones.
+    // The system grants no more threads.
   }
 }
 
@@ -151,7 +148,7 @@ std::exception_ptr ThreadPool::run(const Region &next) {
   return std::exchange(error, nullptr);
 }
 
-/// Waits for up to `wanted` workers for at most `patience` seconds. Returns how many have joined.
+/// Returns how many of `wanted` workers joined within `patience` seconds.
 int32_t ThreadPool::callWorkers(int32_t wanted, double patience) {
   ticket.store(Ticket::open(++epoch, wanted).word);
   start.set(epoch);
@@ -164,7 +161,7 @@ int32_t ThreadPool::callWorkers(int32_t wanted, double patience) {
   return Ticket{ticket.fetch_or(Ticket::closed)}.joined();
 }
 
-/// Joins region `current`. Returns the thread's number in it, or 0 if joining is closed.
+/// Returns the thread's number, or 0 if joining is closed.
 int32_t ThreadPool::join(uint32_t current) {
   Ticket seen{ticket.load(std::memory_order_acquire)};
   while (seen.epoch() == current && seen.isOpen())

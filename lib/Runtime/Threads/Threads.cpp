@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The threads of a region execute contiguous shares of a loop. A nested loop runs on the thread
-// that reaches it. The number of threads depends on how many workers arrive in time, but compiled
-// code computes the same bits for any number. If several threads reach regions concurrently, one of
-// them gets the pool and the others run their regions without workers.
+// Threads execute contiguous shares of a loop; nested loops run on the calling thread. Compiled
+// code computes the same bits for any number of threads. Of concurrent regions, one gets the pool
+// and the others run without workers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -111,18 +110,13 @@ int bppsa::runtime::threads() {
 
 void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
 
-//===----------------------------------------------------------------------===//
-// The pool
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct SharedPool {
-  /// Held by the thread whose region the pool is running.
   std::mutex mutex;
   std::unique_ptr<ThreadPool> pool;
   std::vector<int> cpus;
 
-  /// A pool with at least as many threads as the calling thread's regions may use.
+  /// Returns a pool with at least as many threads as the calling thread may use.
   ThreadPool &current() {
     if (!pool || pool->size < threads()) {
       pool.reset();
@@ -133,7 +127,7 @@ struct SharedPool {
 };
 } // namespace
 
-/// Never destroyed, because other threads may run regions during process exit.
+/// Never destroyed: other threads may run regions during exit.
 static SharedPool &shared() {
   static SharedPool *instance = new SharedPool;
   return *instance;
@@ -146,8 +140,8 @@ void bppsa::runtime::setAffinity(std::vector<int> cpus) {
   shared().pool.reset();
 }
 
-/// The child of a fork has no workers and creates its own pool when needed. fork() waits for the
-/// running region to finish, so a thread inside a region must not fork.
+/// A forked child has no workers and creates its own pool. fork() waits for the running region, so
+/// a region must not fork.
 static const int forkHandlers =
     pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
                    [] {
@@ -155,11 +149,6 @@ static const int forkHandlers =
                      shared().mutex.unlock();
                    });
 
-//===----------------------------------------------------------------------===//
-// Entry points of compiled code
-//===----------------------------------------------------------------------===//
-
-/// Returns false if the pool is in use. Sets `error` if a share failed.
 static bool runInPool(const Region &region, std::exception_ptr &error) {
   std::unique_lock<std::mutex> lock(shared().mutex, std::try_to_lock);
   if (!lock)
@@ -190,7 +179,7 @@ int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {
 
 int64_t bppsa_rt_task_size(int64_t count, int64_t least, int64_t most) {
   int64_t size = inRegion() ? 1 : threads();
-  // Besides its items, each task has a fixed cost for reading shared data.
+  // Each task has a fixed cost for shared data.
   auto cost = [&](int64_t together) {
     int64_t tasks = (count + together - 1) / together;
     return (tasks + size - 1) / size * (8 * together + most);

@@ -58,7 +58,7 @@ void BatchSource::fill(int64_t first, Batch &batch) {
   ownSize = batches.at(first).size();
   allSize = run.sizeOfBatch(first);
   if (ownSize == 0) {
-    // The step may still run, with arbitrary values and a weight of 0.
+    // The step may run with weight 0.
     if (run.allRanksStep())
       run.data.set->resize(1, batch);
     return;
@@ -73,7 +73,7 @@ void BatchSource::skipBatches() {
   hasStreamEnded = false;
   for (int64_t i = 0; i < count && !hasStreamEnded; ++i) {
     hasStreamEnded = !run.data.stream->next();
-    // The last update of an epoch may have fewer batches.
+    // The last update may have fewer batches.
     if (hasStreamEnded && i <= count - accumulate)
       fail(quote(run.options.resume), ": was written after batch ", count, " of epoch ",
            run.state.epoch + 1, ", but the loader has only ", i);

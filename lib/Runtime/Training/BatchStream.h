@@ -14,18 +14,16 @@
 
 namespace bppsa::runtime {
 
-/// Thrown to end the run when there are no more batches.
+/// Thrown to end the run.
 struct StreamEnded {};
 
-/// A sequence of batches of arbitrary sizes, divided into epochs.
 class BatchStream {
 public:
   virtual ~BatchStream() = default;
 
   virtual std::optional<int64_t> perEpoch() const = 0;
-  /// Returns the next batch, valid until the next call, or null at the end of an epoch; the
-  /// following call starts the next epoch. Throws Error if the model does not accept the batch, and
-  /// StreamEnded.
+  /// Returns the next batch, valid until the next call, or null at an epoch's end; the following
+  /// call starts the next epoch. Throws Error and StreamEnded.
   virtual const Batch *next() = 0;
   virtual void compute() = 0;
   virtual std::string variant() const = 0;

@@ -21,10 +21,6 @@ static std::string arrayName(const std::string &kind, const ParameterInfo &info)
   return kind + "/" + info.name;
 }
 
-//===----------------------------------------------------------------------===//
-// Settings and state as JSON
-//===----------------------------------------------------------------------===//
-
 static json describeIdentity(const Program &program) {
   return {{"source", program.model.source},
           {"optimizer", program.model.optimizer},
@@ -132,10 +128,6 @@ static TrainState stateOf(const json &object) {
   return state;
 }
 
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
 void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &session,
                                      const TrainSettings &settings, const TrainState &state) {
   json meta = {{"format", 1},
@@ -181,7 +173,6 @@ static json parseMeta(const Array &array, const Program &program) {
 }
 
 namespace {
-/// An array of the file and its destination in the session.
 struct StoredValues {
   std::string name;
   float *to;
@@ -189,7 +180,6 @@ struct StoredValues {
 };
 } // namespace
 
-/// Finds the arrays that the session needs, without reading them.
 static std::vector<StoredValues> findValues(const NpzReader &archive, Session &session) {
   Parameters &parameters = session.parameters;
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;

@@ -29,7 +29,7 @@ ordered_json bppsa::runtime::toJson(const EpochRecord &record) {
                          {"load_seconds", record.loadSeconds},
                          {"lr", record.rate},
                          {"variant", record.variant}};
-  // A list, so that a checkpoint preserves the order.
+  // This is a list, so that checkpoints preserve the order.
   for (const LossRecord &loss : record.losses)
     object["losses"].push_back({{"loss_on", loss.output},
                                 {"loss", optional(loss.loss)},
@@ -76,7 +76,6 @@ MetricsLog::~MetricsLog() {
     close(descriptor);
 }
 
-/// Writes all of `lines`, or undoes the partial write and returns false.
 static bool writeWhole(int descriptor, const std::string &lines) {
   for (size_t done = 0; done < lines.size();) {
     ssize_t size = write(descriptor, lines.data() + done, lines.size() - done);

@@ -14,13 +14,13 @@
 namespace bppsa::runtime {
 
 /// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}, and
-/// with several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}. Values
-/// that were not computed are null.
+/// for several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}.
+/// Undefined values are null.
 nlohmann::ordered_json toJson(const EpochRecord &record);
 EpochRecord recordOf(const nlohmann::json &object);
 
-/// The file of --log, with one JSON object per line and epoch. A new run replaces the file. A
-/// resumed run first rewrites the epochs of its checkpoint.
+/// The file of --log, one JSON object per epoch. A resumed run first rewrites the epochs of its
+/// checkpoint.
 class MetricsLog {
 public:
   /// Throws Error if the file cannot be written. Does not create it.
@@ -28,8 +28,8 @@ public:
   ~MetricsLog();
   MetricsLog(const MetricsLog &) = delete;
 
-  /// Writes the records of `history` that are not in the file yet. On failure, throws Error and
-  /// leaves the file unchanged; the next call tries again.
+  /// Writes new records of `history`. On failure, throws Error and leaves the file unchanged; the
+  /// next call tries again.
   void add(const std::vector<EpochRecord> &history);
 
 private:

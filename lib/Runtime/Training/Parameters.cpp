@@ -152,7 +152,7 @@ void Parameters::addTo(ViewTable &views) {
     views["param:" + info.name] = arrayOf(info).view(starts[index], info.shape, Access::Read);
     if (info.statistic)
       views["updated:" + info.name] = updated.view(starts[index], info.shape, Access::ReadWrite);
-    // ReadWrite, so that the zero padding between gradients is copied from the host.
+    // ReadWrite also copies the zero padding.
     if (info.trained)
       views["grad:" + info.name] = gradients.view(starts[index], info.shape, Access::ReadWrite);
   }
@@ -163,7 +163,7 @@ void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
   views["flat_params"] = trained.view(start, {size}, Access::ReadWrite);
   views["flat_grads"] = gradients.view(start, {size}, Access::Read);
   for (size_t i = 0; i < 2; ++i) {
-    // An optimizer with fewer states ignores the others.
+    // Optimizers ignore surplus states.
     bool used = i < states.size();
     views["flat_state" + std::to_string(i)] = used
                                                   ? states[i].view(start, {size}, Access::ReadWrite)
@@ -179,7 +179,6 @@ void Parameters::addLiveBlocks(ViewTable &views, int64_t start, int64_t size) {
   auto first = find(start), last = find(start + size);
   int32_t *blocks = liveBlocks.data();
   if (start > 0) {
-    // Block indices are relative to the range.
     std::vector<int32_t> &own = blocksOfRanges[{start, size}];
     own.assign(first, last);
     for (int32_t &block : own)

@@ -13,9 +13,8 @@
 
 namespace bppsa::runtime {
 
-/// Shows loss, throughput, remaining time and variant on stdout: as a progress bar on a terminal,
-/// otherwise as one line per epoch and, in long epochs, every ten seconds. If writing to stdout
-/// fails, warns once on stderr and shows nothing more.
+/// Shows progress on stdout: a bar on a terminal, otherwise a line per epoch and, in long epochs,
+/// every ten seconds. If writing fails, warns once.
 class Progress final : public TrainingObserver {
 public:
   Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);

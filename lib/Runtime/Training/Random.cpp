@@ -34,7 +34,6 @@ static Random ofEpoch(uint64_t seed, int64_t epoch) {
   return Random(Random(Random(seed).next() + epoch).next());
 }
 
-/// Fisher-Yates shuffle.
 template <typename Value> static void shuffle(Random &random, Value *values, int64_t count) {
   for (int64_t last = count - 1; last > 0; --last)
     std::swap(values[last], values[random.below(last + 1)]);

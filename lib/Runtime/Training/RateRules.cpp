@@ -14,7 +14,7 @@
 using namespace bppsa::runtime;
 
 namespace {
-/// A POSIX extended regular expression, the syntax of the compiler's options.
+/// A POSIX extended regular expression, as in the compiler's options.
 class Regex {
 public:
   explicit Regex(const std::string &pattern) {

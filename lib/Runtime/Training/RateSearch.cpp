@@ -16,10 +16,9 @@ using namespace bppsa::runtime;
 
 static constexpr double kMinRate = 1e-6, kMaxRate = 10;
 static constexpr int64_t kSearchedSteps = 140, kStepsPerLine = 7;
-/// The decay of the smoothed loss, and the multiple of the lowest loss that ends the search.
+/// `kDivergence`: the multiple of the lowest loss that ends the search.
 static constexpr double kSmoothing = 0.9, kDivergence = 4;
 
-/// Right-aligned in `width` characters.
 static std::string number(double value, int digits, int width = 0) {
   char line[64];
   snprintf(line, sizeof line, "%*.*g", width, digits, value);
@@ -50,7 +49,6 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
     } catch (const DivergedError &) {
       break;
     }
-    // Exponential moving average with bias correction.
     mean = kSmoothing * mean + (1 - kSmoothing) * state.losses.total(training.model);
     double loss = mean / (1 - std::pow(kSmoothing, static_cast<double>(step + 1)));
     if (step == 0 || loss < least) {
@@ -67,7 +65,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
         "--lr-find: the first step's loss or gradient is not finite; check the data and the model");
   if (step < kSearchedSteps)
     printLine("diverged at the rate " + number(*training.searchedRate, 3));
-  // At the lowest loss, the rate is already too large. A tenth of it is a common choice.
+  // At the lowest loss, the rate is already too large.
   printLine("suggestion: --lr=" + number(bestRate / 10, 2));
   return RunEnd::Done;
 }

@@ -37,7 +37,6 @@ void RunFiles::writeState() {
   run.ranks.setErrorHint(describeKept());
 }
 
-/// Writes a file that training can continue without. The exit status reports failures.
 void RunFiles::attempt(bool &failed, const std::function<void()> &write) {
   try {
     write();

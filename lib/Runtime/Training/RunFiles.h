@@ -12,7 +12,7 @@
 
 namespace bppsa::runtime {
 
-/// Checkpoints, the log and saved models. Training continues if checkpoints or the log cannot be
+/// Writes checkpoints, log and saved models. Training continues if checkpoints or the log cannot be
 /// written.
 class RunFiles {
 public:
@@ -20,13 +20,11 @@ public:
 
   void saveCheckpoint();
   void addToLog();
-  /// Writes the file of --save-best.
   void saveBest();
-  /// Throws Error if the file cannot be written.
   void saveModel(const std::string &path);
-  /// Writes a checkpoint of an interrupted run and prints how to resume it.
+  /// Also prints how to resume.
   void saveInterrupted();
-  /// Writes the file of --trace. Collective over all ranks.
+  /// Writes the file of --trace. Collective.
   void writeTraces();
 
   std::string describeKept() const;
@@ -39,7 +37,7 @@ private:
 
   TrainingRun &run;
   MetricsLog &log;
-  /// The position saved in the file of --checkpoint; empty if that file is not of this run.
+  /// The position in the file of --checkpoint; empty if that is not of this run.
   std::string kept;
   bool checkpointFailed = false, logFailed = false, bestFailed = false;
 };

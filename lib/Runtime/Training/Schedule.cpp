@@ -82,7 +82,7 @@ double Schedule::plateauScale(const std::vector<double> &losses) const {
   double scale = 1, best = std::numeric_limits<double>::infinity();
   int64_t others = 0;
   for (size_t i = 0; kind == Kind::Plateau && i < losses.size(); ++i) {
-    // PyTorch's default threshold for an improvement.
+    // PyTorch's default threshold.
     bool isBetter = losses[i] < best * (1 - 1e-4) || std::isinf(best);
     best = isBetter ? losses[i] : best;
     others = isBetter ? 0 : others + 1;

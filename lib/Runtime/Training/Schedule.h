@@ -25,11 +25,11 @@ public:
 
   bool dependsOnLength() const { return kind == Kind::Step || kind == Kind::Cosine; }
 
-  /// Returns the rate at step `step` (from 0) of `total`, with `perEpoch` steps per epoch.
+  /// Returns the rate at step `step` (from 0) of `total`.
   double rate(double base, int64_t step, int64_t perEpoch, int64_t total) const;
 
   /// Returns the factor of a plateau schedule after epochs with these losses, like PyTorch's
-  /// ReduceLROnPlateau; 1 for other schedules.
+  /// ReduceLROnPlateau; otherwise 1.
   double plateauScale(const std::vector<double> &losses) const;
 
 private:

@@ -24,7 +24,6 @@ void bppsa::runtime::requireSegments(const Model &model, const char *flag) {
            " is not a sequence; compile the model with --loss-on and a sequence");
 }
 
-/// Allocates an array like `array`, with `size` steps along `axis` if there is one.
 Array Segments::cut(const Array &array, std::optional<int64_t> axis, int64_t size) {
   Array part{array.dtype, array.shape, Buffer()};
   if (axis)

@@ -13,11 +13,7 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Epochs
-//===----------------------------------------------------------------------===//
-
-/// Returns false if the observer ends the run.
+/// These functions return false if the observer or the stream ends the run.
 bool Trainer::runEpoch() {
   TrainState &state = training.state;
   double before = now() - state.seconds;
@@ -46,7 +42,6 @@ bool Trainer::runEpoch() {
   return finishEpoch();
 }
 
-/// Returns false if the observer or the stream ends the run.
 bool Trainer::tryEpoch() {
   try {
     return runEpoch();
@@ -55,7 +50,6 @@ bool Trainer::tryEpoch() {
   }
 }
 
-/// Returns false if the observer ends the run before the end of the epoch.
 bool Trainer::finishEpoch() {
   updates.settle();
   TrainState &state = training.state;
@@ -70,7 +64,7 @@ bool Trainer::finishEpoch() {
     return false;
   record.seconds = now() - start;
   record.loadSeconds = state.loadSeconds;
-  // A run resumed after the last batch of an epoch has not performed a step yet.
+  // A resumed run may not have performed a step yet.
   record.rate = training.rateAt(std::max<int64_t>(state.step - 1, 0));
   const BatchStream *stream = training.data.stream;
   record.variant = stream ? stream->variant() : training.settings.variant;
@@ -86,11 +80,6 @@ bool Trainer::finishEpoch() {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Validation
-//===----------------------------------------------------------------------===//
-
-/// Broadcasts the running statistics of rank 0.
 void Trainer::takeStatistics() {
   if (training.ranks.isAlone())
     return;
@@ -104,7 +93,6 @@ void Trainer::takeStatistics() {
   }
 }
 
-/// Returns nothing if the observer ends the run.
 std::optional<Evaluation> Trainer::evaluateAll() {
   auto isAskedToStop = [this] { return training.observer->isInterrupted(); };
   BatchStream *stream = training.data.validationStream;
@@ -126,7 +114,6 @@ std::optional<Evaluation> Trainer::evaluateAll() {
   return sums.result();
 }
 
-/// Returns false if the observer ends the run.
 bool Trainer::validate(EpochRecord &record) {
   takeStatistics();
   AveragedValues averaged(training.session.parameters);
@@ -142,7 +129,6 @@ bool Trainer::validate(EpochRecord &record) {
   return true;
 }
 
-/// Saves the model if the epoch of `record` is the best so far.
 void Trainer::noteBest(const EpochRecord &record) {
   TrainState &state = training.state;
   bool byLoss = training.settings.best == "loss";
@@ -158,10 +144,6 @@ bool Trainer::isPatienceOver() const {
   const std::optional<int64_t> &patience = training.settings.patience;
   return patience && training.state.epoch - training.state.bestEpoch >= *patience;
 }
-
-//===----------------------------------------------------------------------===//
-// Runs
-//===----------------------------------------------------------------------===//
 
 RunEnd Trainer::runEpochs() {
   const TrainState &state = training.state;
@@ -230,8 +212,7 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
   noteInterrupts();
   auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };
-  // With several ranks, an error must not unwind, because messages use the trainer's memory until
-  // the process ends.
+  // With several ranks, do not unwind: messages use the trainer's memory.
   RunEnd end = ranks.isAlone() ? run() : orExit(run);
   if (end == RunEnd::Interrupted)
     return 128 + notedInterrupt();

@@ -15,12 +15,11 @@ namespace bppsa::runtime {
 
 enum class RunEnd { Done, Interrupted };
 
-/// Trains and validates epoch by epoch. Throws Error and DivergedError; with one rank, the
-/// parameters are then those after the last complete step.
+/// Trains and validates. With one rank, parameters after an exception are those after the last
+/// complete step.
 class Trainer {
 public:
-  /// `defaults` are used for settings given neither by options nor by a checkpoint. `earlier` is
-  /// the number of optimizer updates before the run. Session, options and ranks must outlive the
+  /// `earlier` counts optimizer updates before the run. Session, options and ranks must outlive the
   /// trainer.
   Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData data,
           TrainSettings defaults, int64_t earlier = 0)
@@ -29,16 +28,14 @@ public:
         files(training, log), source(training), updates(training, source) {}
 
   RunEnd run(TrainingObserver &observer);
-  /// Runs steps with increasing learning rates, and prints their losses and a suggested rate. Saves
-  /// nothing.
+  /// Prints losses for increasing learning rates and a suggestion. Saves nothing.
   RunEnd searchRate(TrainingObserver &observer);
 
   int64_t epochCount() const { return training.epochs; }
-  /// Batches per epoch; 0 if only the stream knows.
+  /// Returns 0 if only the stream knows.
   int64_t batchCount() const { return training.batchesPerEpoch; }
   const TrainState &current() const { return training.state; }
   bool hasLostFiles() const { return files.hasLost(); }
-  /// Replaces the session's parameters by the averaged weights, if there are any.
   void takeAverage();
 
 private:
@@ -57,13 +54,11 @@ private:
   RunFiles files;
   BatchSource source;
   UpdateExecutor updates;
-  /// The observer requests no more epochs.
   bool isEnough = false;
 };
 
-/// Runs the command `train` on all ranks. Rank 0 shows progress and writes files. Returns the exit
-/// status: 0; 1 if the checkpoint or the log could not be written, which has been reported; or 128
-/// + the signal that interrupted the run.
+/// Runs `train` on all ranks. Returns 0; 1 if a checkpoint or the log could not be written; or 128
+/// + the interrupting signal.
 int train(const Program &program, const Options &options, Ranks &ranks);
 
 } // namespace bppsa::runtime

@@ -86,8 +86,7 @@ AfterUpdate TrainingRun::startAveraging() {
 }
 
 void TrainingRun::drawSeed(int64_t number) {
-  // Ranks with different samples use different dropout seeds. Pipeline stages and time shards work
-  // on the same samples.
+  // Dropout seeds differ only between ranks with different samples.
   uint64_t seed = ranks.isFirst() || isPipelined() || hasTimeShards()
                       ? settings.seed
                       : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));

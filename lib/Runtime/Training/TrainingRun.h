@@ -16,16 +16,13 @@
 
 namespace bppsa::runtime {
 
-/// The data of a run: a data set or a stream for training, and optionally another for validation.
 struct TrainingData {
   std::optional<Dataset> set, validationSet;
-  /// `set` with all time steps, if `set` is a time shard and part of its samples are used for
-  /// validation.
+  /// Holds all time steps if `set` is a time shard that is also used for validation.
   std::optional<Dataset> wholeSet;
   BatchStream *stream = nullptr, *validationStream = nullptr;
 
-  /// Opens training and validation samples from paths or arrays, unless empty. Training sequences
-  /// are restricted to `share`.
+  /// Opens paths or arrays. Training sequences are restricted to `share`.
   template <typename Source>
   void read(const Source &train, const Source &validation, const Model &model,
             const Options &options, TimeShardSpec share = {}) {
@@ -37,9 +34,8 @@ struct TrainingData {
   }
 };
 
-/// State shared by the parts of a training run. The constructor takes the settings from a
-/// checkpoint and the options, and throws Error if they do not match the program, the data or the
-/// ranks.
+/// Shared state of a run. The constructor throws Error if checkpoint and options do not match
+/// program, data or ranks.
 class TrainingRun {
 public:
   TrainingRun(Session &session, const Options &options, Ranks &ranks, TrainingData data,
@@ -51,13 +47,12 @@ public:
   const Options &options;
   Ranks &ranks;
   TrainingData data;
-  /// Indices of the training samples, and of the validation samples in validationData().
+  /// Sample indices; `validated` refers to validationData().
   std::vector<int64_t> trained, validated;
   TrainSettings settings;
   TrainState state;
   Schedule schedule{"constant"};
   std::optional<double> searchedRate;
-  /// The factor of a plateau schedule in this epoch.
   double plateauScale = 1;
   /// batchesPerEpoch is 0 if only the stream knows it.
   int64_t epochs, batchesPerEpoch = 1;
@@ -65,25 +60,20 @@ public:
   /// The observer of another rank ends the run.
   bool isInterrupted = false;
 
-  // Work distribution over ranks.
-  /// Each rank computes some stages for all batches.
   bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
-  /// Each rank computes some time steps of all samples.
   bool hasTimeShards() const { return options.shardTime && !ranks.isAlone(); }
-  /// Ranks without samples also run the step, because all ranks exchange batch statistics.
+  /// Ranks without samples also run the step, to exchange batch statistics.
   bool allRanksStep() const { return model.sharesStatistics && !ranks.isAlone(); }
   Share ownShare(int64_t size) const;
 
-  // Sizes in samples. `first` is the index of a sample within the epoch.
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfUpdate(int64_t number) const;
   int64_t sizeOfBatch(int64_t first) const;
-  /// This rank's step sizes for a full batch and for the remainder of an epoch. capacity() is the
-  /// former, at least 1.
+  /// Returns this rank's sizes for a full batch and for the remainder of an epoch. capacity() is at
+  /// least 1.
   std::vector<int64_t> stepSizes() const;
   int64_t capacity() const { return std::max<int64_t>(stepSizes().front(), 1); }
   int64_t countMicrobatches() const;
-  /// One per segment.
   int64_t updatesPerBatch() const;
 
   const Dataset &validationData() const;
@@ -91,15 +81,13 @@ public:
 
   /// "epoch 1, batch 2 (step 3)"
   std::string stepName() const;
-  /// The learning rate at `step` for the base rate `base`, or for --lr.
   float rateAt(int64_t step, double base) const;
   float rateAt(int64_t step) const;
   void setHyper();
-  /// Counts an update. Returns the function that averages parameters for --ema.
+  /// Counts an update. Returns the averaging function for --ema.
   AfterUpdate startAveraging();
   void drawSeed(int64_t number);
   void requireFiniteLoss() const;
-  /// Throws Error if all positions of the batch or update have weight zero.
   void requireCounted(const std::vector<double> &weights) const;
   bool isStopping() const { return ranks.isAlone() ? observer->isInterrupted() : isInterrupted; }
 

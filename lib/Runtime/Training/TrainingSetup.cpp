@@ -69,14 +69,13 @@ void TrainingRun::resume() {
   readCheckpoint(options.resume, session, settings, state);
   splitSamples();
   requireConsistent();
-  // A program with other variants, for example for another target, selects one of its own.
+  // A program with other variants selects its own.
   if (std::none_of(model.variants.begin(), model.variants.end(),
                    [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
     settings.variant.clear();
   requireSame();
 }
 
-/// Throws Error if options or data differ from the resumed run.
 void TrainingRun::requireSame() const {
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
@@ -107,7 +106,7 @@ void TrainingRun::requireSame() const {
          samples, "); resume with the same data, or train without --resume");
 }
 
-/// Checks consistency, because a file with correct checksums may still be inconsistent.
+/// Checksums do not guarantee consistency.
 void TrainingRun::requireConsistent() const {
   try {
     Schedule(settings.schedule);
@@ -116,7 +115,7 @@ void TrainingRun::requireConsistent() const {
     int64_t perEpoch = settings.batch > 0 ? (count + updateSize() - 1) / updateSize() : 0;
     bool fits = perEpoch > 0 && state.batch <= perEpoch &&
                 state.step == (state.epoch * perEpoch + state.batch) * updatesPerBatch();
-    // The number of batches of a loader may vary between epochs.
+    // Loaders may vary their number of batches.
     if ((data.set && !fits) || state.history.size() != static_cast<size_t>(state.epoch))
       fail("its contents contradict each other");
   } catch (const Error &error) {
@@ -132,7 +131,6 @@ void TrainingRun::cutBatches(int64_t parts) {
   settings.accumulate = parts;
 }
 
-/// Sets the settings that a checkpoint fixes.
 void TrainingRun::takeStartSettings() {
   settings.batch = options.batch.value_or(settings.batch);
   settings.seed = options.seed ? static_cast<uint64_t>(*options.seed) : settings.seed;
@@ -222,16 +220,11 @@ void TrainingRun::splitSamples() {
          " to validate; choose a fraction that leaves at least one sample for each");
   validated.assign(trained.end() - count, trained.end());
   trained.resize(samples - count);
-  // Sorted, to read the file as sequentially as possible.
+  // Sorted for sequential reads.
   std::sort(trained.begin(), trained.end());
   std::sort(validated.begin(), validated.end());
 }
 
-//===----------------------------------------------------------------------===//
-// Streams and ranks
-//===----------------------------------------------------------------------===//
-
-/// Rejects settings that require a data set.
 void TrainingRun::requireStreamable() const {
   auto refuse = [](bool isGiven, const char *flag, const char *remedy) {
     if (isGiven)

@@ -18,7 +18,7 @@ void TrainingSteps::use(const std::string &name, const std::vector<int64_t> &wan
   steps.clear();
   for (int64_t size : sizes)
     if (size > 0) {
-      // Only the size of the batch matters for preparing the step.
+      // Only the batch size matters for preparing the step.
       data.resize(size, batch);
       steps[size] = session.prepare(function(used), &batch);
     }
@@ -68,7 +68,7 @@ std::string TrainingSteps::check(Call &step) {
   std::string name = others[choice - 1]->name;
   std::string line = text(name, " in place of ", used, ": it takes ",
                           std::lround(100 * checking.ratio()), " % of its time");
-  // use() overwrites the batch, whose contents are no longer needed.
+  // use() overwrites the batch.
   use(name, std::vector<int64_t>(sizes));
   return line;
 }

@@ -66,7 +66,7 @@ void CrossStepUpdate::collect(size_t number) {
   session.parameters.maskGradients(parameter.index);
 }
 
-/// Called for the running step. Gradients of the paused step have other addresses.
+/// Called for the running step; the paused step has other gradient addresses.
 void CrossStepUpdate::gradientReady(const void *gradient) noexcept {
   const float *first = steps[turn]->data.gradients.floats();
   for (Parameter &parameter : parameters)

@@ -15,23 +15,20 @@
 
 namespace bppsa::runtime {
 
-/// Updates of steps that defer some parameter gradients to the next step
-/// (`--backward-order=defer:L:next`). A step pauses after its cotangents, and the parameters whose
-/// gradients are final are updated. The next step, which has separate memory, resumes the paused
-/// step when it first needs a parameter that has not been updated.
+/// Updates for `--backward-order=defer:L:next`. A step pauses after its cotangents, and parameters
+/// with final gradients are updated. The next step, which has separate memory, resumes the paused
+/// one when it first needs another parameter.
 class CrossStepUpdate final : public DeferredUpdate {
 public:
   CrossStepUpdate(Session &session, Ranks &ranks, const std::string &function,
                   const std::vector<size_t> &groups, const std::function<Batch()> &makeBatch);
-  /// A paused step runs to its end without completing its update.
+  /// A paused step runs to its end without its update.
   ~CrossStepUpdate() override { waiting = nullptr; }
 
   Microbatch &next() { return steps[turn]->data; }
-  /// Runs the step on the next microbatch until it pauses, and before that the deferred part of the
-  /// previous step. Stores the losses in the session.
+  /// Runs the next step until it pauses, preceded by the deferred part of the previous one.
   void run();
-  /// Updates the parameters whose gradients are final. The others are updated later, with the
-  /// session's learning rates at that time.
+  /// Other parameters are updated later, with the learning rates of that time.
   void update(UpdateRule rule);
   void settle() override;
 
@@ -53,14 +50,11 @@ private:
   [[noreturn]] void refuse() override { refuseGradients(session, rule.where); }
 
   Trace &trace;
-  /// Required by StepRun; unused without stages.
+  /// Unused; required by StepRun.
   StageMail mail;
-  /// Used alternately.
   std::array<std::unique_ptr<Step>, 2> steps;
   size_t turn = 0;
-  /// For the trace, from 1.
   int64_t number = 0;
-  /// The step of the last update, and the paused step; null if there is none.
   Step *source = nullptr, *waiting = nullptr;
 };
 

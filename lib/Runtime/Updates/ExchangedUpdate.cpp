@@ -45,10 +45,6 @@ ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeO
       order(orderOf(step)),
       exchange(ranks, session.parameters.changeGradients(), ranges(), order, options) {}
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 void ExchangedUpdate::run(const StepShare &next, bool gives, const std::function<void()> &step) {
   share = next;
   if (!announcesGradients)
@@ -74,7 +70,7 @@ void ExchangedUpdate::gradientReady(const void *gradient) noexcept {
 
 void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents) noexcept {
   guard([&] {
-    // A rank without samples contributes zeros, whatever its step was run on.
+    // A rank without samples contributes zeros.
     std::vector<double> own(count);
     if (share.samples > 0)
       std::transform(means, means + count, own.begin(), [&](double value) {
@@ -95,7 +91,7 @@ void ExchangedUpdate::give(size_t number) {
 
 void ExchangedUpdate::contributeRemaining(double weight) {
   settle();
-  // Copies the gradients of a device to host memory.
+  // This call copies device gradients to the host.
   session.parameters.changeGradients();
   scale = scaleOf(weight);
   for (size_t i = order.size(); i-- > 0;)
@@ -104,10 +100,6 @@ void ExchangedUpdate::contributeRemaining(double weight) {
   for (Parameter &parameter : parameters)
     parameter.isReady = false;
 }
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
 
 void ExchangedUpdate::update(UpdateRule next) {
   rule = std::move(next);
@@ -127,7 +119,7 @@ void ExchangedUpdate::settle() {
 }
 
 void ExchangedUpdate::complete(size_t number) {
-  // The gradient norm needs all gradients. Between steps, a single update call is enough.
+  // Clipping needs all gradients. Between steps, one update call is enough.
   if (rule.clipNorm || !announcesGradients)
     completeAll();
   else
@@ -142,7 +134,7 @@ void ExchangedUpdate::completeAll() {
     refuse();
   if (rule.clipNorm)
     session.clipGradients(squares, *rule.clipNorm);
-  // The session may already hold statistics of the next step.
+  // The session may hold statistics of the next step.
   session.update(/*takesStatistics=*/false);
   for (const Parameter &parameter : parameters)
     rule.average(parameter.range.start, parameter.range.size);
@@ -158,7 +150,6 @@ void ExchangedUpdate::collect(size_t number) {
   session.parameters.maskGradients(parameter.index);
 }
 
-/// Names the first non-finite gradient in model order, regardless of which was needed first.
 void ExchangedUpdate::refuse() {
   for (size_t number : order)
     if (parameters[number].isPending)

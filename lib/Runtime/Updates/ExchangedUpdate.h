@@ -12,31 +12,24 @@
 namespace bppsa::runtime {
 
 struct StepShare {
-  /// Their weight in the loss.
   double weight = 0;
-  /// Their number, and the number on all ranks.
   int64_t samples = 0, allSamples = 0;
 };
 
-/// Updates of a run on several ranks. If steps announce final gradients and needed parameters
-/// (`bppsa-signal-gradients`), gradients are exchanged while steps run. Otherwise they are
-/// exchanged after each step, with bit-identical results. All calls are collective.
+/// Updates on several ranks. Exchanges gradients while steps run if steps announce them
+/// (`bppsa-signal-gradients`), otherwise after each step, with bit-identical results. All calls are
+/// collective.
 class ExchangedUpdate final : public DeferredUpdate {
 public:
-  /// `step` is the name of the step function. If `areWeighted`, steps already multiply gradients by
-  /// the weight of the samples.
+  /// With `areWeighted`, steps multiply gradients by the weight of the samples.
   ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                   const std::string &step, const std::vector<size_t> &groups, bool areWeighted);
 
-  /// Runs `step` on `share`. If `gives`, contributes its gradients, multiplied by the weight, as
-  /// they become final.
+  /// If `gives`, contributes weighted gradients as they become final.
   void run(const StepShare &share, bool gives, const std::function<void()> &step);
-  /// The factor for gradients of samples with `weight` in sums over ranks.
   double scaleOf(double weight) const { return areWeighted ? 1 : weight; }
-  /// Contributes the remaining gradients, multiplied by `weight`. Sums may then overwrite the
-  /// session's gradients.
+  /// Contributes the remaining gradients. Sums may then overwrite the session's gradients.
   void contributeRemaining(double weight);
-  /// Starts an update with the sums.
   void update(UpdateRule rule);
   void discard();
   void settle() override;
@@ -56,13 +49,10 @@ private:
 
   Ranks &ranks;
   const bool areWeighted;
-  /// Steps announce gradients and the exchange uses that.
   const bool announcesGradients;
-  /// Parameter indices in the order of first use by a step.
   const std::vector<size_t> order;
   GradientExchange exchange;
   StepShare share;
-  /// The factor for contributed gradients; nothing while gradients are not contributed.
   std::optional<double> scale;
 };
 

@@ -15,20 +15,18 @@
 
 namespace bppsa::runtime {
 
-/// A coroutine for a compiled step. The step runs on a separate thread that takes turns with its
-/// caller: exactly one of the two runs at any time. Pausing thus keeps the stack of the step.
+/// A coroutine for a compiled step. It runs on a thread that takes turns with its caller, so that
+/// pausing keeps its stack.
 class PausedStep {
 public:
   PausedStep();
-  /// Waits for the end of the step, which does not pause any more.
+  /// Waits for the step, which does not pause any more.
   ~PausedStep();
   PausedStep(const PausedStep &) = delete;
 
-  /// Runs `step` until it pauses or ends. Rethrows the exceptions of the step.
+  /// Runs `step` until it pauses or ends. Rethrows its exceptions.
   void start(std::function<void()> step);
-  /// Continues the step until it pauses again or ends.
   void resume();
-  /// Returns to the caller. Must be called by the step.
   void pause();
   bool isPaused() const { return running; }
 
@@ -40,8 +38,6 @@ private:
   std::condition_variable changed;
   std::function<void()> step;
   std::exception_ptr error;
-  /// Whose turn it is, whether the step has started and not ended, and whether the object is being
-  /// destroyed.
   bool isTurnOfStep = false, running = false, stopping = false;
   std::thread thread;
 };

@@ -12,8 +12,7 @@
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-/// The minimum number of updates and measured microbatches. The first update is not measured,
-/// because it touches memory for the first time.
+/// The first update is not measured, because it touches memory for the first time.
 static constexpr int64_t kFewestUpdates = 2, kFewestMicrobatches = 12;
 
 static double medianOf(std::vector<double> values) {
@@ -34,8 +33,7 @@ bool PipelineTimes::endUpdate(int64_t count) {
   return ++updates >= kFewestUpdates && microbatches >= kFewestMicrobatches;
 }
 
-/// Exchanges messages of these sizes between `stage` and the next one. Returns the round-trip
-/// seconds on the rank of `stage`, 0 on others.
+/// Returns the round-trip seconds on the rank of `stage`, 0 on others.
 double PipelineTimes::pingPong(int stage, uint64_t forward, uint64_t back) {
   int from = model.stages[stage].rank, to = model.stages[stage + 1].rank;
   constexpr const char *what = "measured";
@@ -53,8 +51,7 @@ double PipelineTimes::pingPong(int stage, uint64_t forward, uint64_t back) {
   return 0;
 }
 
-/// Returns the one-way seconds of messages between each stage and the next one, if that is on
-/// another rank and `stage` is on this one; otherwise 0.
+/// Returns one-way seconds from stages of this rank to the next stage on another rank, otherwise 0.
 std::vector<double> PipelineTimes::timeHops() {
   constexpr int repeats = 7;
   size_t hops = model.stages.size() - 1;

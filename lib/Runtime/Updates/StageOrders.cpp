@@ -16,10 +16,6 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 using Name = schedule::ScheduleKind::Name;
 
-//===----------------------------------------------------------------------===//
-// Schedules and programs
-//===----------------------------------------------------------------------===//
-
 static std::vector<int32_t> placementOf(const Model &model) {
   std::vector<int32_t> placement;
   for (const StageInfo &stage : model.stages)
@@ -27,13 +23,11 @@ static std::vector<int32_t> placementOf(const Model &model) {
   return placement;
 }
 
-/// Describes the stages of `model` with `costs` for `count` microbatches.
 static schedule::Pipeline pipelineOf(const Model &model, std::vector<schedule::StageCost> costs,
                                      int64_t count) {
   schedule::Pipeline pipeline =
       schedule::makePipeline(costs, {}, placementOf(model), static_cast<int32_t>(count));
-  // Only the compiled stage knows whether memory that W does not need is freed after B. Assume that
-  // none is.
+  // Assume that B frees no memory that W does not need; only the compiled stage knows.
   pipeline.deferredMemory = 1;
   return pipeline;
 }
@@ -45,12 +39,11 @@ static std::vector<schedule::StageCost> countsOf(const Model &model) {
   return costs;
 }
 
-/// Returns true if the schedule separates parameter gradients (W) from cotangents (B).
+/// Returns true if parameter gradients (W) are separate from cotangents (B).
 static bool isSplit(schedule::ScheduleKind kind) {
   return kind.name != Name::GPipe && kind.name != Name::OneForwardOneBackward;
 }
 
-/// Returns the default schedule for the placement of the program's stages.
 static schedule::ScheduleKind usualKind(const Model &model) {
   schedule::Pipeline pipeline = pipelineOf(model, countsOf(model), 1);
   for (Name name : {Name::OneForwardOneBackward, Name::V, Name::OutOfOrder})
@@ -86,10 +79,6 @@ void bppsa::runtime::requirePlacement(const Model &model, const PipelineOptions 
                         goes ? "gpipe and 1f1b" : getText(usual)));
 }
 
-//===----------------------------------------------------------------------===//
-// Orders
-//===----------------------------------------------------------------------===//
-
 StageOrders::StageOrders(Ranks &ranks, const Model &model, const PipelineOptions &options)
     : ranks(ranks), model(model), options(options), costs(countsOf(model)) {
   if (options.schedule.empty())
@@ -119,7 +108,7 @@ schedule::ScheduledPipeline StageOrders::choose(const schedule::Pipeline &pipeli
          getText(*kind), " keeps to; raise it, or use another --pipeline-schedule");
   }
   std::vector<schedule::ScheduledPipeline> ranking = rankStages(pipeline, limits);
-  // Measuring requires schedules that run B and W separately.
+  // Measuring requires separate B and W.
   if (wantsTimes())
     ranking.erase(std::remove_if(ranking.begin(), ranking.end(),
                                  [](const auto &scheduled) { return !isSplit(scheduled.kind); }),

@@ -16,28 +16,25 @@
 
 namespace bppsa::runtime {
 
-/// Throws UsageError if `options` request a schedule that the stages of `model` cannot run.
+/// Throws UsageError for a schedule that the stages cannot run.
 void requirePlacement(const Model &model, const PipelineOptions &options);
 
-/// The orders in which ranks run the operations of their stages. Rank 0 computes them from
-/// operation times and broadcasts them, so all calls are collective.
+/// Orders in which ranks run operations. Rank 0 computes and broadcasts them, so all calls are
+/// collective.
 class StageOrders {
 public:
   StageOrders(Ranks &ranks, const Model &model, const PipelineOptions &options);
 
-  /// Returns this rank's operations for an update of `count` microbatches. Throws Error if no order
-  /// satisfies the memory limit.
+  /// Returns this rank's operations for `count` microbatches. Throws Error if no order satisfies
+  /// the memory limit.
   const std::vector<schedule::PipelineOp> &of(int64_t count);
-  /// The number of leading operations that may run before the last update is validated, see
-  /// schedule::countLeadingForward().
+  /// Returns the number of leading operations that may run before the last update is validated.
   size_t ahead(int64_t count) { return find(count).ahead; }
 
-  /// Returns true if orders depend on operation times that have not been measured yet.
+  /// Returns true if operation times are still to be measured.
   bool wantsTimes() const;
-  /// Recomputes orders from measured stage times in seconds.
   void setTimes(const std::vector<schedule::StageCost> &times);
 
-  /// Describes the schedule for `count` microbatches and its predicted time in one line.
   std::string describe(int64_t count);
 
 private:
@@ -53,7 +50,7 @@ private:
   Ranks &ranks;
   const Model &model;
   const PipelineOptions options;
-  /// Nothing to select the schedule with the shortest span.
+  /// If empty, the schedule with the shortest span is selected.
   std::optional<schedule::ScheduleKind> kind;
   std::vector<schedule::StageCost> costs;
   bool areMeasured = false;

@@ -24,7 +24,7 @@ StageParameters::StageParameters(Session &session, Ranks &ranks, const std::stri
   session.splitUpdates(groups);
 }
 
-/// A stage owns the parameters whose gradients its function computes.
+/// A stage owns the parameters whose gradients it computes.
 void StageParameters::findOwners(const std::string &variant) {
   owned.resize(model.stages.size());
   statistics.resize(model.stages.size());
@@ -104,8 +104,6 @@ void StageParameters::shareValues() {
   }
 }
 
-/// Calls `visit` with the bytes of the values, optimizer states, averages and running statistics of
-/// the parameters of `rank`.
 template <typename Visit> void StageParameters::forEachArray(int rank, Visit visit) {
   Parameters &parameters = session.parameters;
   auto visitFloats = [&](size_t index, float *array) {
@@ -125,7 +123,7 @@ template <typename Visit> void StageParameters::forEachArray(int rank, Visit vis
 }
 
 void StageParameters::pack(std::string &bytes) {
-  // Keeps the string's capacity.
+  // Keeps the capacity.
   bytes.clear();
   forEachArray(ranks.rank(), [&](const char *array, size_t size) { bytes.append(array, size); });
 }

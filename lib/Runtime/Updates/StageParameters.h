@@ -15,35 +15,30 @@ namespace bppsa::runtime {
 
 std::string stageFunction(const std::string &variant, size_t stage);
 
-/// The parameters that the stages of this rank update. All ranks must make the same calls.
+/// Parameters that this rank's stages update. All ranks must make the same calls.
 class StageParameters {
 public:
   StageParameters(Session &session, Ranks &ranks, const std::string &variant,
                   const std::vector<size_t> &groups);
 
   bool isOwn(size_t stage) const { return model.stages[stage].rank == ranks.rank(); }
-  /// The ranges of the stage's gradients in the flat array.
   std::vector<FlatRange> rangesOf(size_t stage) const;
-  /// Calls `visit` with the model index of each parameter of this rank.
   void forEach(const std::function<void(size_t index)> &visit) const;
   void acceptStatistics(size_t stage);
 
-  /// Of this rank.
   double sumSquares();
-  /// Updates the parameters of this rank and sends tied parameters to the ranks that read them.
+  /// Also sends tied parameters to the ranks that read them.
   void update(const AfterUpdate &average);
-  /// keep() saves everything that update() changes; takeBack() restores it.
+  /// keep() saves everything that update() changes.
   void keep();
   void takeBack() { unpack(ranks.rank(), kept); }
-  /// Distributes parameters, optimizer states and averages to all ranks.
+  /// Distributes parameters, states and averages to all ranks.
   void settle();
 
 private:
   struct Owned {
-    /// Among trained parameters, and in the model.
     size_t number, index;
   };
-  /// A parameter updated by a stage on rank `from` and also read by a stage on rank `to`.
   struct Shared {
     int from, to;
     size_t index;
@@ -62,13 +57,11 @@ private:
   Session &session;
   const Model &model;
   Ranks &ranks;
-  /// For each stage, the parameters whose gradients it computes, and the model indices of its
-  /// running statistics.
+  /// For each stage, its parameters and the model indices of its running statistics.
   std::vector<std::vector<Owned>> owned;
   std::vector<std::vector<size_t>> statistics;
   std::set<Shared> shared;
   std::string kept;
-  /// This rank has the current values of other ranks.
   bool isSettled = true;
 };
 

@@ -53,7 +53,7 @@ void StageUpdate::receiveOutcome() {
 void StageUpdate::update() {
   bool isFirst = run.state.losses.weights.empty();
   average = run.startAveraging();
-  // Clipping tends to recur, so wait for the norm instead of updating provisionally.
+  // Clipping tends to recur, so wait for the norm.
   bool waits = run.searchedRate || isFirst || (run.settings.clipNorm && wasClipped);
   if (waits)
     receiveOutcome();
@@ -72,7 +72,6 @@ void StageUpdate::clip() {
   wasClipped = run.session.hyper[program::kScaleSlot] != 1;
 }
 
-/// The outcome has arrived, or is likely to arrive sooner than parameters can be copied.
 bool StageUpdate::isOutcomeNear() const {
   return run.ranks.secondsOf(*told) || outcomeSeconds < keepSeconds;
 }
@@ -83,8 +82,8 @@ void StageUpdate::updateAhead() {
     clip();
     if (!wasClipped)
       return parameters.update(average);
-    // Other ranks may have updated provisionally and will roll back, which is collective. Therefore
-    // also update without clipping first.
+    // Other ranks may have updated provisionally and roll back collectively, so first update
+    // without clipping.
     run.session.hyper[program::kScaleSlot] = 1;
   }
   double begin = now();
@@ -107,8 +106,7 @@ bool StageUpdate::validate() {
   return false;
 }
 
-/// Ends the run because of non-finite gradients of this rank. The other ranks continue until they
-/// are ended with it.
+/// Other ranks continue until this one ends them.
 void StageUpdate::refuseOwn() {
   double loss = receive().losses.mean(0).value_or(0);
   if (!std::isfinite(loss))

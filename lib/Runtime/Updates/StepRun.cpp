@@ -30,7 +30,6 @@ StepRun::~StepRun() {
   orExit([this] { drop(); });
 }
 
-/// Binds results to the microbatch if that has gradient memory.
 Call &StepRun::find() {
   auto found = calls.find(microbatch.batch.samples);
   if (found != calls.end())

@@ -17,10 +17,8 @@
 
 namespace bppsa::runtime {
 
-/// A batch, or a part of one, and the results of a step on it.
 struct Microbatch {
-  /// Results are stored in the session by default; with `gradients`, a flat array, they are stored
-  /// in the microbatch.
+  /// Results are stored in the session, or in the microbatch with `gradients`.
   Microbatch() = default;
   Microbatch(const Model &model, Batch batch, Buffer gradients);
 
@@ -28,41 +26,35 @@ struct Microbatch {
   float lossOf(size_t number) const { return losses.empty() ? loss : losses[number]; }
 
   Batch batch;
-  /// The weight of its samples in each loss. If the first weight is 0, there is no loss and the
-  /// step is skipped.
+  /// The weight in each loss. If the first weight is 0, the step is skipped.
   std::vector<double> weights = {};
   int64_t seed = 0;
-  /// The sum of the losses and, if there are several, each loss.
   float loss = 0;
   std::vector<float> losses = {};
-  /// In the layout of all gradients.
   Buffer gradients;
 };
 
-/// Runs a compiled step or pipeline stage on a microbatch.
 class StepRun final : public StagePort {
 public:
   enum class Parts {
-    /// Runs on a separate thread and pauses before each later part.
+    /// Uses a separate thread and pauses before each later part.
     Pausing,
-    /// Runs to its end on the caller's thread. Only the trace shows the parts.
+    /// Runs to its end on the caller's thread.
     Joined
   };
   StepRun(Session &session, Ranks &ranks, StageMail &mail, std::string function,
           Microbatch &microbatch, StepPorts ports = {}, Parts parts = Parts::Pausing);
-  /// Completes a paused step, as an error may end the run in the meantime.
+  /// Completes a paused step.
   ~StepRun() override;
 
   void start();
-  /// Runs the next part, or all remaining parts, after which results are available.
+  /// Runs the next part, or all remaining ones.
   void resume(bool toEnd);
   bool isPaused() const { return thread && thread->isPaused(); }
-  /// Runs the remaining parts without messages, receiving zeros. The results are meaningless.
+  /// Runs the remaining parts with zeros in place of messages.
   void drop();
 
-  /// In seconds.
   double waited() const { return secondsWaited; }
-  /// By receiving stage, for the last microbatch.
   const std::map<int, uint64_t> &sentBytes() const { return sent; }
 
   void beginPhase(int64_t phase) noexcept override;
@@ -78,12 +70,10 @@ private:
   const std::string function;
   Microbatch &microbatch;
   StepPorts ports;
-  /// Keyed by batch size.
   std::map<int64_t, Call> calls;
   double secondsWaited = 0;
   bool isDropped = false;
   std::map<int, uint64_t> sent;
-  /// Joined steps: the number of the step and the running part, for the trace.
   int64_t number = 0;
   std::optional<TraceScope> part;
   std::optional<PausedStep> thread;

@@ -50,7 +50,7 @@ std::vector<double> TimeShard::runForward(const Batch &batch) {
   return weights;
 }
 
-/// Cotangents that nothing depends on stay zero.
+/// Unused cotangents stay zero.
 TimeShard::Backward &TimeShard::prepare(const std::string &function) {
   Backward &backward = backwards[share];
   if (backward.function == function)
@@ -85,11 +85,7 @@ void TimeShard::sendCotangents() {
     send(ranks, ranks.rank() - 1, backwards.at(share).firsts, "cotangents");
 }
 
-//===----------------------------------------------------------------------===//
-// States inside steps
-//===----------------------------------------------------------------------===//
-
-/// Returns the rank at `distance`, if it has time steps.
+/// Returns the rank if it has time steps.
 std::optional<int> ShardMessages::neighbor(int distance) const {
   int other = ranks.rank() + distance;
   return other >= 0 && other < shares ? std::optional<int>(other) : std::nullopt;

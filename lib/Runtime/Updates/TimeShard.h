@@ -13,29 +13,23 @@
 
 namespace bppsa::runtime {
 
-/// This rank's time shard of streams, whose carried states are arguments and results of steps.
-/// States are received from the previous rank and sent to the next; their cotangents flow in the
-/// opposite direction.
+/// The time shard of a stream, whose carried states are arguments and results of steps. Passes
+/// states to the next rank and cotangents to the previous one.
 class TimeShard {
 public:
   /// The first `shares` ranks have time steps.
   TimeShard(Session &session, Segments &segments, Ranks &ranks, int64_t shares)
       : session(session), segments(segments), ranks(ranks), shares(shares) {}
 
-  /// Receives the initial states of this rank's shard of `batch`, computes its forward pass, and
-  /// sends the final states to the next rank. Returns the weight of each loss in the shard.
+  /// Receives initial states, runs the forward pass and sends final states. Returns the shard's
+  /// weight in each loss.
   std::vector<double> runForward(const Batch &batch);
-  /// Receives the cotangents of the final states, for `function`.
   void receiveCotangents(const std::string &function);
-  /// Computes the loss of the shard and its part of the gradients.
   void runBackward() { backwards.at(share).call(); }
-  /// Sends the cotangents of the initial states to the previous rank.
   void sendCotangents();
 
 private:
-  /// The backward pass for a batch size.
   struct Backward {
-    /// The cotangents of the final and the initial states.
     StateArrays finals, firsts;
     std::string function;
     Call call;
@@ -48,15 +42,13 @@ private:
   Segments &segments;
   Ranks &ranks;
   int64_t shares;
-  /// Of the last batch.
   Batch *share = nullptr;
   std::map<const Batch *, Backward> backwards;
 };
 
-/// Transfers states inside the steps of models that are not streams, called by compiled code.
+/// Transfers states inside steps of models that are not streams.
 class ShardMessages : public ShardPort {
 public:
-  /// The first `shares` ranks have time steps; `window` are the steps of this rank.
   ShardMessages(Ranks &ranks, int64_t shares, StepWindow window)
       : ranks(ranks), shares(shares), window(window) {}
 

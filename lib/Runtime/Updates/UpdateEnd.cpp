@@ -12,10 +12,6 @@
 
 using namespace bppsa::runtime;
 
-//===----------------------------------------------------------------------===//
-// Gradients and losses of all microbatches and ranks
-//===----------------------------------------------------------------------===//
-
 void UpdateExecutor::combine() {
   if (!isSummed) {
     weights = whole.weights;
@@ -38,8 +34,7 @@ void UpdateExecutor::combine() {
   weights = losses.weights;
 }
 
-/// Sums `own`, and the gradients times `scale`, over all ranks. Sets the session's losses to their
-/// means.
+/// Sums losses and scaled gradients over all ranks, and sets the session's losses to means.
 LossSums UpdateExecutor::gatherLosses(const LossSums &own, double scale) {
   exchange->contributeRemaining(scale);
   std::vector<double> numbers = {run.observer->isInterrupted() ? 1.0 : 0.0};
@@ -52,7 +47,6 @@ LossSums UpdateExecutor::gatherLosses(const LossSums &own, double scale) {
   for (size_t i = 0; i < model.losses.size(); ++i)
     all.addSum(i, sums[1 + i], sums[1 + model.losses.size() + i]);
   divisor = all.weights.front();
-  // There will be no update.
   if (divisor == 0)
     exchange->discard();
   for (size_t i = 0; i < model.losses.size(); ++i)
@@ -69,12 +63,8 @@ void UpdateExecutor::combineStages() {
   stageUpdate->tell(losses.losses.empty() ? 0 : losses.losses.front(), updateWeight);
 }
 
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
-
 void UpdateExecutor::update() {
-  // A segment after the end of all sequences has no loss and changes nothing.
+  // A segment after the end of all sequences has no loss.
   if (!isSegmented() || hasWeight(weights)) {
     run.requireCounted(weights);
     finishStep();
@@ -103,13 +93,12 @@ void UpdateExecutor::finishStep() {
     exchange->update(std::move(rule));
   else
     carried->update(std::move(rule));
-  // A rate search must end at the step with non-finite gradients.
+  // A rate search must end at the diverging step.
   if (run.searchedRate || (exchange && run.options.exchange.hasBarrier()))
     settle();
 }
 
-/// Waits for the step. Throws DivergedError if the loss or gradients are not finite, and sets the
-/// gradient scale for clipping.
+/// Waits for the step. Throws DivergedError if it diverged; sets the clipping scale.
 void UpdateExecutor::checkStep() {
   double squares = session.gradientSquares();
   try {
@@ -139,12 +128,6 @@ void UpdateExecutor::updateModule() {
   session.parameters.acceptStatistics();
 }
 
-//===----------------------------------------------------------------------===//
-// Losses of the epoch
-//===----------------------------------------------------------------------===//
-
-/// Adds the mean losses of an update, weighted by `weights`, taken from `losses` or from the
-/// session.
 void UpdateExecutor::addLosses(bool fromSums) {
   auto meanOf = [&](size_t i) {
     return fromSums ? losses.mean(i) : std::optional<double>(session.lossOf(i));
@@ -158,11 +141,11 @@ void UpdateExecutor::addLosses(bool fromSums) {
 
 void UpdateExecutor::report(double loss, double weight) {
   reports.push_back(ranks.startGather({run.observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
-  // Allow twice the latency that keeps all modules busy. A rate search needs the loss of each step.
+  // Allow twice the latency that keeps all modules busy. A rate search needs each loss.
   takeReports(run.searchedRate ? 0 : 2 * ranks.count());
 }
 
-/// Adds reported losses to the epoch until at most `most` steps are outstanding.
+/// Adds reported losses until at most `most` steps are outstanding.
 void UpdateExecutor::takeReports(size_t most) {
   while (reports.size() > most) {
     std::vector<std::vector<double>> all = ranks.finishGather(*reports.front());

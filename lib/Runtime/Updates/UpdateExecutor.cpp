@@ -22,8 +22,7 @@ void UpdateExecutor::runBatch() {
   updateWeight = 0;
   isSummed = settings.accumulate > 1;
   if (timeShares) {
-    // Time shards read parameters without announcing it, so complete pending updates. Idle ranks
-    // contribute zero gradients.
+    // Time shards do not announce parameters, so complete updates. Idle ranks contribute zeros.
     settle();
     if (isIdle())
       std::fill_n(session.parameters.changeGradients(), session.parameters.gradientCount(), 0.0f);
@@ -50,18 +49,17 @@ UpdatePlan UpdateExecutor::makePlan() {
   if (stageUpdate) {
     planStages(plan, count);
   } else if (isCarried) {
-    // The step pauses before the gradients that it defers to the next step.
+    // Pause before the deferred gradients.
     add(Action::Kind::Part);
     add(Action::Kind::Update);
     return plan;
   } else if (timeShard || (timeShares && isSummed)) {
-    // Microbatches pass through the ranks one after the other: first all forward, then all backward
-    // parts.
+    // Run all forward parts, then all backward parts.
     for (OpKind part : {OpKind::F, OpKind::BW})
       for (int64_t number = 0; number < count && (timeShard || !isIdle()); ++number)
         add(Action::Kind::Part, number, part);
   } else if (isSegmented()) {
-    // Each segment has an update. The last one is added below.
+    // The last update is added below.
     for (int64_t number = 0; number < segments->count(); ++number) {
       if (number > 0) {
         add(Action::Kind::Combine);
@@ -78,7 +76,6 @@ UpdatePlan UpdateExecutor::makePlan() {
   return plan;
 }
 
-/// Some operations may run before the last update is validated.
 void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   const std::vector<schedule::PipelineOp> &ops = orders->of(count);
   size_t ahead = stageUpdate->isProvisional() ? orders->ahead(count) : ops.size();
@@ -89,7 +86,6 @@ void UpdateExecutor::planStages(UpdatePlan &plan, int64_t count) {
   }
 }
 
-/// Returns true if the next batch defers gradients to the batch after it.
 bool UpdateExecutor::beginCarried() {
   if (!carried)
     return false;
@@ -130,7 +126,7 @@ void UpdateExecutor::perform(const Action &action) {
   }
 }
 
-/// Returns true if the last update is kept. If not, the actions before `end` must be repeated.
+/// If the result is false, the actions before `end` must be repeated.
 bool UpdateExecutor::isTrialKept(const UpdatePlan &plan, size_t end) {
   if (!stageUpdate->isProvisional())
     return true;
@@ -141,7 +137,6 @@ bool UpdateExecutor::isTrialKept(const UpdatePlan &plan, size_t end) {
   return isKept;
 }
 
-/// Posts receives for the next two operations while the current one computes.
 void UpdateExecutor::expectMessages(const UpdatePlan &plan, size_t position) {
   constexpr size_t ahead = 2;
   size_t end = std::min(position + 1 + ahead, plan.size());
@@ -186,11 +181,7 @@ void UpdateExecutor::settle() {
     stages->settle();
 }
 
-//===----------------------------------------------------------------------===//
-// Sums over microbatches
-//===----------------------------------------------------------------------===//
-
-/// Returns the gradient ranges of a pipeline stage; other steps compute all gradients.
+/// Only stages compute part of the gradients.
 std::vector<FlatRange> UpdateExecutor::rangesOf(int stage) const {
   if (stageUpdate)
     return stages->rangesOf(stage);
@@ -219,7 +210,6 @@ void UpdateExecutor::addResults(int stage, const Microbatch &microbatch) {
     losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
 }
 
-/// Sets the gradients to the sums divided by `divisor`, or to zero if there are none.
 void UpdateExecutor::takeSums(double divisor) {
   float *gradients = session.parameters.changeGradients();
   if (begun.empty())

@@ -25,18 +25,14 @@
 
 namespace bppsa::runtime {
 
-/// An action of an update. Messages of stages and time shards, and updates that are deferred until
-/// a step needs the parameter (DeferredUpdate), are not actions, because they happen inside
-/// compiled steps.
+/// Messages and deferred updates are not actions, because they happen inside compiled steps.
 struct Action {
   enum class Kind {
     Step,
-    /// Run a part of a step that pauses.
     Part,
-    /// Wait for the outcome of the last update. If it is rolled back, repeat the preceding actions.
+    /// If the last update is rolled back, repeat the preceding actions.
     Validate,
     Combine,
-    /// Update the parameters, or defer updates until steps need them.
     Update
   };
   Kind kind;
@@ -44,16 +40,15 @@ struct Action {
 };
 using UpdatePlan = std::vector<Action>;
 
-/// Computes steps on the batches of a run and updates the parameters. Plans the actions of a batch
-/// and executes them in one loop. All ranks must make the same calls.
+/// Computes steps and updates parameters. Plans a batch as actions and executes them in one loop.
+/// All ranks must make the same calls.
 class UpdateExecutor {
 public:
   UpdateExecutor(TrainingRun &run, BatchSource &source);
 
   void beginEpoch() { filledAhead.reset(); }
-  /// Updates once, or once per segment.
   void runBatch();
-  /// Completes the last update on all ranks, before parameters are read.
+  /// Completes the last update on all ranks.
   void settle();
 
 private:
@@ -82,7 +77,6 @@ private:
   void takeSums(double divisor);
 
   // UpdateSteps.cpp
-  /// A microbatch, the steps of this rank's stages, and the number of steps that have not ended.
   struct Slot {
     Microbatch data;
     std::map<int, std::unique_ptr<StepRun>> steps;
@@ -123,9 +117,7 @@ private:
   void takeReports(size_t most);
 
   bool isSegmented() const { return segments && !timeShard; }
-  /// This rank has no time steps.
   bool isIdle() const { return timeShares && ranks.rank() >= timeShares; }
-  /// The factor for gradients of samples with `weight` in sums.
   double scaleOf(double weight) const { return exchange ? exchange->scaleOf(weight) : weight; }
 
   TrainingRun &run;
@@ -137,18 +129,16 @@ private:
   TrainState &state;
   StageMail mail;
 
-  /// The batch of whole steps, whose results are stored in the session, and their calls.
   Microbatch whole;
   std::unique_ptr<TrainingSteps> steps;
   std::unique_ptr<Segments> segments;
-  /// The index of the batch that `whole` was filled with in advance.
+  /// The batch that `whole` was filled with in advance.
   std::optional<int64_t> filledAhead;
   std::unique_ptr<StepRun> module;
-  /// Module losses that have been sent but not yet added.
   std::deque<std::shared_ptr<Ranks::Gathering>> reports;
 
-  /// The number of ranks with time steps, 0 if ranks divide samples. `timeShard` is used for
-  /// streams, `shardMessages` for other models.
+  /// Ranks with time steps, 0 if ranks divide samples. `timeShard` is for streams, `shardMessages`
+  /// for other models.
   int64_t timeShares = 0;
   bool scansShards = false;
   std::unique_ptr<TimeShard> timeShard;
@@ -159,28 +149,19 @@ private:
   std::unique_ptr<StageParameters> stages;
   std::unique_ptr<StageUpdate> stageUpdate;
   std::unique_ptr<StageOrders> orders;
-  /// Null once there are enough measurements.
   std::unique_ptr<PipelineTimes> times;
 
-  /// All microbatch slots, the free ones, and those used by the update.
   std::vector<std::unique_ptr<Slot>> slots;
   std::vector<Slot *> freeSlots, used;
-  /// The index of the next action to expect messages for.
   size_t numExpected = 0;
 
   // State of the current update:
-  /// Its step defers gradients to the next one; microbatches are summed.
   bool isCarried = false, isSummed = false;
-  /// The weights of its samples in each loss.
   std::vector<double> weights;
-  /// Sums of gradients in the flat layout, in double precision, and the stages that have
-  /// contributed.
   Buffer gradientSums;
   std::set<int> begun;
   LossSums losses;
-  /// The weight of the microbatches filled by this rank, and of the samples of all ranks.
   double updateWeight = 0, divisor = 1;
-  /// A message about a newly chosen variant.
   std::string change;
 };
 

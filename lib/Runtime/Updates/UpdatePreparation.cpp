@@ -18,10 +18,6 @@ UpdateExecutor::UpdateExecutor(TrainingRun &run, BatchSource &source)
   prepareUpdates();
 }
 
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 void UpdateExecutor::prepareSteps() {
   if (run.data.stream)
     return;
@@ -34,7 +30,7 @@ void UpdateExecutor::prepareSteps() {
   else if (isDeviceProgram() && run.batchesPerEpoch > 1 && settings.accumulate == 1)
     whole.batch.keepSpares();
   steps = std::make_unique<TrainingSteps>(session, set, whole.batch, stepKind());
-  // A resumed run keeps its variant, so that its results are bit-identical.
+  // A resumed run keeps its variant for bit-identical results.
   if (settings.variant.empty() || !run.options.variant.isAuto())
     settings.variant = chooseForAll();
   if (!segments && !run.isPipelined() && steps->variant() != settings.variant)
@@ -62,7 +58,7 @@ bool UpdateExecutor::choosesShardScans() const {
          isScanCheaper(model.shardScans, timeShares, settings.accumulate);
 }
 
-/// With bidirectional layers, ranks with later time steps start with the reversed layers.
+/// With bidirectional layers, later ranks start with the reversed layers.
 std::string UpdateExecutor::stepKind() const {
   if (!timeShares)
     return "step";
@@ -89,10 +85,6 @@ std::string UpdateExecutor::chooseForAll() {
   return ranks.broadcast(choice.variant->name);
 }
 
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
-
 void UpdateExecutor::prepareUpdates() {
   std::vector<size_t> groups = groupsOf(model, settings.rateRules);
   if (ranks.isAlone())
@@ -114,15 +106,14 @@ void UpdateExecutor::prepareUpdates() {
   orders = std::make_unique<StageOrders>(ranks, model, run.options.pipeline);
   if (orders->wantsTimes())
     times = std::make_unique<PipelineTimes>(ranks, model);
-  // Fails before the first step if no order satisfies the memory limit.
+  // Fails if no order satisfies the memory limit.
   orders->of(settings.accumulate);
 }
 
-/// Prepares updates that defer gradients, if the program supports that and nothing needs all
-/// gradients at once.
+/// Defers gradients if the program supports that and nothing needs all gradients at once.
 void UpdateExecutor::prepareCarried() {
   carried.reset();
-  // Programs for several ranks also announce final gradients, so firstUses does not imply deferral.
+  // Programs for several ranks also announce gradients, so firstUses does not imply deferral.
   if (isDistributedProgram() || !run.data.set || segments || settings.accumulate > 1 ||
       settings.clipNorm || model.firstUses.count(stepFunction()) == 0)
     return;

@@ -14,10 +14,6 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 using schedule::OpKind;
 
-//===----------------------------------------------------------------------===//
-// Whole steps
-//===----------------------------------------------------------------------===//
-
 void UpdateExecutor::runStep(int64_t number) {
   if (!take(number))
     return;
@@ -29,17 +25,16 @@ void UpdateExecutor::runStep(int64_t number) {
     return fillAhead();
   if (!isComputed)
     return;
-  // Waits for the step. If there are several losses, they have equal weights.
+  // Waits for the step. Several losses have equal weights here.
   const float *gradients = session.parameters.changeGradients();
   double weight = whole.weights.front();
   addGradients(/*stage=*/0, gradients, scaleOf(weight));
-  // Like PyTorch, update statistics after every batch of an update.
+  // Like PyTorch, update statistics after every batch.
   session.parameters.acceptStatistics();
   for (size_t i = 0; i < model.losses.size(); ++i)
     losses.add(i, session.lossOf(i), weight);
 }
 
-/// Loads batch `number` of the update. Returns false if a stream has no more batches.
 bool UpdateExecutor::take(int64_t number) {
   if (run.data.stream) {
     if (number > 0 && !source.takeGiven())
@@ -60,8 +55,7 @@ bool UpdateExecutor::take(int64_t number) {
   return true;
 }
 
-/// Throws Error unless the loss weights of this batch are proportional to the first batch of the
-/// update.
+/// Requires loss weights proportional to the first batch of the update.
 void UpdateExecutor::requireProportional() const {
   const std::vector<double> &next = whole.weights;
   for (size_t i = 1; i < weights.size(); ++i)
@@ -72,8 +66,8 @@ void UpdateExecutor::requireProportional() const {
            "--accumulate");
 }
 
-/// Returns true if the step runs. Samples without weight have no loss, but time shards still pass
-/// on states, and ranks may exchange statistics.
+/// Samples without weight have no loss, but time shards still pass on states, and ranks may
+/// exchange statistics.
 bool UpdateExecutor::isCounted() {
   if (timeShares)
     return !isIdle();
@@ -83,13 +77,13 @@ bool UpdateExecutor::isCounted() {
   return (run.allRanksStep() ? ranks.sum({weight}).front() : weight) != 0;
 }
 
-/// Runs `step`. With several ranks and `gives`, contributes its gradients while it runs.
+/// With `gives`, contributes gradients while the step runs.
 void UpdateExecutor::compute(bool gives, const std::function<void()> &step) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
   if (!exchange)
     return step();
   exchange->run({whole.weights.front(), source.ownSize, source.allSize}, gives, step);
-  // Accept statistics now, because the update may happen after the next step has started.
+  // The update may happen after the next step has started.
   session.parameters.acceptStatistics();
 }
 
@@ -105,7 +99,6 @@ void UpdateExecutor::startStep() {
   });
 }
 
-/// Fills and copies the next batch while a device computes the current one.
 void UpdateExecutor::fillAhead() {
   if (!isDeviceProgram() || !ranks.isAlone() || !run.data.set ||
       state.batch + 1 >= run.batchesPerEpoch)
@@ -131,11 +124,6 @@ void UpdateExecutor::runSegment(int64_t number) {
   compute(/*gives=*/true, [&] { segments->run("step." + settings.variant, whole.batch, number); });
 }
 
-//===----------------------------------------------------------------------===//
-// Steps that pause
-//===----------------------------------------------------------------------===//
-
-/// The operation is the last one of the microbatch in its stage.
 static bool isLast(schedule::PipelineOp op) {
   return op.kind == OpKind::W || op.kind == OpKind::BW;
 }
@@ -177,7 +165,6 @@ void UpdateExecutor::runStagePart(schedule::PipelineOp op, Slot &slot) {
     times->noteBytes(op.stage, to, bytes);
 }
 
-/// The part, the microbatch and, if a rank has several stages, the stage.
 std::string UpdateExecutor::traceName(schedule::PipelineOp op) const {
   const char *part = op.kind == OpKind::F ? "F " : op.kind == OpKind::W ? "W " : "B ";
   bool isOnly = static_cast<int64_t>(model.stages.size()) == model.pipelineRanks;
@@ -196,8 +183,7 @@ void UpdateExecutor::runCarried() {
   steps->addStep(now() - begin);
 }
 
-/// Runs this rank's shard of a stream, which exchanges states and cotangents between compiled
-/// functions.
+/// Exchanges states and cotangents between compiled functions.
 void UpdateExecutor::runShareOfStream(OpKind kind) {
   if (kind == OpKind::F) {
     source.fill(state.batch * run.updateSize(), whole.batch);
@@ -210,11 +196,7 @@ void UpdateExecutor::runShareOfStream(OpKind kind) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Microbatch slots
-//===----------------------------------------------------------------------===//
-
-/// Returns microbatch `number` of the update. Microbatches are filled in order.
+/// Microbatches are filled in order.
 UpdateExecutor::Slot &UpdateExecutor::find(int64_t number) {
   while (static_cast<int64_t>(used.size()) <= number) {
     if (freeSlots.empty())
@@ -230,7 +212,7 @@ UpdateExecutor::Slot &UpdateExecutor::find(int64_t number) {
 
 std::unique_ptr<UpdateExecutor::Slot> UpdateExecutor::makeSlot() {
   auto slot = std::make_unique<Slot>();
-  // A stage writes only the gradients of its parameters, so the rest may be uninitialized.
+  // A stage writes only its own gradients, so the rest may be uninitialized.
   uint64_t bytes = session.parameters.gradientCount() * sizeof(float);
   slot->data = Microbatch(model, run.data.set->newBatch(run.capacity()),
                           stageUpdate ? Buffer::uninitialized(bytes) : Buffer(bytes));
@@ -254,8 +236,8 @@ void UpdateExecutor::fill(int64_t number, Microbatch &microbatch) {
   microbatch.seed = session.seed;
 }
 
-/// Returns the weights of the losses that this rank computes. With time shards, losses on sequences
-/// count only the steps of this shard, and other losses belong to the last shard.
+/// Returns weights of the losses that this rank computes. With time shards, sequence losses count
+/// this shard's steps, and others belong to the last shard.
 std::vector<double> UpdateExecutor::weightsOf(const Batch &batch) const {
   std::vector<double> weights = batch.lossWeights();
   for (size_t i = 0; timeShares && i < weights.size(); ++i) {

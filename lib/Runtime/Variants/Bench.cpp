@@ -19,7 +19,6 @@ using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
 using nlohmann::ordered_json;
 
-/// Uses the flag, else the size fixed by the model, else the default.
 static int64_t sizeOf(const Model &model, std::optional<int64_t> flag,
                       std::optional<int64_t> ArrayInfo::*axis, int64_t fallback) {
   return flag ? *flag : model.fixedSize(axis).value_or(fallback);
@@ -52,7 +51,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
   Session session(program, true);
-  // Choose as for a long run, so that the variant is the one training would use.
+  // Choose as for a long run, like training.
   const VariantInfo &variant =
       *chooseVariant(session, options.variant, "step", batch, 1000).variant;
   Call step = session.prepare("step." + variant.name, &batch);

@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The size of arrays follows from their shapes. Temporaries of device programs are planned by the
-// compiler. Temporaries of CPU programs are measured at small sizes and extrapolated, as they grow
-// at least linearly.
+// Sizes of arrays follow from shapes, and the compiler plans device temporaries. CPU temporaries
+// are measured at small sizes and extrapolated, as they grow at least linearly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +21,9 @@
 
 using namespace bppsa::runtime;
 
-/// With fewer positions, a step is cheaper than the measurements.
+/// Smaller steps are cheaper than the measurements.
 static constexpr double kFewPositions = 1 << 20;
 
-/// A double, because sizes may exceed 64 bits.
 static double bytesOf(const ArrayInfo &info, const Symbols &symbols) {
   double bytes = elementSize(info.dtype);
   for (const Extent &extent : info.shape)
@@ -52,7 +50,7 @@ static std::string describe(double bytes) {
 }
 
 namespace {
-/// A lower bound for the bytes of host or device memory that a benchmark needs.
+/// Lower bounds in bytes.
 struct Demand {
   const char *memory;
   double arrays, temporaries;
@@ -74,8 +72,7 @@ public:
 
   double temporaries() {
     double base = measure(1, 1), time = measure(2, 1), batch = measure(1, 2), both = measure(2, 2);
-    // Bilinear model: base + t perTime + b perBatch + t b perBoth, with t and b in [0, 1] for the
-    // measurements.
+    // base + t perTime + b perBatch + t b perBoth, with t and b in [0, 1] for the measurements.
     double t = excess(steps, smallSteps()), b = excess(samples, smallSamples());
     auto slope = [](double value) { return std::max(value, 0.0); };
     return base + t * slope(time - base) + b * slope(batch - base) +
@@ -96,7 +93,6 @@ private:
     return static_cast<double>(size - least) / static_cast<double>(least);
   }
 
-  /// Measures the memory of the most economical variant at multiples of the small sizes.
   double measure(int64_t stepFactor, int64_t sampleFactor) {
     int64_t numSteps = std::min(steps, stepFactor * smallSteps());
     int64_t numSamples = std::min(samples, sampleFactor * smallSamples());

@@ -11,9 +11,8 @@
 
 namespace bppsa::runtime {
 
-/// Throws Error if host or device memory is insufficient for a step on `samples` samples of `steps`
-/// time steps, before allocating memory of that size. The message states a lower bound of the
-/// needed bytes and the available bytes.
+/// Throws Error, before allocating, if memory is insufficient for `samples` samples of `steps` time
+/// steps.
 void requireBenchMemory(const Program &program, int64_t steps, int64_t samples);
 
 } // namespace bppsa::runtime

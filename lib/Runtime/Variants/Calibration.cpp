@@ -25,13 +25,10 @@ namespace cost = bppsa::cost;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// Default limits for sequence length and batch size, and the maximum number of positions in a
-/// batch.
 static constexpr int64_t kLongestSequence = 16384, kLargestBatch = 256, kMaxPositions = 1 << 20;
-/// Passes predicted to take longer, in microseconds, are not measured.
+/// Passes longer than this, in microseconds, are not measured.
 static constexpr double kLongestPass = 2e5;
 
-/// The whole description is hashed, because calibration depends on the variants.
 static std::string programNumber(const Program &program) {
   uLong number = crc32_z(0, reinterpret_cast<const Bytef *>(program.description.data()),
                          static_cast<z_size_t>(program.description.size()));
@@ -39,10 +36,6 @@ static std::string programNumber(const Program &program) {
   snprintf(digits, sizeof digits, "%08lx", number);
   return digits;
 }
-
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
 
 static ordered_json describeConstants(const cost::DeviceConstants &constants) {
   ordered_json object = {{"multiprocessors", constants.multiprocessors},
@@ -86,7 +79,7 @@ static std::string readText(const std::string &path) {
   return content;
 }
 
-/// Empty if `program` can be calibrated.
+/// Returns an empty string if `program` can be calibrated.
 static std::string reasonAgainst(const Program &program) {
   if (!isDeviceProgram())
     return "this program runs on the CPU, for which --backward=auto measures the variants itself";
@@ -125,10 +118,6 @@ cost::DeviceConstants bppsa::runtime::readCalibration(const std::string &path,
   return constants;
 }
 
-//===----------------------------------------------------------------------===//
-// Measuring
-//===----------------------------------------------------------------------===//
-
 namespace {
 struct Point {
   const VariantInfo *variant;
@@ -136,7 +125,7 @@ struct Point {
 };
 } // namespace
 
-/// Returns `least` and its multiples by powers of four below `most`, and `most`.
+/// Returns `least` times powers of four, and `most`.
 static std::vector<int64_t> growingSizes(int64_t least, int64_t most) {
   std::vector<int64_t> sizes;
   for (int64_t size = least; size < most; size *= 4)
@@ -145,7 +134,6 @@ static std::vector<int64_t> growingSizes(int64_t least, int64_t most) {
   return sizes;
 }
 
-/// The fixed size, or sizes up to `most`.
 static std::vector<int64_t> sizesOf(const Model &model, std::optional<int64_t> ArrayInfo::*axis,
                                     int64_t least, int64_t most) {
   if (std::optional<int64_t> fixed = model.fixedSize(axis))
@@ -191,12 +179,8 @@ static std::vector<Point> measureGrid(const Program &program, const Options &opt
   return points;
 }
 
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// Returns the worst ratio, over all sizes, of the measured times of the variant chosen by
-/// `predicted` and of the best variant. Points must be grouped by size.
+/// Returns the worst ratio of the measured times of the predicted and the best variant. Points must
+/// be grouped by size.
 static double worstChoice(const std::vector<Point> &points, const std::vector<double> &predicted) {
   double worst = 1;
   for (size_t begin = 0, end = 0; begin < points.size(); begin = end) {

@@ -11,13 +11,11 @@
 
 namespace bppsa::runtime {
 
-/// Reads the constants that `bench --calibrate` wrote for this program and its device. Throws Error
-/// if the file is invalid or was measured with another program or device.
+/// Reads the constants of `bench --calibrate`. Throws Error for another program or device.
 cost::DeviceConstants readCalibration(const std::string &path, const Program &program);
 
-/// Runs `bench --calibrate`: times the variants for lengths and batch sizes up to the limits in the
-/// options, and fits the constants of the cost model. Prints them as JSON with all measured and
-/// predicted times, and writes them to the file of the options.
+/// Times variants for increasing sizes, fits the constants of the cost model, and prints and writes
+/// them as JSON.
 void calibrateCommand(const Program &program, const Options &options);
 
 } // namespace bppsa::runtime

@@ -20,19 +20,12 @@ using namespace bppsa::runtime;
 namespace mappings = bppsa::program::mappings;
 namespace cost = bppsa::cost;
 
-/// With built-in constants, the predicted lead over the next variant that makes measuring
-/// unnecessary.
+/// With built-in constants, a predicted lead that makes measuring unnecessary.
 static constexpr double kMinPredictedSpeedup = 3;
-/// Vectors of samples are used from the first batch size on, vectors of units and chunks below the
-/// second. In between, timing decides.
+/// Vectors of samples are used from the first batch size on, vectors of units below the second;
+/// timing decides in between.
 static constexpr int64_t kFewestSamplesInLanes = 4, kMaxSamplesOverUnits = 16;
 
-//===----------------------------------------------------------------------===//
-// Choice
-//===----------------------------------------------------------------------===//
-
-/// Returns true if `mapping` matches `requested` for batches of `samples`, in a program with
-/// variants of several mappings.
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
@@ -40,8 +33,7 @@ static bool fitsMapping(const std::string &mapping, const std::string &requested
                                      : samples < kMaxSamplesOverUnits;
 }
 
-/// Returns true if vectors of units may be faster for a batch with fewer groups of samples than
-/// threads. They are nearly as fast as vectors of samples and distribute single samples over
+/// Vectors of units are nearly as fast as vectors of samples and distribute single samples over
 /// threads, but keep more residuals than a memory limit allows.
 static bool mayFillThreads(const Model &model, const VariantRequest &request, int64_t samples,
                            cost::HostMachine machine) {
@@ -70,7 +62,7 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
     all.push_back(describeVariant(variant));
     bool backward = request.backward == "auto" || request.backward == variant.backward;
     bool scan = request.scan == "auto" || variant.plan.empty() || request.scan == variant.plan;
-    // A plan requested by name implies a scan.
+    // A named plan implies a scan.
     bool wanted =
         request.scan == "auto" || request.backward == "sequential" || !variant.plan.empty();
     bool hasTwin =
@@ -96,7 +88,7 @@ std::string bppsa::runtime::inferFunction(const Model &model, const std::string 
   std::vector<std::string> held = {model.target == "cuda" ? mappings::kBlocks : mappings::kLanes};
   if (model.hasFunction(units))
     held.push_back(mappings::kUnits);
-  // Programs with chunks in lanes also have an inference function with units in lanes.
+  // These programs also have an inference function with units in lanes.
   if (mapping == mappings::kChunks && held.size() > 1)
     return units;
   if (mapping != "auto" && std::find(held.begin(), held.end(), mapping) == held.end())
@@ -172,8 +164,7 @@ Prediction bppsa::runtime::predictVariants(const Model &model,
   return prediction;
 }
 
-/// Returns the candidates that fit in device memory. If none does, returns the first, which needs
-/// the least memory, so that its call reports the error.
+/// If none fits, returns the smallest, whose call reports the error.
 static std::vector<const VariantInfo *>
 pruneOversized(Session &session, const std::string &function, Batch &batch,
                const std::vector<const VariantInfo *> &candidates) {
@@ -190,7 +181,7 @@ pruneOversized(Session &session, const std::string &function, Batch &batch,
   return fitting;
 }
 
-/// Returns a lower bound for the cycles of the backward pass of `variant`.
+/// Returns a lower bound for the backward pass.
 static double getMinCycles(const Model &model, const VariantInfo &variant, int64_t steps,
                            int64_t samples, cost::HostMachine machine) {
   cost::Plan plan = planOf(variant);
@@ -219,12 +210,11 @@ bppsa::runtime::pruneSlowerScans(const Model &model,
   return hopeful;
 }
 
-/// Floats per vector register. Assumes the maximum for unknown instruction sets.
+/// Returns the floats per register; the maximum for unknown instruction sets.
 static int64_t lanesOf(const std::string &isa) {
   return isa == "x86-64-v2" ? 4 : isa == "x86-64-v3" ? 8 : 16;
 }
 
-/// Lengths grow by factors of four up to the full length.
 static std::vector<int64_t> measuringLengths(const Model &model, const Symbols &symbols,
                                              std::optional<size_t> symbol, int64_t steps) {
   std::vector<int64_t> lengths;
@@ -265,7 +255,6 @@ private:
 };
 } // namespace
 
-/// Frees the memory of all variants, which may be much more than the chosen one needs.
 void SyntheticCaller::release() {
   calls.clear();
   buffers.clear();
@@ -283,7 +272,7 @@ std::optional<double> SyntheticCaller::prepare(int64_t steps) {
   std::vector<std::string> names;
   for (const VariantInfo *candidate : candidates)
     names.push_back(function + "." + candidate->name);
-  // There may not be enough memory for this batch in addition to the batch of the run.
+  // Memory may not suffice for two batches.
   if (!std::all_of(names.begin(), names.end(),
                    [&](const std::string &name) { return session.fits(name, batch, extra); }))
     return std::nullopt;
@@ -292,7 +281,7 @@ std::optional<double> SyntheticCaller::prepare(int64_t steps) {
   return now() - start;
 }
 
-/// Uses the compiler's operation counts, or the number of steps if there are none.
+/// Falls back to the number of steps.
 static double countCost(const Model &model, const VariantInfo &variant, int64_t steps,
                         int64_t samples, cost::HostMachine machine,
                         const cost::DeviceConstants &constants) {
@@ -322,7 +311,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   cost::HostMachine machine = {threads(), lanesOf(session.program.functions.isa())};
   std::vector<const VariantInfo *> candidates =
       matchingVariants(model, request, batch.samples, machine);
-  // Read the file first, so that an invalid file is rejected even if it is not needed.
+  // Read the file first, so that an invalid file is always rejected.
   cost::DeviceConstants constants = chosenConstants(session.program, request);
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
@@ -332,8 +321,7 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   candidates = pruneSlowerScans(model, candidates, steps, batch.samples, machine);
   if (candidates.size() == 1)
     return {candidates.front()};
-  // The preferred variant is the first, which has the least work, or the one predicted to be
-  // fastest on a GPU.
+  // The first variant has the least work. On a GPU, use the prediction.
   TimingTask task;
   if (!model.deviceChains.empty()) {
     Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
@@ -353,10 +341,10 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
   };
   SyntheticCaller caller(session, function, batch, candidates);
   const VariantInfo &chosen = *candidates[chooseByTiming(task, caller)];
-  // A device may not have enough memory for other variants during a run.
+  // Other variants may not fit during a run.
   if (isDeviceProgram())
     return {&chosen};
-  // Use the estimate for one thread, as other work may occupy the rest.
+  // Other work may occupy the rest.
   machine.threads = 1;
   return keepOthers(candidates, chosen, [&](const VariantInfo &variant) {
     return countCost(model, variant, steps, batch.samples, machine, constants);

@@ -13,10 +13,9 @@
 
 namespace bppsa::runtime {
 
-/// Returns the bytes for training on batches of `samples` samples of `steps` time steps:
-/// `parameters`, `gradients`, `optimizer`, the `arrays` of a batch, and for each variant the peak
-/// residuals and temporaries of a `step`, which is run to measure them. Sizes of axes that the
-/// model does not have are ignored. Throws Error if the model fixes a different size.
+/// Returns the bytes for training: `parameters`, `gradients`, `optimizer`, `arrays` of a batch, and
+/// for each variant the peak residuals and temporaries of a measured `step`. Throws Error if the
+/// model fixes a different size.
 nlohmann::ordered_json describeMemory(const Program &program, int64_t steps, int64_t samples);
 
 } // namespace bppsa::runtime

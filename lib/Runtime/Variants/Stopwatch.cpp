@@ -26,12 +26,11 @@ public:
   void stepDone();
   void stop();
 
-  /// Seconds of the last step, and its peak memory in bytes.
   double forward = 0, backward = 0, update = 0, whole = 0;
   uint64_t bytes = 0;
 
 private:
-  /// Null in CPU programs. Device work is timed on the device.
+  /// Null in CPU programs.
   Device *device = programDevice();
   double begin = 0, middle = 0;
   uint64_t before = 0;
@@ -42,7 +41,7 @@ void Stopwatch::start() {
   before = device ? device->liveBytes() : liveBytes();
   device ? device->resetPeakBytes() : resetPeakBytes();
   begin = now();
-  // The step overwrites these marks when it reports its phases.
+  // The step overwrites these marks.
   if (device)
     for (StepMark mark : {StepMark::Forward, StepMark::Backward})
       device->mark(mark);
@@ -79,7 +78,7 @@ StepTimes bppsa::runtime::timeSteps(Session &session, Call &step, int64_t repeat
   std::vector<double> forward, backward, update, whole;
   uint64_t bytes = 0;
   Stopwatch watch;
-  // With a learning rate of 0, parameters and thus the work of each step stay the same.
+  // A learning rate of 0 keeps the parameters.
   session.hyper[program::kRateSlot] = 0;
   session.hyper[program::kStepSlot] = session.hyper[program::kScaleSlot] = 1;
   session.hyper[program::kEpsilonSlot] = 1;

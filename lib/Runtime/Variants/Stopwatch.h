@@ -11,14 +11,13 @@
 
 namespace bppsa::runtime {
 
-/// Median times of the parts of a training step in microseconds, and its peak memory in bytes.
+/// Medians in microseconds, and peak memory in bytes.
 struct StepTimes {
   double forward = 0, backward = 0, update = 0, whole = 0;
   uint64_t bytes = 0;
 };
 
-/// Times `repeat` runs of a prepared training step and of the optimizer, after warm-up runs. Does
-/// not change the parameters.
+/// Times `repeat` runs of a step and the optimizer after warm-up. Does not change the parameters.
 StepTimes timeSteps(Session &session, Call &step, int64_t repeat);
 
 } // namespace bppsa::runtime

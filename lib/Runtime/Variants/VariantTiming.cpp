@@ -13,14 +13,12 @@
 
 using namespace bppsa::runtime;
 
-/// A variant replaces the preferred one only if its cost is below this fraction. Smaller
-/// differences may be noise, and equal runs should choose alike.
+/// Smaller differences may be noise, and equal runs should choose alike.
 static constexpr double kMaxCostRatio = 0.97;
-/// Calls of the preferred variant at each of the two shortest lengths, which predict the time of
-/// the run. The first call is a warm-up.
+/// Calls at each of the two shortest lengths. The first call is a warm-up.
 static constexpr int kProbeCalls = 3;
-/// The minimum number of calls for which timing pays off. If the model fixes its length, probe
-/// calls are as expensive as calls of the run.
+/// Fewer calls do not justify timing. Probe calls of a fixed length are as expensive as calls of
+/// the run.
 static constexpr int64_t kFewestCalls = 100,
                          kFewestCallsOfFixed = 2 * kProbeCalls / kMeasuringShare;
 
@@ -49,10 +47,6 @@ double bppsa::runtime::extrapolate(double work0, double cost0, double work1, dou
   return cost1 + slope * (work - work1);
 }
 
-//===----------------------------------------------------------------------===//
-// Before a run
-//===----------------------------------------------------------------------===//
-
 namespace {
 class Chooser {
 public:
@@ -74,15 +68,13 @@ private:
 
   const TimingTask &task;
   VariantCaller &caller;
-  /// The times of the preferred variant at the last two lengths.
   Measurement before, last;
   std::vector<Measurement> measured;
   double spent = 0;
 };
 } // namespace
 
-/// Times the preferred variant at the two shortest lengths. Returns false if there is not enough
-/// memory or the clock does not advance.
+/// Returns false if memory is insufficient or the clock does not advance.
 bool Chooser::probe() {
   for (size_t i : {size_t(0), std::min<size_t>(1, task.lengths.size() - 1)}) {
     if (!caller.prepare(task.lengths[i]))
@@ -98,7 +90,7 @@ bool Chooser::probe() {
   return true;
 }
 
-/// Falls back to the longest measured time if extrapolation fails.
+/// Falls back to the longest measured time.
 double Chooser::predictPreferred(int64_t length) const {
   double first = before.seconds[0], second = last.seconds[0];
   double seconds =
@@ -118,8 +110,7 @@ double Chooser::predictMeasuring(int64_t length) const {
   return (kTimingRounds + 1) * all * predictPreferred(length);
 }
 
-/// Times the variants alternately. Returns false if there is not enough memory or the budget is
-/// used up.
+/// Returns false if memory or the budget is exhausted.
 bool Chooser::measure(int64_t length) {
   double budget = getBudget();
   std::optional<double> preparing;
@@ -174,10 +165,6 @@ size_t Chooser::run() {
 size_t bppsa::runtime::chooseByTiming(const TimingTask &task, VariantCaller &caller) {
   return Chooser(task, caller).run();
 }
-
-//===----------------------------------------------------------------------===//
-// While it runs
-//===----------------------------------------------------------------------===//
 
 bool VariantCheck::isDue(double seconds, int64_t calls) const {
   if (isOver() || calls < 1)

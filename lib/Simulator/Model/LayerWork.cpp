@@ -4,9 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations carry the names of the nodes that they originate from, in the backward pass too. A
-// backward operation computes parameter gradients if it is a sum over steps and samples or no other
-// layer depends on it.
+// Operations carry node names, also in the backward pass. A backward operation computes parameter
+// gradients if it is a sum over steps and samples, or no other layer depends on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +17,6 @@
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// Layers
-//===----------------------------------------------------------------------===//
 
 namespace {
 class LayerCounter {
@@ -65,7 +60,7 @@ private:
     }
   }
 
-  /// Starts a layer at each node with trained parameters and adds the following nodes to it.
+  /// A layer starts at a node with trained parameters.
   void findLayers() {
     llvm::SmallSetVector<StringAttr, 8> withParameters;
     for (BlockArgument parameter : getParameters())
@@ -81,7 +76,7 @@ private:
     }
   }
 
-  /// Returns the trained parameters: those with a gradient among the results.
+  /// Returns the arguments with a gradient among the results.
   SmallVector<BlockArgument> getParameters() {
     llvm::SmallDenseSet<Attribute> trained;
     for (unsigned i = 0; i < step.getNumResults(); ++i)
@@ -98,14 +93,13 @@ private:
     return StringAttr::get(op->getContext(), getLayerName(op));
   }
 
-  /// Returns the layer of an operation; the last layer if its node has no work in the forward pass.
+  /// Returns the last layer if the node has no forward work.
   size_t getLayer(Operation *op) const {
     auto found = numbers.find(getName(op));
     return found == numbers.end() ? layers.size() - 1 : found->second;
   }
 
-  /// Returns the first forward operations with work that read `value`, directly or through
-  /// operations without work such as slices.
+  /// Returns the first forward operations with work that read `value`, possibly through views.
   SmallVector<Operation *> getWork(Value value) const {
     SmallVector<Operation *> work;
     SmallVector<Value> values = {value};
@@ -138,7 +132,7 @@ private:
     return !isa<RecurrenceOp, ChainOp>(op) && !isOfLoss(op) && !feedsOthers(op, getLayer(op));
   }
 
-  /// Returns whether the work of another layer depends on `op`.
+  /// Returns true if another layer's work depends on `op`.
   bool feedsOthers(Operation *op, size_t layer) const {
     SmallVector<Operation *> ops = {op};
     llvm::SmallPtrSet<Operation *, 16> seen;
@@ -153,8 +147,7 @@ private:
     return false;
   }
 
-  /// Returns the inputs and the results of forward operations with work; slices and other views are
-  /// excluded.
+  /// Returns operands and results of forward work, without views.
   SmallVector<Value> getValues() {
     SmallVector<Value> values;
     for (BlockArgument argument : body.getArguments())
@@ -193,11 +186,9 @@ private:
 
   func::FuncOp step;
   Block &body;
-  /// Operations with work, in order.
   llvm::MapVector<Operation *, double> flops;
   llvm::SmallPtrSet<Operation *, 32> isBackward;
   std::vector<ModelLayer> layers;
-  /// Maps node names to layers.
   llvm::DenseMap<StringAttr, size_t> numbers;
 };
 } // namespace

@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// Returns the layers of a sequential training step with static shapes. The result is empty if no
-/// node has trained parameters.
+/// Counts the layers of a sequential step with static shapes. The result is empty if no node has
+/// trained parameters.
 std::vector<ModelLayer> countLayers(mlir::func::FuncOp step);
 
 } // namespace bppsa

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Returns the IR of the model after `phase`, or null with `error` set.
+/// Returns null with `error` set on failure.
 static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &path, Phase phase,
                                      const std::vector<std::string> &bindings, std::string &error) {
   CompileOptions options;
@@ -24,7 +24,7 @@ static OwningOpRef<ModuleOp> compile(MLIRContext &context, const std::string &pa
   options.stopAfter = phase;
   options.printLocations = true;
   options.bindings = bindings;
-  // Any loss will do: it does not affect the layers, and mse applies to every output.
+  // Any loss will do, and mse applies to every output.
   options.training.losses = {"mse"};
   options.training.backward = BackwardKind::Sequential;
   auto keepFirst = [&](const CompileDiagnostic &diagnostic) {
@@ -66,8 +66,8 @@ private:
     return failure();
   }
 
-  /// Binds the symbols of the axes named by `attribute` to `size`; if the model fixes an axis, sets
-  /// `size` to its extent. Returns whether any symbol was bound.
+  /// Binds symbols of these axes to `size`, or sets `size` to the model's fixed extent. Returns
+  /// true if any was bound.
   bool bindAxis(StringRef attribute, int64_t &size, MutableArrayRef<int64_t> values) {
     auto forward = module.lookupSymbol<func::FuncOp>("forward");
     bool hasSymbol = false;

@@ -16,12 +16,12 @@
 
 namespace bppsa::runtime {
 
-/// The processes (ranks) of a distributed run, as seen by this one. A single process is rank 0 of 1
-/// and does not need MPI. All ranks must call collective functions in the same order.
+/// The ranks of a distributed run. A single process needs no MPI. All ranks must call collective
+/// functions in the same order.
 class Ranks {
 public:
   explicit Ranks(bool isTraced) : events(isTraced) {}
-  /// Connects to all ranks through `open`. From here on, errors of this process end the run.
+  /// From here on, errors of this process end the run.
   Ranks(const std::function<Transport *()> &open, Throttle throttle, double stallTimeout,
         bool isTraced);
   ~Ranks();
@@ -32,40 +32,33 @@ public:
   bool isAlone() const { return count() == 1; }
   bool isFirst() const { return rank() == 0; }
 
-  /// Gathers the values of all ranks in rank order. `what` labels the messages in traces.
+  /// Gathers values in rank order. `what` labels the messages in traces.
   std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
   std::vector<std::vector<double>> gather(const std::vector<double> &own,
                                           const char *what = "numbers");
-  /// Sums the values in rank order.
   std::vector<double> sum(const std::vector<double> &own, const char *what = "numbers");
-  /// The two halves of gather(): startGather() sends this rank's value, finishGather() waits for
-  /// the others.
+  /// The two halves of gather(): sending, and waiting for the others.
   struct Gathering;
   std::shared_ptr<Gathering> startGather(const std::vector<double> &own,
                                          const char *what = "numbers");
   std::vector<std::vector<double>> finishGather(Gathering &gathering);
-  /// Returns the seconds until the last message completed, or nothing if finishGather() would block
-  /// now.
+  /// Returns the seconds until the last message completed, or nothing if finishGather() would
+  /// block.
   std::optional<double> secondsOf(const Gathering &gathering);
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 
-  /// Sends `bytes` to rank `to`, which must receive the same size. Messages on one of the 1024
-  /// channels arrive in order.
+  /// Rank `to` must receive the same size. Messages on one of the 1024 channels arrive in order.
   void send(int to, std::string bytes, const char *what, int64_t channel = 0);
   void receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel = 0);
 
-  /// Collective over all ranks.
   void prepareScans(int members);
-  /// Computes the exclusive scan of the affine maps `own` (`composeMaps`), from the last member to
-  /// the first, or from the first to the last if `fromFirst`. Writes the result of applying the
-  /// composed maps to zero to `offsets`: `size` values for each of `samples` samples. The member
-  /// that starts the scan gets zeros.
+  /// Computes the exclusive scan of the affine maps `own`, from the last member or, if `fromFirst`,
+  /// the first. Writes its values at zero to `offsets`, of shape [samples, size].
   void scan(bool fromFirst, const std::vector<float> &own, float *offsets, int64_t samples,
             int64_t size, const char *what);
 
   MessageLoop &loop() { return *messages; }
   Trace &trace() { return events; }
-  /// Sets text that rank 0 appends to errors of other ranks, such as the files that remain.
   void setErrorHint(const std::string &text) {
     if (messages)
       messages->setErrorHint(text);
@@ -85,13 +78,12 @@ private:
   std::unique_ptr<MessageLoop> messages;
 };
 
-/// The samples [begin, end) of a batch computed by one rank.
 struct Share {
   int64_t begin, end;
   int64_t size() const { return end - begin; }
 };
 
-/// Shares differ by at most one sample, and rank 0 has the largest.
+/// Shares differ by at most one sample; rank 0 has the largest.
 Share shareOf(int64_t size, int rank, int count);
 
 } // namespace bppsa::runtime

@@ -13,17 +13,14 @@
 
 namespace bppsa::runtime {
 
-/// Messages that compete for the network. The most urgent message is sent first, and few are in
-/// flight concurrently, so that an urgent message overtakes messages posted earlier.
-///
-/// A message in flight blocks the queue until its receiver accepts it. Therefore the receiver of a
-/// queued message must accept it without waiting for another message of this queue.
+/// Sends the most urgent message first, with few in flight, so that it overtakes earlier ones.
+/// Receivers must accept a message without waiting for another one of this queue, because messages
+/// in flight block it.
 template <typename Message> class SendQueue {
 public:
-  /// Two, so that the next message is ready as soon as one has been sent.
+  /// Two messages, so that the next one is ready when one has been sent.
   static constexpr int kMaxInFlight = 2;
 
-  /// Lowest priority value first, then in posting order.
   void post(int64_t priority, Message message) {
     waiting.emplace(std::pair(priority, posted++), std::move(message));
   }
@@ -32,7 +29,7 @@ public:
   bool canSend() const { return inFlight < kMaxInFlight && !waiting.empty(); }
   int countInFlight() const { return inFlight; }
 
-  /// Puts the next message in flight; requires canSend(). noteSent() ends its flight.
+  /// Requires canSend(). noteSent() ends the flight.
   Message send() {
     ++inFlight;
     return take(waiting.begin());
@@ -44,8 +41,7 @@ public:
       visit(message);
   }
 
-  /// Removes the most urgent message accepted by `isReady`, which must exist, without counting it
-  /// as in flight.
+  /// Removes the most urgent message accepted by `isReady`, without counting it as in flight.
   template <typename Predicate> Message takeFirst(Predicate isReady) {
     auto found = waiting.begin();
     while (!isReady(found->second))

@@ -12,23 +12,18 @@
 
 namespace bppsa::runtime {
 
-/// How cotangents are passed between time shards: from rank to rank, by an exclusive scan over all
-/// ranks, or by whichever is cheaper.
 enum class ShardBackward { Auto, Carry, Exscan };
 
-/// The number of floats of an affine map `g -> A g + s` for one sample, with state size `size`: the
-/// columns of A, followed by s.
+/// Returns the floats of an affine map `g -> A g + s` for one sample: the columns of A, then s.
 inline int64_t floatsOfMap(int64_t size) { return size * (size + 1); }
 
-/// Replaces each of the `samples` maps in `second` by its composition with the map in `first`,
-/// which is applied first. Accumulates in double precision.
+/// Replaces `second` by its composition with `first`, which is applied first. Accumulates in double
+/// precision.
 void composeMaps(const float *first, float *second, int64_t samples, int64_t size);
 
-/// Returns true if a scan over `shares` shards needs fewer sequential passes over the links of a
-/// shard than passing cotangents from rank to rank. `sizes` lists the total state size S of each
-/// loop. A scan applies the links of a loop S + 2 times: to S columns and to the cotangents of the
-/// shard's own losses, which yields its map, and to the result of the scan. Passing from rank to
-/// rank is a pipeline of `microbatches` times the number of loops.
+/// Returns true if a scan over `shares` shards needs fewer sequential passes over a shard's links
+/// than passing cotangents between ranks. A scan applies the links of a loop with state size S to S
+/// + 2 columns; the alternative is a pipeline of `microbatches` times the number of loops.
 bool isScanCheaper(const std::vector<int64_t> &sizes, int64_t shares, int64_t microbatches);
 
 } // namespace bppsa::runtime

@@ -15,29 +15,25 @@
 
 namespace bppsa::runtime {
 
-/// An interval of a rank's timeline, in seconds of now().
 struct TraceEvent {
   enum class Lane { Computing, Sending, Waiting };
   Lane lane;
   std::string name;
   double start, end;
-  /// Messages only: the receiver (otherwise -1), the priority, and when the message was ready to be
-  /// sent.
+  /// For messages: the receiver (otherwise -1), the priority, and when the message was ready.
   int to = -1;
   int64_t priority = 0;
   double ready = 0;
 };
 
-/// The events of this rank for the file of --trace. Thread-safe.
+/// Thread-safe.
 class Trace {
 public:
   explicit Trace(bool isKept) : isKept(isKept) {}
 
   void add(TraceEvent event);
-  /// Records a named duration, shown as a counter.
   void addSeconds(std::string name, double seconds);
-  /// Formats the events as comma-separated entries of the Chrome trace format, with times of the
-  /// system clock.
+  /// Formats entries of the Chrome trace format, in system clock time.
   std::string toJson(int rank) const;
 
 private:

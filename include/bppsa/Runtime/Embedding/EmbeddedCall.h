@@ -14,44 +14,36 @@
 
 namespace bppsa::runtime {
 
-/// The arrays of a call by batch slot: the inputs, then the target and the position weights of each
-/// loss. Null for arrays the caller omits.
+/// The inputs, then the target and weights of each loss. Null if omitted.
 using BatchArguments = std::vector<const ArrayArgument *>;
 
 enum class LossArrays { Needed, Ignored };
 
-/// Assigns `arguments` to slots. Throws UsageError for unknown or duplicate names and Error for
-/// missing arrays.
+/// Throws UsageError for unknown or duplicate names and Error for missing arrays.
 BatchArguments matchArguments(const Model &model, const ArrayArguments &arguments, LossArrays use);
 
-/// A function of a program, prepared for batches of certain sizes. Arrays of the caller are used in
-/// place if compiled functions can use them; others are copied.
+/// A function prepared for batches of certain sizes. Uses the caller's arrays in place if possible.
 class EmbeddedCall {
 public:
-  /// "infer", "step.scan", ...
   using ChooseFunction = std::function<std::string(Batch &)>;
 
   EmbeddedCall(Session &session, const BatchArguments &arguments, LossArrays use,
                const ChooseFunction &choose);
 
-  /// Returns true if the call can be reused for arrays of these sizes.
+  /// Returns true if the call can be reused for these arrays.
   bool isFor(const BatchArguments &arguments) const;
-  /// Sets the values of the arrays. Throws Error for values that the model does not accept.
   void fill(const BatchArguments &arguments);
-  /// Runs the function. Results that are not redirected are available in result().
   void run();
 
   const std::string &function() const { return name; }
   const Batch &arrays() const { return batch; }
-  /// Keyed by argument name, such as `output:y` or `input_grad:x`.
+  /// Keyed by argument, such as `output:y`.
   const Array &result(const std::string &argument) const { return results.at(argument).array; }
-  /// The `residuals` argument, which GPU programs write to and read from here.
   Array &residuals() { return results.at("residuals").array; }
   Array takeResult(const std::string &argument);
-  /// Makes the next run write the result to `data`. Returns false in GPU programs.
+  /// The next run writes the result to `data`. Returns false in GPU programs.
   bool redirect(const std::string &argument, void *data);
-  /// Makes the next run access an argument owned by the program, such as `param:w`, at `data`.
-  /// Returns false in GPU programs.
+  /// The next run accesses `argument` at `data`. Returns false in GPU programs.
   bool lend(const std::string &argument, void *data);
 
 private:
@@ -67,9 +59,7 @@ private:
   const Model &model;
   std::string name;
   Batch batch;
-  /// Memory of omitted or copied arrays, by slot.
   std::vector<Buffer> owned;
-  /// The shapes of the arrays provided by the caller, by slot.
   std::vector<std::optional<std::vector<int64_t>>> given;
   struct Result {
     Array array;
@@ -77,7 +67,6 @@ private:
   };
   std::map<std::string, Result> results;
   std::map<std::string, size_t> numbers;
-  /// Original addresses of lent arguments.
   std::vector<std::pair<size_t, void *>> lent;
   Call call;
 };

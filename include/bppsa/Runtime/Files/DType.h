@@ -21,9 +21,8 @@ const char *numpyName(DType dtype);
 const char *npyDescr(DType dtype);
 bool isInteger(DType dtype);
 
-/// Parses a .npy type string. Throws Error if the type is not supported.
 DType dtypeOfNpy(const std::string &descr);
-/// Parses an element type of the model's JSON: f32, i64, i32 or bool (i1).
+/// Parses f32, i64, i32 or i1 (bool).
 DType dtypeOfModel(const std::string &name);
 
 } // namespace bppsa::runtime

@@ -21,10 +21,8 @@ struct NpyHeader {
   std::vector<int64_t> shape;
 };
 
-/// Throws Error if the header is damaged.
 NpyHeader parseNpyHeader(const std::string &text);
 
-/// Returns the complete header of a .npy file of version 1, up to the first element.
 std::string npyHeader(DType dtype, const std::vector<int64_t> &shape);
 
 } // namespace bppsa::runtime

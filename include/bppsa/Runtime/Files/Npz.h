@@ -21,7 +21,6 @@
 
 namespace bppsa::runtime {
 
-/// In C order.
 struct Array {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -32,16 +31,13 @@ struct Array {
   template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
 };
 
-/// Depends on the arrays' names, types, shapes and element checksums (CRC-32).
 uint32_t fingerprintOf(const std::map<std::string, NpyHeader> &headers,
                        const std::map<std::string, uint32_t> &checksums);
 
-/// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3). Headers can be checked
-/// before any array is read. Errors name file and array.
+/// Reads .npz files: stored or deflated, zip64, .npy versions 1 to 3. Errors name file and array.
 class NpzReader {
 public:
-  /// Reads the header of every array, but no data. Throws Error if the file is damaged or contains
-  /// an element type that is not in DType.
+  /// Reads headers only. Throws Error for damaged files and unsupported types.
   explicit NpzReader(const std::string &path);
   ~NpzReader();
   NpzReader(const NpzReader &) = delete;
@@ -49,10 +45,9 @@ public:
 
   const std::map<std::string, NpyHeader> &headers() const { return found; }
   uint32_t fingerprint() const { return fingerprintOf(found, checksums); }
-  /// The file offset of the elements of array `name`, if they are uncompressed and in C order.
+  /// Returns nothing unless the elements are uncompressed and in C order.
   std::optional<uint64_t> offset(const std::string &name) const;
-  /// Reads array `name`, which must be in headers(), in C order. Throws Error if its data is
-  /// damaged.
+  /// Reads array `name` in C order. Throws Error if damaged.
   Array read(const std::string &name);
 
 private:
@@ -62,16 +57,14 @@ private:
   std::string path;
   void *archive = nullptr;
   std::map<std::string, NpyHeader> found;
-  /// The offset in the archive's directory, and the index.
   std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
   std::map<std::string, uint64_t> offsets;
   std::map<std::string, uint32_t> checksums;
 };
 
-/// Throws Error on overflow.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
-/// Writes an uncompressed .npz file atomically (AtomicFile).
+/// Writes an uncompressed .npz file atomically.
 class NpzWriter {
 public:
   explicit NpzWriter(const std::string &path);

@@ -16,15 +16,13 @@
 
 namespace bppsa::runtime {
 
-/// A value that threads wait on: first by spinning, because the next parallel region usually
-/// follows soon, then by sleeping.
+/// Threads wait by spinning, because the next region usually follows soon, then by sleeping.
 class Signal {
 public:
   void set(uint32_t next);
   uint32_t get() const { return value.load(std::memory_order_acquire); }
 
-  /// Returns once the value differs from `seen`. Spins for up to `patience` seconds before
-  /// sleeping.
+  /// Spins for up to `patience` seconds before sleeping.
   void waitChange(uint32_t seen, double patience);
 
 private:
@@ -32,51 +30,45 @@ private:
   std::atomic<int> sleepers{0};
 };
 
-/// A parallel loop.
 struct Region {
   void (*body)(int64_t first, int64_t last, void *captures) = nullptr;
   void *captures = nullptr;
   int64_t count = 0;
   int32_t size = 1;
-  /// Errors in shares are passed to the calling thread (CompiledErrors.h).
   bool catchesFailures = false;
 };
 
 bool &inRegion();
 
-/// Runs the possibly empty share of thread `number`.
+/// The share may be empty.
 void runShare(const Region &region, int32_t number);
 
 struct History {
   double seconds = 200e-6;
   /// Seconds per iteration and thread in the last run.
   double secondsAnIteration = 1;
-  /// The number of consecutive runs with too few workers in time, and the number of further runs
-  /// that do not call the workers.
+  /// Consecutive runs with too few workers in time, and further runs without workers.
   int failures = 0, alone = 0;
 
-  /// How long to wait for workers. If they share their cores with other programs, they may not be
-  /// scheduled for milliseconds, and a short region finishes sooner without them.
+  /// If workers share their cores with other programs, they may be late by milliseconds, and a
+  /// short region finishes sooner without them.
   double patience() const;
-  /// Returns true if `count` iterations justify more than one thread: starting and joining workers
-  /// takes some microseconds.
+  /// Starting and joining workers takes some microseconds.
   bool isLong(int64_t count) const;
   void update(bool came, double duration);
 };
 
-/// Worker threads that run parallel regions together with the calling thread. The number of threads
-/// of a region depends on how many workers arrive in time.
+/// Worker threads that run regions together with the calling thread. Workers that arrive late are
+/// left out.
 class ThreadPool {
 public:
   explicit ThreadPool(int size, const std::vector<int> &cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
 
-  /// Runs a region with up to region.size threads: the calling thread and the workers that arrive
-  /// in time. Returns the first error of a share if the region catches failures.
+  /// Uses up to region.size threads. Returns the first error if the region catches failures.
   std::exception_ptr run(const Region &next);
 
-  /// Includes the calling thread.
   const int size;
 
 private:
@@ -89,14 +81,11 @@ private:
   const double patience;
   Region region;
   std::atomic<bool> stopping{false};
-  /// The number of the last region that workers were called to.
   uint32_t epoch = 0;
   std::atomic<uint64_t> ticket{0};
-  /// `start` calls the workers to a region. `go` releases those that joined once the number of
-  /// threads is final.
+  /// `start` calls the workers; `go` releases those that joined once their number is final.
   Signal start, go, done;
   std::atomic<int> finished{0};
-  /// The error of the first share that failed. Only the thread that set `hasFailed` writes `error`.
   std::atomic<bool> hasFailed{false};
   std::exception_ptr error;
   std::unordered_map<void *, History> histories;

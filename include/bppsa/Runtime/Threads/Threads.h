@@ -14,19 +14,17 @@ namespace bppsa::runtime {
 
 int availableCores();
 
-/// Sets the maximum number of threads of a parallel region, including the calling thread, for all
-/// callers. Takes effect at the next region, which starts the threads.
+/// Sets the maximum number of threads, including the calling thread, from the next region on.
 void setThreads(int count);
 int threads();
 
-/// Binds the worker threads to CPUs: worker i (counted from 1) to cpus[i], wrapping around if there
-/// are fewer CPUs. cpus[0] is left to the calling thread, which is not bound. An empty list removes
-/// the binding. Throws Error if the process may not use one of the CPUs.
+/// Binds worker i (from 1) to cpus[i], wrapping around. The calling thread is not bound. An empty
+/// list removes the binding. Throws Error for unavailable CPUs.
 void setAffinity(std::vector<int> cpus);
-/// Parses a CPU list such as "0,2-4". Throws UsageError if it is malformed.
+/// Parses "0,2-4". Throws UsageError.
 std::vector<int> parseCpus(const std::string &text);
 
-/// Overrides setThreads() for the calling thread during its lifetime; 0 removes the override.
+/// Overrides setThreads() for the calling thread; 0 removes the override.
 class ThreadLimit {
 public:
   explicit ThreadLimit(int count);
@@ -37,10 +35,9 @@ private:
   int before;
 };
 
-/// Makes the calling thread treat denormal floating-point values as zero.
+/// Treats denormal values as zero on this thread.
 void flushDenormals();
 
-/// Enables flushDenormals() during its lifetime.
 class DenormalsFlushed {
 public:
   DenormalsFlushed();

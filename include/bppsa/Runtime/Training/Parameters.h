@@ -16,35 +16,32 @@
 
 namespace bppsa::runtime {
 
-/// An array of floats accessed by both the host and device kernels.
 class SharedFloats {
 public:
   explicit SharedFloats(int64_t count = 0);
 
   const float *read() const;
-  /// Returns the current values for writing, before the next call of a compiled function.
+  /// Returns current values, which may be changed until the next call.
   float *write();
   View view(int64_t start, std::vector<int64_t> shape, Access access);
   int64_t size() const { return static_cast<int64_t>(memory.size() / sizeof(float)); }
 
 private:
   Buffer memory;
-  /// Mutable, because reading may update the host copy.
   mutable DeviceMirror mirror;
 };
 
-/// Trained parameters, their gradients and their optimizer states are stored in flat arrays with
-/// the same layout: the parameters in file order, each zero-padded to a multiple of 16 floats.
-/// Running statistics, which steps recompute, and frozen parameters have separate arrays.
+/// Trained parameters, gradients and optimizer states share one flat layout: parameters in file
+/// order, each zero-padded to a multiple of 16 floats. Running statistics and frozen parameters are
+/// separate.
 class Parameters {
 public:
-  /// Reads the initial values from the ONNX file. Only `train` needs optimizer states.
+  /// Reads initial values from the ONNX file. Only `train` needs states.
   Parameters(const Model &model, const unsigned char *onnx, bool withStates);
 
-  /// Adds "param:", "grad:" and "updated:" views of every parameter, and "flat_*".
+  /// Adds "param:", "grad:", "updated:" and "flat_*" views.
   void addTo(ViewTable &views);
 
-  /// Adds the arguments of an update of `size` elements of the flat arrays, starting at `start`.
   void addRange(ViewTable &views, int64_t start, int64_t size);
 
   int64_t start(size_t index) const { return starts[index]; }
@@ -53,28 +50,23 @@ public:
   const float *state(size_t which, size_t index) const {
     return states[which].read() + starts[index];
   }
-  /// The flat gradient array, for reading and writing before the next call.
   float *changeGradients() { return gradients.write(); }
   int64_t gradientCount() const { return gradients.size(); }
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
-  /// Zeroes the gradients of frozen rows, of all parameters or of one.
+  /// Zeroes the gradients of frozen rows.
   void maskGradients(std::optional<size_t> index = std::nullopt);
   void maskPrunedGradients(size_t index);
-  /// Save and restore the values of frozen rows.
   std::vector<float> frozenRows(std::optional<size_t> index = std::nullopt) const;
   void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
-  /// Replaces the running statistics by those computed in the last step.
   void acceptStatistics();
   void acceptStatistic(size_t index);
   size_t stateCount() const { return states.size(); }
 
-  /// Keeps an exponential moving average of the trained values.
   void keepAverage() { averages = SharedFloats(trained.size()); }
   void dropAverage() { averages = SharedFloats(); }
   bool hasAverage() const { return averages.size() > 0; }
-  /// addToAverage() updates the average of `size` values starting at `start`: average += (1 -
-  /// decay) * (value - average). restartAverage() sets it to the current values.
+  /// average += (1 - decay) * (value - average). restartAverage() sets it to the current values.
   void addToAverage(double decay, int64_t start, int64_t size);
   void restartAverage(int64_t start, int64_t size);
   void exchangeAverage();
@@ -90,11 +82,8 @@ private:
   const Model &model;
   const unsigned char *onnx;
   std::vector<int64_t> starts;
-  /// For pruned models: the indices of the blocks of 16 trained floats that are not entirely
-  /// pruned. Updates only touch these.
+  /// For pruned models, the blocks of 16 floats with unpruned values. Updates only touch these.
   std::vector<int32_t> liveBlocks;
-  /// Block indices relative to a range, keyed by its start and size, for ranges that do not start
-  /// at 0. Prepared calls refer to them.
   std::map<std::pair<int64_t, int64_t>, std::vector<int32_t>> blocksOfRanges;
   SharedFloats trained, statistics, frozen, gradients, averages;
   SharedFloats updated;
@@ -104,7 +93,6 @@ private:
 /// Replaces the values by their average during its lifetime.
 class AveragedValues {
 public:
-  /// Has no effect if no average is kept.
   explicit AveragedValues(Parameters &parameters) : parameters(parameters) { exchange(); }
   ~AveragedValues() { exchange(); }
   AveragedValues(const AveragedValues &) = delete;

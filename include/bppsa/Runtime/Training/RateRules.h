@@ -11,18 +11,17 @@
 
 namespace bppsa::runtime {
 
-/// REGEX=X of --lr-for: trained parameters whose names match use the base rate X.
+/// REGEX=X of --lr-for sets the base rate of matching parameters.
 struct RateRule {
   std::string pattern;
   double rate = 0;
 
-  /// Throws UsageError if `text` is malformed, and Error if the rate is out of range.
+  /// Throws UsageError if malformed, Error if out of range.
   static RateRule parse(const std::string &text);
 };
 
-/// Returns the learning-rate group of each parameter: 0, or 1 plus the index of the last rule that
-/// matches its name. Throws Error if a pattern is not a POSIX extended regular expression or
-/// matches no trained parameter.
+/// Returns the group of each parameter: 0, or 1 plus the index of the last matching rule. Throws
+/// Error for invalid patterns and patterns without a match.
 std::vector<size_t> groupsOf(const Model &model, const std::vector<RateRule> &rules);
 
 } // namespace bppsa::runtime

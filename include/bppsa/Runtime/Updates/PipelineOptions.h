@@ -12,17 +12,13 @@
 
 namespace bppsa::runtime {
 
-/// How microbatches are scheduled over pipeline stages. The results are bit-identical for all
-/// settings.
+/// Results are bit-identical for all settings.
 struct PipelineOptions {
-  /// A name accepted by schedule::parseScheduleKind(), or `auto`. Empty selects the default of the
-  /// program.
+  /// A name for schedule::parseScheduleKind(), or `auto`. Empty selects the program's default.
   std::string schedule;
-  /// Measure operation times during the first updates instead of deriving them from operation
-  /// counts.
+  /// Measure operation times instead of deriving them from operation counts.
   bool areTimesMeasured = true;
-  /// The maximum number of microbatches that a rank holds at once. Each counts by the share of the
-  /// rank's stages that hold it.
+  /// Microbatches that a rank may hold, each weighted by the share of its stages that hold it.
   std::optional<double> memoryLimit;
 };
 

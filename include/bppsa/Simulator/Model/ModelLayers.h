@@ -14,36 +14,32 @@
 
 namespace bppsa {
 
-/// A run of nodes of a model, starting at a node with parameters, and its work for one batch. A
+/// A node with parameters, the nodes up to the next one, and their work for one batch. A
 /// multiply-add counts as two FLOPs.
 struct ModelLayer {
-  /// The name of the node with the parameters.
   std::string name;
-  /// FLOPs of the forward pass, of cotangents, and of parameter gradients.
+  /// FLOPs of the forward pass, cotangents, and parameter gradients.
   double forward = 0, backward = 0, weight = 0;
-  /// Element counts of its parameter tensors.
+  /// The element counts of its parameters.
   std::vector<int64_t> tensors;
-  /// Bytes of its values that the backward pass reads, and that later layers read.
+  /// The bytes that the backward pass reads, and that later layers read.
   int64_t activationBytes = 0, outputBytes = 0;
 };
 
-/// Sizes of dynamic dimensions. A required size must belong to a dynamic dimension.
+/// A required size must belong to a dynamic dimension.
 struct ModelSizes {
   int64_t batch, steps;
   bool requiresBatch = false, requiresSteps = false;
-  /// `NAME=VALUE`: other symbolic dimensions, and graph inputs that are constants.
+  /// `NAME=VALUE` for other symbolic dimensions and constant graph inputs.
   std::vector<std::string> bindings = {};
 };
 
 struct ModelWork {
-  /// In forward order.
   std::vector<ModelLayer> layers;
-  /// Samples per batch: the requested number, or the number fixed by the model.
   int64_t batch;
 };
 
-/// Returns the work of a training step of the ONNX model at `path`. On failure, returns nullopt and
-/// sets `error` to a one-line message.
+/// On failure, returns nullopt and sets `error`.
 std::optional<ModelWork> getModelWork(const std::string &path, const ModelSizes &sizes,
                                       std::string &error);
 
