@@ -57,7 +57,7 @@ BppsaStatus bppsaProgramSetSeed(BppsaProgram program, uint64_t seed) {
 }
 
 /// Passes ownership of all arrays to the caller. Frees them on exceptions.
-static void handOut(std::vector<Array> arrays, DLManagedTensor **tensors) {
+static void releaseToCaller(std::vector<Array> arrays, DLManagedTensor **tensors) {
   std::vector<DLManagedTensor *> made;
   try {
     for (Array &array : arrays)
@@ -80,7 +80,7 @@ BppsaStatus bppsaProgramInfer(BppsaProgram program, const BppsaNamedArray *array
       program,
       [&](EmbeddedProgram &own) {
         require(outputs, "the place for outputs");
-        handOut(own.infer(toArguments(arrays, numArrays)), outputs);
+        releaseToCaller(own.infer(toArguments(arrays, numArrays)), outputs);
       },
       arrays, numArrays, outputs);
 }
@@ -118,7 +118,7 @@ BppsaStatus bppsaProgramGrad(BppsaProgram program, const BppsaNamedArray *arrays
         require(gradients, "the place for gradients");
         std::vector<Array> results;
         double value = own.grad(toArguments(arrays, numArrays), results);
-        handOut(std::move(results), gradients);
+        releaseToCaller(std::move(results), gradients);
         if (loss)
           *loss = value;
       },

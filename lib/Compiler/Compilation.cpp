@@ -248,7 +248,7 @@ LogicalResult Compilation::adaptToLoops() {
     goes[loop.getReverse()] |= !loop.getInitial().empty();
     return WalkResult::skip();
   });
-  options.training.shardsBothWays = options.training.shardTime && goes[0] && goes[1];
+  options.training.hasBidirectionalShards = options.training.shardTime && goes[0] && goes[1];
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;

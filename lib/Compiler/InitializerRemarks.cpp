@@ -28,7 +28,7 @@ static std::string listMerged(ArrayRef<MergedInitializer> merged) {
   return listSome(texts);
 }
 
-std::string InitializerRemarks::offerUntie(StringRef effect) const {
+std::string InitializerRemarks::getUntieHint(StringRef effect) const {
   if (!options.untie)
     return ("; --untie " + effect).str();
   return options.untie->empty() ? "" : "; they do not match --untie=" + quoteName(*options.untie);
@@ -42,19 +42,19 @@ std::string InitializerRemarks::offerTrain(StringRef effect) const {
 std::string InitializerRemarks::describeMerged(ArrayRef<MergedInitializer> merged) const {
   return "initializers that look merged by an exporter because their values are equal are trained "
          "as one: " +
-         listMerged(merged) + offerUntie("gives each its own");
+         listMerged(merged) + getUntieHint("gives each its own");
 }
 
 std::string InitializerRemarks::describeUntrainedMerged(ArrayRef<MergedInitializer> merged) const {
   return "parameters are not trained because the exporter merged them with running statistics or "
          "constants of equal values: " +
-         listMerged(merged) + offerUntie("separates and trains them");
+         listMerged(merged) + getUntieHint("separates and trains them");
 }
 
 std::string InitializerRemarks::describeMergedStatistics(ArrayRef<MergedInitializer> merged) const {
   return "running statistics that look merged by an exporter because their values are equal are "
          "updated as one: " +
-         listMerged(merged) + offerUntie("gives each its own");
+         listMerged(merged) + getUntieHint("gives each its own");
 }
 
 std::string InitializerRemarks::describeCalled(ArrayRef<std::string> names) const {
@@ -64,7 +64,7 @@ std::string InitializerRemarks::describeCalled(ArrayRef<std::string> names) cons
   if (!options.untie)
     return text + "; --untie=REGEX gives each call its own";
   return text + (options.untie->empty() ? "; --untie without a REGEX does not separate calls"
-                                        : offerUntie(""));
+                                        : getUntieHint(""));
 }
 
 std::string
@@ -149,7 +149,7 @@ std::string InitializerRemarks::describeNothingTrained(ArrayRef<std::string> ini
   if (hasConstants || !constantWeights.empty())
     text += offerTrain("trains those whose names match");
   if (isMerged && !options.untie)
-    text += offerUntie("separates those that are merged");
+    text += getUntieHint("separates those that are merged");
   return text +
          (options.training.freeze.empty() ? "; --freeze=. compiles it without training" : "");
 }

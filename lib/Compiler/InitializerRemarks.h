@@ -47,7 +47,7 @@ public:
                                      bool isMerged) const;
 
 private:
-  std::string offerUntie(llvm::StringRef effect) const;
+  std::string getUntieHint(llvm::StringRef effect) const;
   std::string offerTrain(llvm::StringRef effect) const;
 
   const CompileOptions &options;

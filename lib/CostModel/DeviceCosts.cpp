@@ -161,8 +161,8 @@ StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
   double instructions = 10.0 + 8.0 * vectors + perTerm * countEntriesOfRow(parts);
   for (Operation *op : ops)
     instructions += getRowCost(op).first;
-  int64_t registers =
-      inRegisters ? countEntriesOfRow(parts) + cost::kOtherRegisters : kRegistersWithoutEntries;
+  int64_t registers = inRegisters ? countEntriesOfRow(parts) + cost::kRegistersBesidesMatrix
+                                  : kRegistersWithoutEntries;
   StepCost step;
   step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
   step.instructions = instructions;

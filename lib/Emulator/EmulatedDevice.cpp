@@ -41,7 +41,7 @@ public:
     copy(to, from, bytes);
   }
   void prefetchArray(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
-  void copyToHostAsync(void *to, const void *from, uint64_t bytes) override {
+  void takePrefetched(void *to, const void *from, uint64_t bytes) override {
     copy(to, from, bytes);
   }
   void fill(void *to, uint8_t value, uint64_t bytes) override { memset(to, value, bytes); }

@@ -164,7 +164,9 @@ static double numberOf(uint32_t bits) {
 }
 
 /// Returns the elements per register: one for tf32, whose lower 13 bits are ignored, two for bf16.
-static uint32_t countNumbers(uint32_t mode) { return mode == WarpOperation::BF16 ? 2 : 1; }
+static uint32_t getElementsPerRegister(uint32_t mode) {
+  return mode == WarpOperation::BF16 ? 2 : 1;
+}
 
 static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
   return numberOf(mode == WarpOperation::TF32 ? bits & 0xffffe000u
@@ -181,7 +183,7 @@ static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
 /// Products and their sum are exact before the final rounding.
 void Block::multiply(uint32_t warp, uint32_t mode) {
   double a[16][16], b[16][8];
-  uint32_t n = countNumbers(mode);
+  uint32_t n = getElementsPerRegister(mode);
   for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
     const WarpOperation &operation = *threadOf(warp, lane).operation;
     uint32_t g = lane / 4, t = lane % 4;

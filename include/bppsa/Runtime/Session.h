@@ -54,9 +54,9 @@ public:
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
   /// Parameter `i` uses learning rate rates[groups[i]].
-  void groupRates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/false); }
-  void ungroupRates() { ranges.clear(); }
-  /// Variant of groupRates() that lets each parameter be updated separately.
+  void setRateGroups(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/false); }
+  void clearRateGroups() { ranges.clear(); }
+  /// Variant of setRateGroups() that lets each parameter be updated separately.
   void splitUpdates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/true); }
   /// Runs the optimizer. With `takesStatistics`, also accepts the running statistics of the last
   /// step.

@@ -103,7 +103,7 @@ static void addShards(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createShardTime());
     addDifferentiation(pm, options, "sharded_loss", EntryRole::Shard, "states");
   }
-  if (options.shardsBothWays) {
+  if (options.hasBidirectionalShards) {
     ShardTimeOptions late;
     late.name = "late_sharded_loss";
     late.reversedFirst = true;
@@ -193,7 +193,7 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   addStages(pm, options);
   addBackwardOrder(pm, options);
   if (options.target == TargetKind::CPU)
-    pm.addPass(createAddUnitVariants({options.leavesScansToAuto()}));
+    pm.addPass(createAddUnitVariants({options.mayAutoChooseScans()}));
 }
 
 void bppsa::registerTrainingPipelines() {

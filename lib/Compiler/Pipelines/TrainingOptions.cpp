@@ -30,7 +30,7 @@ std::vector<Variant> TrainingOptions::getVariants() const {
   if (backward != BackwardKind::Scan)
     variants.push_back({"sequential", ""});
   // A scan reads all steps at once, so with a memory limit it must be requested explicitly.
-  bool isBounded = getLoopLimit() > 0 && leavesScansToAuto();
+  bool isBounded = getLoopLimit() > 0 && mayAutoChooseScans();
   if (backward != BackwardKind::Sequential && !isBounded && !pipelineRanks)
     variants.push_back({"scan", scan});
   return variants;

@@ -48,7 +48,7 @@ std::string bppsa::cost::findLimit(int64_t rows, const std::vector<int64_t> &col
   if (parts * rows > kMaxThreads)
     return exceeds(parts * rows, " threads of a block", kMaxThreads);
   int64_t entries = countElements(columns, parts), all = entries + countElements(summed, parts);
-  int64_t registers = (all + kOtherRegisters) * roundUpToWarps(rows * parts);
+  int64_t registers = (all + kRegistersBesidesMatrix) * roundUpToWarps(rows * parts);
   if (entries > kMaxEntries)
     return exceeds(entries, " entries of matrices in a thread", kMaxEntries);
   if (all > kMaxWithSums)

@@ -123,10 +123,10 @@ double bppsa::cost::getMaxUnitCycles(const std::vector<HostChain> &chains, int64
 bool bppsa::cost::sharesMatricesAcrossSamples(const std::vector<HostChain> &chains,
                                               HostMachine machine) {
   // Same rule as in bppsa-choose-task-mapping, where each operation on a matrix takes one element.
-  constexpr int64_t cacheNumbers = kFirstLevelCacheBytes / 4, fewestLanes = 8;
-  return machine.lanes >= fewestLanes &&
+  constexpr int64_t cacheElements = kFirstLevelCacheBytes / 4, minUsefulLanes = 8;
+  return machine.lanes >= minUsefulLanes &&
          std::any_of(chains.begin(), chains.end(),
-                     [](const HostChain &chain) { return chain.linkOperations > cacheNumbers; });
+                     [](const HostChain &chain) { return chain.linkOperations > cacheElements; });
 }
 
 static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {

@@ -37,7 +37,7 @@ static FailureOr<Value> pullBack(OpBuilder &builder, ArrayRef<Layer> layers, Val
   return found;
 }
 
-static LogicalResult buildRule(OpBuilder &builder, const ValuedLink &link, Value cotangent,
+static LogicalResult buildRule(OpBuilder &builder, const LinkWithJacobian &link, Value cotangent,
                                Value pruned) {
   FailureOr<Value> entered = pullBack(builder, link.entering, cotangent);
   FailureOr<Value> found = failed(entered) ? entered : pullBack(builder, link.layer, *entered);
@@ -69,7 +69,7 @@ static FailureOr<Value> createSlopes(OpBuilder &builder, const Layer &layer) {
 }
 
 /// Creates ones for the entries whose row is the position chosen by the forward pass, else zeros.
-static Value createChoices(OpBuilder &builder, const ValuedLink &link) {
+static Value createChoices(OpBuilder &builder, const LinkWithJacobian &link) {
   Location loc = link.getOp()->getLoc();
   Value choice = flattenSamples(builder, link.values.choice);
   int64_t numEntries = link.values.columns.size();
@@ -98,7 +98,7 @@ static Value createChoices(OpBuilder &builder, const ValuedLink &link) {
   return generic.getResult(0);
 }
 
-static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &link) {
+static FailureOr<Value> createJacobian(OpBuilder &builder, const LinkWithJacobian &link) {
   Location loc = link.getOp()->getLoc();
   jacobian::MatrixType type = link.type;
   int64_t batch = cast<RankedTensorType>(link.operand.getType()).getDimSize(0);
@@ -135,7 +135,8 @@ static FailureOr<Value> createJacobian(OpBuilder &builder, const ValuedLink &lin
   llvm_unreachable("unknown kind of values");
 }
 
-static Value createPrunedGradient(OpBuilder &builder, const ValuedLink &link, Value cotangent) {
+static Value createPrunedGradient(OpBuilder &builder, const LinkWithJacobian &link,
+                                  Value cotangent) {
   // Jacobian entries grouped by the weight they hold.
   struct Entry {
     int32_t source, row, col;
@@ -177,7 +178,7 @@ static Value createRegion(OpBuilder &builder, Region &region, Value cotangent) {
   return region.getArgument(0);
 }
 
-FailureOr<jacobian::LinkOp> bppsa::createLink(OpBuilder &builder, const ValuedLink &link,
+FailureOr<jacobian::LinkOp> bppsa::createLink(OpBuilder &builder, const LinkWithJacobian &link,
                                               Value cotangent, Value pruned) {
   SmallVector<Type> gradients;
   if (pruned)

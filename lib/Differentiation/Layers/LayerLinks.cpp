@@ -24,7 +24,7 @@ static void reportNoLink(Operation *op, StringRef why) {
 }
 
 void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
-  SmallVector<ValuedLink, 0> chain;
+  SmallVector<LinkWithJacobian, 0> chain;
   bool isWhole = true;
   for (const LayerLink &link : found.links) {
     // Layers before this one need no cotangents.
@@ -52,8 +52,8 @@ void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
   if (isWhole && !found.begins.empty())
     remark::analysis(last->getLoc(), getRemarkOptions(last))
         << remark::add("the chain is cut at its beginning: {0}", found.begins);
-  for (ValuedLink &valued : chain) {
-    const ValuedLink &link = links.emplace_back(std::move(valued));
+  for (LinkWithJacobian &valued : chain) {
+    const LinkWithJacobian &link = links.emplace_back(std::move(valued));
     linkOf[link.getOp()] = nullptr;
     for (const Layer &identity : link.entering)
       linkOf[identity.op] = nullptr;
@@ -92,7 +92,7 @@ LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotan
 }
 
 LogicalResult LayerLinks::visit(Operation *op) {
-  const ValuedLink *link = linkOf.at(op);
+  const LinkWithJacobian *link = linkOf.at(op);
   Value cotangent = sweep.lookup(op->getResult(0));
   if (!link || !cotangent)
     return success();

@@ -15,7 +15,7 @@
 
 namespace bppsa {
 
-struct ValuedLink : LayerLink {
+struct LinkWithJacobian : LayerLink {
   LinkValues values;
 
   /// Returns the first operation of the link that the reverse sweep reaches.
@@ -46,15 +46,15 @@ private:
   const Activity &activity;
   ReverseSweep &sweep;
   /// A deque keeps addresses of links stable.
-  std::deque<ValuedLink> links;
+  std::deque<LinkWithJacobian> links;
   /// The link for its operation that the reverse sweep reaches first, null for its other
   /// operations.
-  llvm::DenseMap<mlir::Operation *, const ValuedLink *> linkOf;
+  llvm::DenseMap<mlir::Operation *, const LinkWithJacobian *> linkOf;
 };
 
 /// Creates the op for `link` from the `cotangent` of its result. With `pruned` (weights whose zeros
 /// stay zero), the op also returns their gradient.
-llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
+llvm::FailureOr<jacobian::LinkOp> createLink(mlir::OpBuilder &builder, const LinkWithJacobian &link,
                                              mlir::Value cotangent, mlir::Value pruned);
 
 } // namespace bppsa

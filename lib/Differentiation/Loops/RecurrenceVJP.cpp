@@ -54,7 +54,7 @@ private:
   void buildParallelLoop();
   RankedTensorType getSequenceType(Value value);
   Value castTo(Value value, Type type);
-  void buildLeaves(ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents);
+  void buildOperandCotangents(ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents);
 
   RecurrenceOp op;
   OpBuilder &builder;
@@ -297,8 +297,8 @@ void RecurrenceBackwardBuilder::buildParallelLoop() {
     arrays[value] = array;
 }
 
-void RecurrenceBackwardBuilder::buildLeaves(ArrayRef<bool> needed,
-                                            MutableArrayRef<Value> operandCotangents) {
+void RecurrenceBackwardBuilder::buildOperandCotangents(ArrayRef<bool> needed,
+                                                       MutableArrayRef<Value> operandCotangents) {
   Location loc = op.getLoc();
   for (const CellVJP::MatrixUse &use : vjp.getMatrixUses()) {
     Value lhs = getArray(use.transposed ? use.vector : use.cotangent);
@@ -348,7 +348,7 @@ LogicalResult RecurrenceBackwardBuilder::build(ValueRange resultCotangents, Arra
     buildChain(states);
   }
   buildParallelLoop();
-  buildLeaves(needed, operandCotangents);
+  buildOperandCotangents(needed, operandCotangents);
   return success();
 }
 

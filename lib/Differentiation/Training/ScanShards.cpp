@@ -91,7 +91,7 @@ static bool areTermsBefore(Value sum, Value term, Operation *op) {
   return !made || made->isBeforeInBlock(op);
 }
 
-static bool isTermOfNothingElse(Value sum, Value term) {
+static bool hasSingleUseInSum(Value sum, Value term) {
   for (; term != sum; term = (*term.user_begin())->getResult(0))
     if (!term.hasOneUse())
       return false;
@@ -135,7 +135,7 @@ private:
   }
   void cloneLinkInto(Region &region);
   Value createMap(OpFoldResult batch);
-  Value createOwn(OpFoldResult batch);
+  Value createLocalCotangents(OpFoldResult batch);
   /// Returns `value` on the first rank and zeros on others, which have no initial state.
   Value keepOnFirst(Value value);
 
@@ -166,7 +166,7 @@ Value ChainScan::createMap(OpFoldResult batch) {
   return map.getResult();
 }
 
-Value ChainScan::createOwn(OpFoldResult batch) {
+Value ChainScan::createLocalCotangents(OpFoldResult batch) {
   SmallVector<Value> seeds;
   for (auto [seed, leave] : llvm::zip_equal(chain.getSeeds(), shared.leaves)) {
     Value own = replaceTerm(builder, seed, leave.getResult(), Value());
@@ -219,7 +219,7 @@ Value ChainScan::keepOnFirst(Value value) {
 
 void ChainScan::run() {
   OpFoldResult batch = tensor::getMixedSize(builder, loc, shared.leaves.front().getOperand(), 0);
-  Value map = createMap(batch), own = createOwn(batch);
+  Value map = createMap(batch), own = createLocalCotangents(batch);
   Value behind = dist::ShardScanOp::create(builder, loc, own.getType(), map, own,
                                            /*destination=*/Value(), chain.getReverse(),
                                            shared.leaves.front().getChannel())
@@ -298,7 +298,7 @@ static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &fou
       continue;
     dist::ShardEnterOp enter = findEnter(cotangent, leave.getChannel());
     if (!enter || !areTermsBefore(enter.getOperand(), cotangent, chain) ||
-        !isTermOfNothingElse(seed, leave.getResult()))
+        !hasSingleUseInSum(seed, leave.getResult()))
       break;
     shared.leaves.push_back(leave);
     shared.enters.push_back(enter);

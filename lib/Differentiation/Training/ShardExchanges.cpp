@@ -169,11 +169,11 @@ FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool r
     connector.connect(loop);
   if (reversedFirst)
     connector.runReversedFirst();
-  for (Value value : layouts.getOfFirstStep())
+  for (Value value : layouts.getFirstStepValues())
     connector.forward(value);
   for (Value value : layouts.getSums())
     connector.sum(value);
-  for (linalg::IndexOp number : layouts.getStepNumbers())
+  for (linalg::IndexOp number : layouts.getStepIndices())
     connector.shift(number);
   for (OpOperand *count : layouts.getStepCounts())
     connector.widen(*count);

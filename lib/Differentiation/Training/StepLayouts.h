@@ -51,11 +51,11 @@ public:
 
   mlir::ArrayRef<RecurrenceOp> getLoops() const { return loops; }
   /// Returns values computed from the first step only; the rank with the last steps needs them.
-  mlir::ArrayRef<mlir::Value> getOfFirstStep() const { return ofFirstStep; }
+  mlir::ArrayRef<mlir::Value> getFirstStepValues() const { return ofFirstStep; }
   /// Sums over the steps of a shard, to be added over ranks.
   mlir::ArrayRef<mlir::Value> getSums() const { return sums; }
   /// Returns the ops that compute a time step index, which is relative to the shard.
-  mlir::ArrayRef<mlir::linalg::IndexOp> getStepNumbers() const { return stepNumbers; }
+  mlir::ArrayRef<mlir::linalg::IndexOp> getStepIndices() const { return stepNumbers; }
   /// Returns operands that hold the number of steps of the shard in place of the total number of
   /// steps.
   mlir::ArrayRef<mlir::OpOperand *> getStepCounts() const { return stepCounts; }

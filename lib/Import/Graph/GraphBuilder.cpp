@@ -69,7 +69,7 @@ SmallVector<Dim> GraphBuilder::makePinnedDims(ArrayRef<int64_t> sizes) {
 }
 
 void GraphBuilder::mark(const Dim &dim, AxisFact fact) {
-  if (fact == Mixed && !marksMixing)
+  if (fact == Mixed && !recordsMixing)
     return;
   // An axis with one position cannot be mixed or cut.
   for (const Factor &factor : dim.factors)

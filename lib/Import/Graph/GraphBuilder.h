@@ -78,12 +78,12 @@ public:
   int64_t numTrainingModes = 0;
   bool sharesStatistics = false;
   bool isUntied = false;
-  llvm::StringRef offerUntie() const {
+  llvm::StringRef getUntieHint() const {
     return isUntied ? "; use a separate initializer for each use in the model"
                     : "; --untie gives each use its own";
   }
   /// False while code that exists only for training is built.
-  bool marksMixing = true;
+  bool recordsMixing = true;
 
   /// Caches sizes in a separate map while it is alive, for code in another region.
   class SizeScope {

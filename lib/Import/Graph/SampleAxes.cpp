@@ -41,9 +41,9 @@ private:
   }
   SmallVector<int64_t> getNamedAxes(const BoundaryArray &array) const;
   bool isNamed(const Candidate &candidate) const;
-  bool canBeNamed(const Candidate &candidate) const;
+  bool canBeDefault(const Candidate &candidate) const;
   bool canBeChosen(const Candidate &candidate) const;
-  bool goTogether(const Candidate &a, const Candidate &b) const;
+  bool areCompatible(const Candidate &a, const Candidate &b) const;
   SampleLayout makeLayout(ArrayRef<const Candidate *> chosen) const;
 
   const GraphBuilder &graph;
@@ -125,7 +125,7 @@ bool LayoutFinder::isNamed(const Candidate &candidate) const {
 }
 
 /// Samples may be mixed along an axis that the graph suggests, for example by a loss.
-bool LayoutFinder::canBeNamed(const Candidate &candidate) const {
+bool LayoutFinder::canBeDefault(const Candidate &candidate) const {
   unsigned facts = getFacts(candidate);
   bool hasSamples = graph.axes.hasRoles() || !(facts & Pinned);
   return isNamed(candidate) && hasSamples && !(facts & Cut) && candidate.isSingle &&
@@ -139,7 +139,7 @@ bool LayoutFinder::canBeChosen(const Candidate &candidate) const {
          !candidate.isRegrouped && candidate.isCarried;
 }
 
-bool LayoutFinder::goTogether(const Candidate &a, const Candidate &b) const {
+bool LayoutFinder::areCompatible(const Candidate &a, const Candidate &b) const {
   bool haveSize = (a.isDynamic() && b.isDynamic()) || a.size == b.size;
   return haveSize && !graph.axes.meet(a.origin, b.origin) &&
          llvm::all_of(llvm::zip_equal(a.axes, b.axes),
@@ -160,8 +160,9 @@ SmallVector<SampleLayout> LayoutFinder::run() {
   findCandidates();
   SmallVector<const Candidate *> named;
   for (const Candidate &candidate : candidates)
-    if (canBeNamed(candidate) &&
-        llvm::all_of(named, [&](const Candidate *other) { return goTogether(candidate, *other); }))
+    if (canBeDefault(candidate) && llvm::all_of(named, [&](const Candidate *other) {
+          return areCompatible(candidate, *other);
+        }))
       named.push_back(&candidate);
   SmallVector<SampleLayout> layouts = {makeLayout(named)};
   for (const Candidate &candidate : candidates) {
@@ -169,7 +170,7 @@ SmallVector<SampleLayout> LayoutFinder::run() {
       continue;
     SmallVector<const Candidate *> chosen = {&candidate};
     for (const Candidate *other : named)
-      if (goTogether(candidate, *other))
+      if (areCompatible(candidate, *other))
         chosen.push_back(other);
     layouts.push_back(makeLayout(chosen));
   }

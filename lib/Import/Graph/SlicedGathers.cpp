@@ -54,9 +54,9 @@ static bool isRead(const onnx::NodeProto &node) {
 }
 
 namespace {
-class OuterReads {
+class LoopGatherRewriter {
 public:
-  OuterReads(Node &node, onnx::GraphProto &body, AffineExpr steps, LoopLists &lists)
+  LoopGatherRewriter(Node &node, onnx::GraphProto &body, AffineExpr steps, LoopLists &lists)
       : node(node), graph(node.graph), body(body), finder(node, original), steps(steps),
         lists(lists) {}
   LogicalResult replace();
@@ -83,15 +83,15 @@ private:
   GraphBuilder &graph;
   onnx::GraphProto original = node.getGraph("body");
   onnx::GraphProto &body;
-  StepIndexFinder finder;
+  AffineIndexAnalysis finder;
   AffineExpr steps;
   LoopLists &lists;
   llvm::StringSet<> hoisted;
 };
 } // namespace
 
-bool OuterReads::collectInvariant(StringRef name, onnx::GraphProto &chain,
-                                  llvm::StringSet<> &visited) {
+bool LoopGatherRewriter::collectInvariant(StringRef name, onnx::GraphProto &chain,
+                                          llvm::StringSet<> &visited) {
   if (name.empty() || !finder.isInner(name) || hoisted.contains(name) ||
       !visited.insert(name).second)
     return true;
@@ -112,7 +112,7 @@ bool OuterReads::collectInvariant(StringRef name, onnx::GraphProto &chain,
   return true;
 }
 
-FailureOr<bool> OuterReads::hoist(StringRef name) {
+FailureOr<bool> LoopGatherRewriter::hoist(StringRef name) {
   if (!finder.isInner(name) || hoisted.contains(name))
     return true;
   onnx::GraphProto chain;
@@ -136,8 +136,8 @@ FailureOr<bool> OuterReads::hoist(StringRef name) {
   return true;
 }
 
-std::optional<Tensor> OuterReads::arrange(const Tensor &data, int64_t axis,
-                                          const StepIndex &index) {
+std::optional<Tensor> LoopGatherRewriter::arrange(const Tensor &data, int64_t axis,
+                                                  const StepIndex &index) {
   AffineExpr size = data.dims[axis].size, first = index.offset;
   if (graph.isAtLeast(graph.getExpr(-1), first) && index.coefficient <= 0) {
     MaybeExpr fromStart = addExprs(first, size);
@@ -165,14 +165,15 @@ static bool isConstantIndex(const std::optional<StepIndex> &index, int64_t value
   return index && index->coefficient == 0 && getConstant(index->offset) == value;
 }
 
-void OuterReads::replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank, int64_t axis) {
+void LoopGatherRewriter::replaceByOuter(onnx::NodeProto &read, Tensor value, int64_t rank,
+                                        int64_t axis) {
   std::string name = read.output(0) + "/outer";
   // Ignore a second definition: the loop is imported several times.
   node.scope.define(name, std::move(value));
   replaceGather(read, name, rank, axis, node.opset, body);
 }
 
-void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis) {
+void LoopGatherRewriter::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t axis) {
   std::optional<StepIndex> index = finder.find(read.input(1));
   if (!index)
     return;
@@ -199,7 +200,7 @@ void OuterReads::replaceRead(onnx::NodeProto &read, const Tensor &data, int64_t 
   replaceGather(read, name, keepsRank ? index->rank : 0, axis, node.opset, body);
 }
 
-LogicalResult OuterReads::replaceSlice(onnx::NodeProto &read) {
+LogicalResult LoopGatherRewriter::replaceSlice(onnx::NodeProto &read) {
   if (read.input_size() < 4 || (read.input_size() > 4 && !read.input(4).empty() &&
                                 !isConstantIndex(finder.find(read.input(4)), 1)))
     return success();
@@ -215,7 +216,7 @@ LogicalResult OuterReads::replaceSlice(onnx::NodeProto &read) {
   return replaceArrayRead(read, *constant);
 }
 
-LogicalResult OuterReads::replaceArrayRead(onnx::NodeProto &read, int64_t axis) {
+LogicalResult LoopGatherRewriter::replaceArrayRead(onnx::NodeProto &read, int64_t axis) {
   if (std::optional<StepIndex> index = finder.find(read.input(1)); !index)
     return success();
   FailureOr<bool> isOuter = hoist(read.input(0));
@@ -231,7 +232,7 @@ LogicalResult OuterReads::replaceArrayRead(onnx::NodeProto &read, int64_t axis) 
   return success();
 }
 
-void OuterReads::replaceGrowingRead(onnx::NodeProto &read) {
+void LoopGatherRewriter::replaceGrowingRead(onnx::NodeProto &read) {
   std::optional<StepIndex> index = finder.find(read.input(1));
   if (!index || index->coefficient != 1)
     return;
@@ -247,7 +248,7 @@ void OuterReads::replaceGrowingRead(onnx::NodeProto &read) {
   read.set_input(1, position.name());
 }
 
-LogicalResult OuterReads::replaceListRead(onnx::NodeProto &read) {
+LogicalResult LoopGatherRewriter::replaceListRead(onnx::NodeProto &read) {
   FailureOr<bool> isOuter = hoist(read.input(0));
   if (failed(isOuter))
     return failure();
@@ -272,7 +273,7 @@ LogicalResult OuterReads::replaceListRead(onnx::NodeProto &read) {
   return success();
 }
 
-LogicalResult OuterReads::replace(onnx::NodeProto &read) {
+LogicalResult LoopGatherRewriter::replace(onnx::NodeProto &read) {
   StringRef op = read.op_type();
   if (op == "Gather" && read.input_size() == 2)
     return replaceArrayRead(read, read.attribute_size() == 0 ? 0 : read.attribute(0).i());
@@ -283,7 +284,7 @@ LogicalResult OuterReads::replace(onnx::NodeProto &read) {
   return readsList ? replaceListRead(read) : success();
 }
 
-LogicalResult OuterReads::replace() {
+LogicalResult LoopGatherRewriter::replace() {
   // Nodes are found by name because earlier iterations may have moved nodes out of the body.
   for (const onnx::NodeProto &other : original.node()) {
     if (!findRule(other) || other.output_size() != 1 || hoisted.contains(other.output(0)))
@@ -307,7 +308,7 @@ LogicalResult OuterReads::replace() {
 
 FailureOr<SmallVector<LoopSequence>> bppsa::sliceGathers(Node &node, onnx::GraphProto &body,
                                                          AffineExpr steps, LoopLists &lists) {
-  OuterReads reads(node, body, steps, lists);
+  LoopGatherRewriter reads(node, body, steps, lists);
   if (failed(reads.replace()))
     return failure();
   return std::move(reads.sequences);

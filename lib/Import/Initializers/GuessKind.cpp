@@ -32,7 +32,7 @@ FailureOr<ValueFacts> bppsa::readFacts(const OnnxFile &file, const onnx::TensorP
   return facts;
 }
 
-bool bppsa::isInventedName(StringRef name) {
+bool bppsa::isGeneratedName(StringRef name) {
   static const llvm::Regex pattern(
       "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
       "(.*/)?[Cc]onst(ant)?(_[0-9]+)?(_output_[0-9]+|:[0-9]+)?)$");
@@ -172,7 +172,7 @@ InitializerKind KindGuesser::guessParameter(StringRef name) const {
   // Buffers can also be used as weights, such as the matrix of a transform. PyTorch keeps their
   // names.
   bool isNamed = isParameterName(name);
-  if (isWeight && (!isPyTorch || isNamed || isInventedName(name)))
+  if (isWeight && (!isPyTorch || isNamed || isGeneratedName(name)))
     return {Role::Parameter, "used as a weight of " + weight->second, Evidence::Use};
   if (isNamed)
     return {Role::Parameter, "named as a parameter", Evidence::Name};
@@ -188,7 +188,7 @@ FailureOr<InitializerKind> KindGuesser::guess(const onnx::TensorProto &tensor) c
   StringRef name = tensor.name();
   bool isScalar = tensor.dims_size() == 0;
   bool isWeight = !isScalar && (name.starts_with("onnx::") || kinds.isFoldedFromName(name));
-  if (isInventedName(name) && facts->isUniform && !isWeight)
+  if (isGeneratedName(name) && facts->isUniform && !isWeight)
     return InitializerKind{Role::Constant,
                            std::string(isScalar ? "a scalar" : "of one value") +
                                " with a name of the exporter",

@@ -115,7 +115,7 @@ std::optional<std::string> Collector::findModule(const onnx::NodeProto &node) co
 
 std::string Collector::findRole(const InitializerUse &use, StringRef initializer) const {
   StringRef name = use.node->name();
-  if (!isInventedName(initializer) || !use.module || !name.starts_with("/"))
+  if (!isGeneratedName(initializer) || !use.module || !name.starts_with("/"))
     return "";
   std::string role = *use.module + name.substr(name.rfind('/')).str();
   for (const std::string &operand : use.node->input())
@@ -186,7 +186,7 @@ bppsa::collectInitializerUses(onnx::GraphProto &graph) {
   return std::move(Collector(graph).groups);
 }
 
-bool bppsa::isCalledModule(const UseGroup &group) {
+bool bppsa::isSharedModuleCall(const UseGroup &group) {
   return llvm::any_of(group,
                       [&](const InitializerUse &use) { return use.alias != group.front().alias; });
 }

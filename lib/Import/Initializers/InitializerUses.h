@@ -44,7 +44,7 @@ std::map<std::string, llvm::SmallVector<UseGroup>> collectInitializerUses(onnx::
 bool isStatistic(const InitializerUse &use);
 
 /// Returns whether the uses of `group` are calls of one module under several names.
-bool isCalledModule(const UseGroup &group);
+bool isSharedModuleCall(const UseGroup &group);
 
 /// Returns the name of the parameter that `group` uses: its alias, or the module joined with the
 /// last component of `initializer`.

@@ -8,7 +8,7 @@
 #include "../Model/GraphImporter.h"
 #include "ConstantWeights.h"
 #include "GuessKind.h"
-#include "InnerParameters.h"
+#include "SubgraphParameters.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -84,7 +84,7 @@ static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file
     if (tensor.data_type() == onnx::TensorProto::FLOAT)
       floats.push_back(&tensor);
   llvm::StringSet<> innerNames = findInnerParameters(file.model);
-  visitInnerGraphs(file.model.graph(), [&](const onnx::GraphProto &graph) {
+  visitSubgraphs(file.model.graph(), [&](const onnx::GraphProto &graph) {
     for (const onnx::TensorProto &tensor : graph.initializer())
       if (innerNames.contains(tensor.name()))
         floats.push_back(&tensor);
@@ -138,7 +138,7 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     if (!*isTrained)
       continue;
     parameters.push_back(&tensor);
-    if (llvm::any_of(groups, isCalledModule))
+    if (llvm::any_of(groups, isSharedModuleCall))
       findings.called.push_back(tensor.name());
   }
   for (const onnx::NodeProto &node : file->model.graph().node())
@@ -153,7 +153,7 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     return found.kind.evidence == Evidence::Record;
   };
   if (findings.merged.empty() && llvm::all_of(findings.parameters, isRecorded)) {
-    findings.lost = kinds.findLost(names);
+    findings.lost = kinds.findMissingParameters(names);
     if (!findings.removedBiases.empty())
       llvm::erase_if(findings.lost, [](StringRef name) { return name.ends_with("bias"); });
   }

@@ -20,7 +20,7 @@ struct ValueFacts {
 mlir::FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor);
 
 /// Returns whether exporters generate names like `name` for constants.
-bool isInventedName(llvm::StringRef name);
+bool isGeneratedName(llvm::StringRef name);
 
 /// Returns whether an exporter seems to have merged several parameters into `tensor`, whose uses
 /// are `groups`.

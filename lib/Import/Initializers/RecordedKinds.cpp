@@ -6,7 +6,7 @@
 
 #include "RecordedKinds.h"
 #include "InitializerUses.h"
-#include "InnerParameters.h"
+#include "SubgraphParameters.h"
 #include "bppsa/Support/TextLists.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,7 +44,7 @@ RecordedKinds::RecordedKinds(const onnx::GraphProto &graph) {
   signature =
       parseSignature(getMetadata(graph, "pkg.torch.export.ExportedProgram.graph_signature"));
   addGraph(graph);
-  visitInnerGraphs(graph, [this](const onnx::GraphProto &inner) { addGraph(inner); });
+  visitSubgraphs(graph, [this](const onnx::GraphProto &inner) { addGraph(inner); });
 }
 
 void RecordedKinds::addGraph(const onnx::GraphProto &graph) {
@@ -158,7 +158,8 @@ std::optional<InitializerKind> RecordedKinds::find(StringRef name) const {
   return classifyFolded(name, found->second.foldedFrom);
 }
 
-std::vector<std::string> RecordedKinds::findLost(const llvm::StringSet<> &initializers) const {
+std::vector<std::string>
+RecordedKinds::findMissingParameters(const llvm::StringSet<> &initializers) const {
   llvm::StringSet<> found;
   for (const auto &record : records)
     if (initializers.contains(record.getKey()))

@@ -32,7 +32,7 @@ public:
   bool hasSignature() const { return !signature.empty(); }
   /// Returns the parameters that are neither in `initializers` nor folded into one, such as a scale
   /// of ones.
-  std::vector<std::string> findLost(const llvm::StringSet<> &initializers) const;
+  std::vector<std::string> findMissingParameters(const llvm::StringSet<> &initializers) const;
   /// Returns whether an initializer was folded from a value with the name of a parameter or buffer
   /// of a submodule.
   bool isFoldedFromName(llvm::StringRef initializer) const;

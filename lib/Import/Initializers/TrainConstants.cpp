@@ -19,9 +19,9 @@ using namespace bppsa;
 namespace {
 /// Moves matching Constant nodes to initializers of the main graph. Subgraphs read them from the
 /// enclosing graph; functions receive them as additional inputs.
-class ConstantLifter {
+class ConstantHoister {
 public:
-  ConstantLifter(OnnxFile &file, const llvm::Regex &regex);
+  ConstantHoister(OnnxFile &file, const llvm::Regex &regex);
   void run();
 
   std::vector<std::string> lifted;
@@ -56,7 +56,7 @@ private:
 };
 } // namespace
 
-ConstantLifter::ConstantLifter(OnnxFile &file, const llvm::Regex &regex)
+ConstantHoister::ConstantHoister(OnnxFile &file, const llvm::Regex &regex)
     : file(file), graph(*file.model.mutable_graph()), regex(regex) {
   for (onnx::FunctionProto &function : *file.model.mutable_functions()) {
     functions[{getDomain(function.domain()), function.name(), function.overload()}].proto =
@@ -68,7 +68,7 @@ ConstantLifter::ConstantLifter(OnnxFile &file, const llvm::Regex &regex)
   count(graph);
 }
 
-void ConstantLifter::count(const onnx::GraphProto &graph) {
+void ConstantHoister::count(const onnx::GraphProto &graph) {
   for (const onnx::ValueInfoProto &input : graph.input())
     ++definitions[input.name()];
   for (const onnx::TensorProto &tensor : graph.initializer())
@@ -76,7 +76,7 @@ void ConstantLifter::count(const onnx::GraphProto &graph) {
   count(graph.node());
 }
 
-void ConstantLifter::count(const Nodes &nodes) {
+void ConstantHoister::count(const Nodes &nodes) {
   for (const onnx::NodeProto &node : nodes) {
     for (const std::string &output : node.output())
       ++definitions[output];
@@ -86,7 +86,7 @@ void ConstantLifter::count(const Nodes &nodes) {
   }
 }
 
-std::string ConstantLifter::makeName(const std::string &name, bool isTaken) {
+std::string ConstantHoister::makeName(const std::string &name, bool isTaken) {
   if (!isTaken && definitions[name] == 1)
     return name;
   for (unsigned number = 2;; ++number)
@@ -95,13 +95,13 @@ std::string ConstantLifter::makeName(const std::string &name, bool isTaken) {
       return next;
 }
 
-bool ConstantLifter::isLifted(const onnx::NodeProto &node) const {
+bool ConstantHoister::isLifted(const onnx::NodeProto &node) const {
   std::optional<onnx::TensorProto> constant = getFloatConstant(node);
   return constant && constant->dims_size() >= 1 && !llvm::is_contained(constant->dims(), 0) &&
          regex.match(node.output(0));
 }
 
-std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
+std::string ConstantHoister::lift(const onnx::NodeProto &node, bool isOutput) {
   onnx::TensorProto tensor = *getFloatConstant(node);
   std::string name = makeName(node.output(0), isOutput);
   tensor.set_name(name);
@@ -112,8 +112,8 @@ std::string ConstantLifter::lift(const onnx::NodeProto &node, bool isOutput) {
 
 /// Replaces matching constants in `nodes`, whose graph or function has the outputs `outputs`. All
 /// initializers that the nodes read are appended to `made`.
-void ConstantLifter::visit(Nodes &nodes, const llvm::StringSet<> &outputs,
-                           llvm::StringMap<std::string> names, std::vector<std::string> &made) {
+void ConstantHoister::visit(Nodes &nodes, const llvm::StringSet<> &outputs,
+                            llvm::StringMap<std::string> names, std::vector<std::string> &made) {
   Nodes kept;
   for (onnx::NodeProto &node : nodes) {
     if (isLifted(node)) {
@@ -139,8 +139,8 @@ void ConstantLifter::visit(Nodes &nodes, const llvm::StringSet<> &outputs,
   nodes = std::move(kept);
 }
 
-void ConstantLifter::visitGraph(onnx::GraphProto &inner, const llvm::StringMap<std::string> &names,
-                                std::vector<std::string> &made) {
+void ConstantHoister::visitGraph(onnx::GraphProto &inner, const llvm::StringMap<std::string> &names,
+                                 std::vector<std::string> &made) {
   llvm::StringSet<> outputs;
   llvm::StringMap<std::string> visible = names;
   for (const onnx::ValueInfoProto &input : inner.input())
@@ -157,7 +157,7 @@ void ConstantLifter::visitGraph(onnx::GraphProto &inner, const llvm::StringMap<s
 }
 
 /// Adds inputs for the initializers that the function and its callees need.
-void ConstantLifter::visitFunction(Function &function) {
+void ConstantHoister::visitFunction(Function &function) {
   if (std::exchange(function.isVisited, true))
     return;
   llvm::StringSet<> outputs;
@@ -171,7 +171,7 @@ void ConstantLifter::visitFunction(Function &function) {
     }
 }
 
-void ConstantLifter::addInputs(onnx::NodeProto &call, std::vector<std::string> &made) {
+void ConstantHoister::addInputs(onnx::NodeProto &call, std::vector<std::string> &made) {
   auto found = functions.find({getDomain(call.domain()), call.op_type(), call.overload()});
   if (found == functions.end())
     return;
@@ -188,7 +188,7 @@ void ConstantLifter::addInputs(onnx::NodeProto &call, std::vector<std::string> &
   }
 }
 
-void ConstantLifter::run() {
+void ConstantHoister::run() {
   llvm::StringSet<> outputs;
   for (const onnx::ValueInfoProto &output : graph.output())
     outputs.insert(output.name());
@@ -205,7 +205,7 @@ FailureOr<TrainedConstants> bppsa::trainConstants(llvm::MemoryBufferRef buffer,
   llvm::Regex regex = compilePattern("--train", pattern, wrong);
   if (!wrong.empty())
     return emitError(file->location) << wrong;
-  ConstantLifter lifter(*file, regex);
+  ConstantHoister lifter(*file, regex);
   lifter.run();
   if (lifter.lifted.empty())
     return TrainedConstants();

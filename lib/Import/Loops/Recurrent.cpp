@@ -315,8 +315,8 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   options.activations = ArrayRef(activations).slice(direction * perDirection, perDirection);
   SmallVector<Value> next = buildCell(node.getOp(), builder, graph.loc, arguments, options);
   if (mask)
-    next =
-        keepBeyondEnd(builder, graph.loc, isPart, captured[*captures.ones], next, arguments.states);
+    next = selectWithinLength(builder, graph.loc, isPart, captured[*captures.ones], next,
+                              arguments.states);
   YieldOp::create(builder, graph.loc, next);
   return llvm::to_vector_of<Value>(loop.getTrajectories());
 }

@@ -122,8 +122,8 @@ SmallVector<Value> bppsa::buildCell(StringRef op, OpBuilder &builder, Location l
   return op == "RNN" ? cell.buildRNN() : op == "GRU" ? cell.buildGRU() : cell.buildLSTM();
 }
 
-SmallVector<Value> bppsa::keepBeyondEnd(OpBuilder &builder, Location loc, Value mask, Value ones,
-                                        ValueRange states, ValueRange before) {
+SmallVector<Value> bppsa::selectWithinLength(OpBuilder &builder, Location loc, Value mask,
+                                             Value ones, ValueRange states, ValueRange before) {
   Formula f{builder, loc, states.front().getType()};
   // The product with a column of ones broadcasts the element; every lowering of a body supports it.
   Value spread = MatVecOp::create(builder, loc, f.type, ones, mask, /*addend=*/Value(),

@@ -51,9 +51,9 @@ llvm::SmallVector<mlir::Value> buildCell(llvm::StringRef op, mlir::OpBuilder &bu
 
 /// Selects `states` within the length of the sample, else `before`. `ones` is a column of ones that
 /// broadcasts the mask.
-llvm::SmallVector<mlir::Value> keepBeyondEnd(mlir::OpBuilder &builder, mlir::Location loc,
-                                             mlir::Value mask, mlir::Value ones,
-                                             mlir::ValueRange states, mlir::ValueRange before);
+llvm::SmallVector<mlir::Value> selectWithinLength(mlir::OpBuilder &builder, mlir::Location loc,
+                                                  mlir::Value mask, mlir::Value ones,
+                                                  mlir::ValueRange states, mlir::ValueRange before);
 
 } // namespace bppsa
 

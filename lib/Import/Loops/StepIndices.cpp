@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-StepIndexFinder::StepIndexFinder(Node &node, const onnx::GraphProto &body)
+AffineIndexAnalysis::AffineIndexAnalysis(Node &node, const onnx::GraphProto &body)
     : node(node), body(body) {
   for (const onnx::ValueInfoProto &input : body.input())
     inner.insert(input.name());
@@ -23,7 +23,7 @@ StepIndexFinder::StepIndexFinder(Node &node, const onnx::GraphProto &body)
     }
 }
 
-std::optional<StepIndex> StepIndexFinder::find(StringRef name) {
+std::optional<StepIndex> AffineIndexAnalysis::find(StringRef name) {
   if (auto it = found.find(name); it != found.end())
     return it->second;
   // Ends cycles: a recursive lookup of `name` returns nullopt.
@@ -33,7 +33,7 @@ std::optional<StepIndex> StepIndexFinder::find(StringRef name) {
   return index;
 }
 
-std::optional<StepIndex> StepIndexFinder::decode(const onnx::TensorProto &tensor) {
+std::optional<StepIndex> AffineIndexAnalysis::decode(const onnx::TensorProto &tensor) {
   bool isInteger = tensor.data_type() == onnx::TensorProto::INT64 ||
                    tensor.data_type() == onnx::TensorProto::INT32;
   if (!isInteger || tensor.dims_size() > 1)
@@ -46,7 +46,7 @@ std::optional<StepIndex> StepIndexFinder::decode(const onnx::TensorProto &tensor
                    tensor.dims_size()};
 }
 
-std::optional<StepIndex> StepIndexFinder::readOuter(StringRef name) {
+std::optional<StepIndex> AffineIndexAnalysis::readOuter(StringRef name) {
   FailureOr<const Tensor *> tensor = node.scope.lookup(name);
   if (failed(tensor) || !*tensor || !(*tensor)->elements || (*tensor)->elements->size() != 1 ||
       (*tensor)->getRank() > 1 || (*tensor)->elementType.isInteger(1))
@@ -54,7 +54,7 @@ std::optional<StepIndex> StepIndexFinder::readOuter(StringRef name) {
   return StepIndex{(*tensor)->elements->front(), 0, (*tensor)->getRank()};
 }
 
-std::optional<StepIndex> StepIndexFinder::compute(StringRef name) {
+std::optional<StepIndex> AffineIndexAnalysis::compute(StringRef name) {
   const onnx::ValueInfoProto &number = body.input(0);
   if (name == number.name())
     return StepIndex{node.graph.getExpr(0), 1,
@@ -67,8 +67,8 @@ std::optional<StepIndex> StepIndexFinder::compute(StringRef name) {
   return isInner(name) ? std::nullopt : readOuter(name);
 }
 
-std::optional<StepIndex> StepIndexFinder::combine(StringRef op, const StepIndex &a,
-                                                  const StepIndex &b) {
+std::optional<StepIndex> AffineIndexAnalysis::combine(StringRef op, const StepIndex &a,
+                                                      const StepIndex &b) {
   int64_t rank = std::max(a.rank, b.rank);
   if (op == "Mul") {
     const StepIndex &factor = a.coefficient == 0 ? a : b, &other = a.coefficient == 0 ? b : a;
@@ -85,7 +85,7 @@ std::optional<StepIndex> StepIndexFinder::combine(StringRef op, const StepIndex 
   return StepIndex{*offset, a.coefficient + (isSum ? b.coefficient : -b.coefficient), rank};
 }
 
-std::optional<StepIndex> StepIndexFinder::compute(const onnx::NodeProto &producer) {
+std::optional<StepIndex> AffineIndexAnalysis::compute(const onnx::NodeProto &producer) {
   StringRef op = producer.op_type();
   if (!findRule(producer) || producer.output_size() != 1)
     return std::nullopt;

@@ -22,9 +22,9 @@ struct StepIndex {
 
 /// Finds values in the body of a Loop that are computed from the iteration number, constants and
 /// sizes.
-class StepIndexFinder {
+class AffineIndexAnalysis {
 public:
-  StepIndexFinder(Node &node, const onnx::GraphProto &body);
+  AffineIndexAnalysis(Node &node, const onnx::GraphProto &body);
 
   /// Returns nullopt if the value does not have this form.
   std::optional<StepIndex> find(llvm::StringRef name);

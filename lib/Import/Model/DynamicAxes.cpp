@@ -11,7 +11,7 @@
 
 #include "bppsa/Import/DynamicAxes.h"
 #include "../Initializers/InitializerUses.h"
-#include "../Initializers/InnerParameters.h"
+#include "../Initializers/SubgraphParameters.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
 #include "llvm/ADT/SmallSet.h"

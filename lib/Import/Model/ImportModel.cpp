@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Initializers/InnerParameters.h"
+#include "../Initializers/SubgraphParameters.h"
 #include "Importer.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"

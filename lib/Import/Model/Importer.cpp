@@ -47,7 +47,7 @@ ModelImporter::ModelImporter(const OnnxFile &file, const llvm::StringSet<> &inne
   graph.loc = file.location;
   graph.sharesStatistics = options.sharesStatistics;
   graph.isUntied = options.isUntied;
-  visitInnerGraphs(proto, [&](const onnx::GraphProto &inner) {
+  visitSubgraphs(proto, [&](const onnx::GraphProto &inner) {
     for (const onnx::TensorProto &tensor : inner.initializer())
       if (innerNames.contains(tensor.name()))
         innerParameters.push_back(&tensor);

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Initializers/InnerParameters.h"
+#include "../Initializers/SubgraphParameters.h"
 #include "OnnxFile.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -177,7 +177,7 @@ static void visitInitializers(OnnxFile &file, function_ref<void(onnx::TensorProt
       visit(tensor);
   };
   visitGraph(file.model.graph());
-  visitInnerGraphs(file.model.graph(), visitGraph);
+  visitSubgraphs(file.model.graph(), visitGraph);
 }
 
 static bool isExternal(const onnx::TensorProto &tensor) {

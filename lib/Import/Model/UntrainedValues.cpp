@@ -26,7 +26,7 @@ void ModelImporter::warnOfUntrained() {
       continue;
     attrs::Frozen::set(attributes, builder.getUnitAttr());
     // Exporters leave behind constants that they have folded.
-    if (!isInventedName(name.getValue()))
+    if (!isGeneratedName(name.getValue()))
       unread.push_back(name.str());
   }
   if (!unread.empty())
@@ -62,7 +62,7 @@ LogicalResult ModelImporter::checkStatistics() {
       return error() << "initializer " << quoted(attrs::Parameter::in(attributes).getValue())
                      << " holds running statistics of a BatchNormalization with training_mode 1 "
                         "and is used otherwise too"
-                     << graph.offerUntie();
+                     << graph.getUntieHint();
   }
   return success();
 }

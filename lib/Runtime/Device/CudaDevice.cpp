@@ -35,7 +35,7 @@ public:
   void copyToDevice(void *to, const void *from, uint64_t bytes) override;
   void copyToHost(void *to, const void *from, uint64_t bytes) override;
   void prefetchArray(void *to, const void *from, uint64_t bytes) override;
-  void copyToHostAsync(void *to, const void *from, uint64_t bytes) override;
+  void takePrefetched(void *to, const void *from, uint64_t bytes) override;
   void beginPrefetch() override;
   void endPrefetch() noexcept override { driver.streamWaitEvent(streams->main(), aheadCopied, 0); }
   void fill(void *to, uint8_t value, uint64_t bytes) override;
@@ -183,7 +183,7 @@ void CudaDevice::prefetchArray(void *to, const void *from, uint64_t bytes) {
   driver.check(driver.eventRecord(aheadCopied, aheadStream), "recording an event");
 }
 
-void CudaDevice::copyToHostAsync(void *to, const void *from, uint64_t bytes) {
+void CudaDevice::takePrefetched(void *to, const void *from, uint64_t bytes) {
   flush();
   checkWork(driver.streamWaitEvent(streams->main(), aheadCopied, 0),
             "waiting for a copy to the GPU");

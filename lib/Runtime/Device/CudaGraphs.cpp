@@ -87,8 +87,8 @@ bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
       0)
     return false;
   bool hasPriority = std::any_of(recorded.sequence.begin(), recorded.sequence.end(),
-                                 [](const KernelLaunch &other) { return other.isBeside; });
-  if (launch.isBeside || !hasPriority || !driver.graphKernelNodeSetAttribute)
+                                 [](const KernelLaunch &other) { return other.isOnSubStream; });
+  if (launch.isOnSubStream || !hasPriority || !driver.graphKernelNodeSetAttribute)
     return true;
   LaunchAttribute attribute = {};
   attribute.priority = priority;

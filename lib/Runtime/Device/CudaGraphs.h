@@ -20,7 +20,8 @@ struct KernelLaunch {
   KernelParameters parameters();
   bool hasShapeOf(const KernelLaunch &other) const {
     return function == other.function && size.grid == other.size.grid &&
-           size.block == other.size.block && before == other.before && isBeside == other.isBeside;
+           size.block == other.size.block && before == other.before &&
+           isOnSubStream == other.isOnSubStream;
   }
 
   Function function;
@@ -28,7 +29,7 @@ struct KernelLaunch {
   std::vector<uint64_t> arguments;
   std::vector<size_t> before;
   /// Has the low priority of the sub stream.
-  bool isBeside = false;
+  bool isOnSubStream = false;
 
 private:
   std::vector<void *> addresses;

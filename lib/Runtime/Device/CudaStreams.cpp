@@ -36,7 +36,7 @@ void Streams::select(int64_t stream) {
 
 void Streams::add(KernelLaunch launch) {
   size_t number = launches.size();
-  launch.isBeside = current == kSubStream;
+  launch.isOnSubStream = current == kSubStream;
   std::swap(launch.before, waits[current]);
   if (last[current])
     launch.before.push_back(*last[current]);

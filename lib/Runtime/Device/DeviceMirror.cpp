@@ -57,7 +57,7 @@ void DeviceMirror::toDevice() {
   if (newer == Side::Host)
     programDevice()->copyToDevice(address(host), host, bytes);
   else if (newer == Side::Spare)
-    programDevice()->copyToHostAsync(address(host), spare, bytes);
+    programDevice()->takePrefetched(address(host), spare, bytes);
   else
     return;
   newer = Side::Neither;

@@ -126,10 +126,10 @@ void GradientExchange::push(size_t number, double ready) {
   uint64_t bytes = slice.size * sizeof(float);
   ranks.loop().receive(slice.owner, tags::sum(number), gradients + slice.start, bytes,
                        count(slice.summed));
-  ranks.loop().postInTurn({slice.owner, tags::push(number), contributionOf(slice, ranks.rank()),
-                           bytes, priorityOf(slice, /*isSum=*/false), text("push ", number),
-                           count(slice.pushed)},
-                          ready);
+  ranks.loop().enqueueMessage({slice.owner, tags::push(number), contributionOf(slice, ranks.rank()),
+                               bytes, priorityOf(slice, /*isSum=*/false), text("push ", number),
+                               count(slice.pushed)},
+                              ready);
 }
 
 void GradientExchange::perform(const SliceProtocol::Actions &actions) {
@@ -177,9 +177,9 @@ void GradientExchange::sendSums(size_t number) {
   const Slice &slice = slices[number];
   for (int rank = 0; rank < ranks.count(); ++rank)
     if (rank != ranks.rank())
-      ranks.loop().postInTurn({rank, tags::sum(number), sums.floats() + slice.ownedStart,
-                               slice.size * sizeof(float), priorityOf(slice, /*isSum=*/true),
-                               text("sum ", number),
-                               [this, &slice] { perform(protocol.sumSent(slice.ownedNumber)); }},
-                              now());
+      ranks.loop().enqueueMessage(
+          {rank, tags::sum(number), sums.floats() + slice.ownedStart, slice.size * sizeof(float),
+           priorityOf(slice, /*isSum=*/true), text("sum ", number),
+           [this, &slice] { perform(protocol.sumSent(slice.ownedNumber)); }},
+          now());
 }

@@ -96,11 +96,11 @@ void MessageLoop::call(std::function<void()> function) {
 
 void MessageLoop::post(Message message) {
   if (throttle.isLimited())
-    return postInTurn(std::move(message), now());
+    return enqueueMessage(std::move(message), now());
   call([this, entry = Posted{std::move(message), now()}] { begin(entry, [] {}); });
 }
 
-void MessageLoop::postInTurn(Message message, double ready) {
+void MessageLoop::enqueueMessage(Message message, double ready) {
   call([this, entry = Posted{std::move(message), ready}] {
     queue.post(entry.message.priority, entry);
   });

@@ -125,7 +125,7 @@ public:
   }
   ~TrainingMark() {
     session.parameters.dropAverage();
-    session.ungroupRates();
+    session.clearRateGroups();
     flag = false;
   }
   TrainingMark(const TrainingMark &) = delete;

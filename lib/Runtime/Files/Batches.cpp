@@ -15,7 +15,7 @@ using namespace bppsa::runtime;
 
 void Batch::keepSpares() {
   for (DeviceMirror &mirror : mirrors)
-    mirror.keepSpare();
+    mirror.enablePrefetch();
 }
 
 void Batch::prefetchArray() {

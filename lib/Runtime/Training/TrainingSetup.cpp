@@ -178,7 +178,7 @@ void TrainingRun::applyOptions() {
     settings.rateRules = options.rateRules;
   std::vector<size_t> groups = groupsOf(model, settings.rateRules);
   if (!settings.rateRules.empty())
-    session.groupRates(groups);
+    session.setRateGroups(groups);
   settings.schedule = options.schedule.value_or(settings.schedule);
   if (options.clipNorm)
     settings.clipNorm = options.clipNorm;
@@ -240,7 +240,7 @@ void TrainingRun::requireStreamable() const {
 void TrainingRun::requireShares() const {
   if (options.shardTime)
     requireTimeShares();
-  if (ranks.isAlone())
+  if (ranks.writesDistinctElements())
     return;
   if (isPipelined())
     return requireStages();

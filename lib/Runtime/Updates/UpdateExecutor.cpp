@@ -13,7 +13,7 @@ using namespace bppsa;
 using namespace bppsa::runtime;
 
 void UpdateExecutor::runBatch() {
-  if (!ranks.isAlone())
+  if (!ranks.writesDistinctElements())
     ranks.setPosition(run.stepName());
   weights.clear();
   losses = {};

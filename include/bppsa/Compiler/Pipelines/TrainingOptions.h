@@ -98,7 +98,7 @@ struct TrainingOptions {
   bool scanShards = false;
   /// True if such a model has bidirectional recurrent layers. Ranks with late steps then have
   /// separate functions.
-  bool shardsBothWays = false;
+  bool hasBidirectionalShards = false;
   /// `--check-nan`: add functions that find the op that produces the first NaN.
   bool tracesNaNs = false;
   /// Operand precision of tensor cores: `fp32`, `tf32` or `bf16`; empty for `fp32`.
@@ -122,7 +122,7 @@ struct TrainingOptions {
   }
   std::vector<Variant> getVariants() const;
   /// Returns true if only `auto` may choose scans with chunks in lanes.
-  bool leavesScansToAuto() const { return backward == BackwardKind::Auto && scan == "auto"; }
+  bool mayAutoChooseScans() const { return backward == BackwardKind::Auto && scan == "auto"; }
   /// Returns the variants and, for CPUs, their forms for small batches.
   std::vector<Variant> getMappedVariants() const;
 };

@@ -24,7 +24,7 @@ namespace bppsa::cost {
 inline constexpr int64_t kWarpThreads = 32, kMaxThreads = 1024, kRegistersOfBlock = 65536;
 
 /// Estimated registers of a thread besides matrix entries.
-inline constexpr int64_t kOtherRegisters = 48;
+inline constexpr int64_t kRegistersBesidesMatrix = 48;
 
 /// Steps per block if steps are independent.
 inline constexpr int64_t kStepsPerBlock = 32;

@@ -65,11 +65,11 @@ public:
   virtual void copyToHost(void *to, const void *from, uint64_t bytes) = 0;
   virtual void fill(void *to, uint8_t value, uint64_t bytes) = 0;
 
-  /// Variant of copyToDevice() that does not wait for previous launches. Only copyToHostAsync() may
+  /// Variant of copyToDevice() that does not wait for previous launches. Only takePrefetched() may
   /// read `to`.
   virtual void prefetchArray(void *to, const void *from, uint64_t bytes) = 0;
   /// Copies data of prefetchArray() on the device, in order with other work.
-  virtual void copyToHostAsync(void *to, const void *from, uint64_t bytes) = 0;
+  virtual void takePrefetched(void *to, const void *from, uint64_t bytes) = 0;
   /// Must precede the first prefetchArray() to new memory, which queued work may still use.
   virtual void beginPrefetch() {}
   /// Must precede the release of such memory. Errors are reported by the next call.

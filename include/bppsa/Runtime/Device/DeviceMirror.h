@@ -26,7 +26,7 @@ public:
   void *address(const void *part);
 
   /// Adds a second device copy for prefetchArray(), before the first use.
-  void keepSpare() { hasSpare = true; }
+  void enablePrefetch() { hasSpare = true; }
   bool hasMemory() const { return device != nullptr; }
   void addBlocks(std::vector<void *> &blocks) const;
   uint64_t size() const { return capacity; }

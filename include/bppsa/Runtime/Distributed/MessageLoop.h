@@ -64,7 +64,7 @@ public:
 
   void post(Message message);
   /// Queues a message, ready at time `ready`, that satisfies the condition of SendQueue.
-  void postInTurn(Message message, double ready);
+  void enqueueMessage(Message message, double ready);
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> arrived);
   /// Receives a message that may never be sent: drain() does not wait for it and cancel() ends it.
   void receiveStanding(int from, int tag, void *data, uint64_t bytes,

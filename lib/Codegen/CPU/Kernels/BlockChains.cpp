@@ -329,15 +329,15 @@ struct BlockChains : public bppsa::impl::BlockChainsBase<BlockChains> {
 
   void runOnOperation() override {
     SmallVector<ChainOp> chains;
-    bool goesForward = false, goesBack = false;
+    bool hasForwardLoop = false, hasReverseLoop = false;
     for (auto chain : getOperation().getOps<ChainOp>()) {
-      (chain.getReverse() ? goesForward : goesBack) = true;
+      (chain.getReverse() ? hasForwardLoop : hasReverseLoop) = true;
       if (chain->getNumResults() == 0 && chain.getLanes() && !chain.getSteps() &&
           !chain.getSeeds().empty() && !chain.getSaved().empty() && chain.getPlan().isSequential())
         chains.push_back(chain);
     }
     // Loops of both directions run in parallel.
-    if (goesForward && goesBack)
+    if (hasForwardLoop && hasReverseLoop)
       return;
     for (ChainOp chain : chains) {
       ChainBlocks blocks(chain, minBytes, bytes);

@@ -184,7 +184,7 @@ void RowGroup::emitBlock(OpBuilder &builder, Value first, Value count,
 }
 
 void RowGroup::emit() {
-  moveOthersAway(ops);
+  isolateGroup(ops);
   OpBuilder builder(ops.front());
   Location loc =
       builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));

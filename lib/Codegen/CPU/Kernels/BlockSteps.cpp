@@ -233,7 +233,7 @@ void StepGroup::emitBlock(OpBuilder &builder, Location loc, Value first, Value c
 }
 
 void StepGroup::emit(int64_t bytes) {
-  moveOthersAway(ops);
+  isolateGroup(ops);
   OpBuilder builder(ops.front());
   Location loc = ops.front()->getLoc();
   Value length = emitLength(builder, loc, bytes);

@@ -19,7 +19,7 @@ bool bppsa::isMemoryOrView(Operation *op) {
 }
 
 /// Returns true if `op` writes an operand of the sum or uses its destination.
-static bool staysInFrontOf(Operation *sum, Operation *op) {
+static bool mustStayBefore(Operation *sum, Operation *op) {
   if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
     return false;
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
@@ -42,7 +42,7 @@ SmallVector<Operation *> bppsa::findSumsAfter(Operation *op,
   SmallVector<Operation *> sums, others;
   for (op = op->getNextNode(); op; op = op->getNextNode()) {
     if (isSum(op) &&
-        llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
+        llvm::none_of(others, [&](Operation *other) { return mustStayBefore(op, other); }))
       sums.push_back(op);
     else
       others.push_back(op);
@@ -78,7 +78,7 @@ void bppsa::eraseMemory(Operation *memory) {
   memory->erase();
 }
 
-void bppsa::moveOthersAway(ArrayRef<Operation *> ops) {
+void bppsa::isolateGroup(ArrayRef<Operation *> ops) {
   SmallVector<Operation *> others;
   for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode())
     if (!llvm::is_contained(ops, op))

@@ -53,7 +53,7 @@ void eraseMemory(mlir::Operation *memory);
 
 /// Moves the operations between `ops` that do not separate groups before them, and deallocations
 /// after them.
-void moveOthersAway(llvm::ArrayRef<mlir::Operation *> ops);
+void isolateGroup(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Moves outer sums with the same right factor to the last of them, and deallocations after them.
 llvm::DenseSet<mlir::Operation *> gatherSums(mlir::Block &block);

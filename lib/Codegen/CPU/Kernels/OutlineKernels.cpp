@@ -40,7 +40,7 @@ static bool isLoop(Operation &op) {
 
 /// Returns true if `op` is a loop around operations that are kernels themselves, or a choice
 /// between such operations.
-static bool holdsLoopOps(Operation &op) {
+static bool containsKernelOps(Operation &op) {
   bool isChoice = isa<scf::IfOp>(op) && op.getNumResults() == 0;
   if (!isa<LoopLikeOpInterface>(op) && !isChoice)
     return false;
@@ -55,7 +55,7 @@ static bool holdsLoopOps(Operation &op) {
       .wasInterrupted();
 }
 
-static bool isWholeLevel(Operation &op) {
+static bool isSweepLevel(Operation &op) {
   // A loop that carries arrays is not a kernel until bppsa-bufferize is cleaned up.
   if (op.getNumResults() != 0)
     return false;
@@ -117,7 +117,7 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
 }
 
 /// Returns the operation after which a kernel of `op` is named: in a scope, its first kernel.
-static Operation *getNamesake(Operation *op) {
+static Operation *getKernelNameSource(Operation *op) {
   if (auto scope = dyn_cast<memref::AllocaScopeOp>(op))
     for (Operation &nested : scope.getBodyRegion().front())
       if (isBufferizedKernel(&nested))
@@ -132,7 +132,8 @@ static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number,
   Location loc =
       builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
   std::string name =
-      (getNamesake(ops.back())->getName().stripDialect() + "_kernel_" + Twine(number)).str();
+      (getKernelNameSource(ops.back())->getName().stripDialect() + "_kernel_" + Twine(number))
+          .str();
   SmallVector<Value> operands(others.getArrayRef());
   if (anyWindow)
     for (Value &operand : operands)
@@ -210,9 +211,9 @@ private:
         kernels.back().push_back(&op);
       else if (isBufferized(op) || isa<memref::AllocaScopeOp>(op))
         kernels.push_back({&op});
-      else if (wholeLevels && isWholeLevel(op))
+      else if (wholeLevels && isSweepLevel(op))
         kernels.push_back({&op});
-      else if (holdsLoopOps(op))
+      else if (containsKernelOps(op))
         for (Region &region : op.getRegions())
           for (Block &nested : region)
             collectKernels(nested);

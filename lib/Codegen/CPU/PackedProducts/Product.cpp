@@ -81,7 +81,7 @@ static bool findMoves(Product &product) {
 }
 
 /// Returns true if different iterations of `loop` write different elements.
-static bool isAlone(const Product &product, unsigned loop) {
+static bool writesDistinctElements(const Product &product, unsigned loop) {
   const auto &moves = product.moves[Product::result];
   unsigned numLoops = product.sizes.size();
   return llvm::any_of(llvm::seq<size_t>(0, moves[loop].size()), [&](size_t dimension) {
@@ -95,7 +95,7 @@ static bool isAlone(const Product &product, unsigned loop) {
 static void orderLoops(const Product &product, LoopGroup &group) {
   SmallVector<unsigned> alone, shared;
   for (unsigned loop : group.loops)
-    (isAlone(product, loop) ? alone : shared).push_back(loop);
+    (writesDistinctElements(product, loop) ? alone : shared).push_back(loop);
   group.numShared = shared.size();
   group.loops = std::move(alone);
   llvm::append_range(group.loops, shared);

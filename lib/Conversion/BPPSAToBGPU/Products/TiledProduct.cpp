@@ -49,7 +49,8 @@ Value TiledProduct::allocate(OpBuilder &builder, const Factor &factor) const {
       bgpu::getSharedType({kSlots, factor.getNumRows(), stride}, builder.getF32Type()));
 }
 
-TiledProduct::OwnThread TiledProduct::getThread(OpBuilder &builder, ValueRange position) const {
+TiledProduct::ThreadPosition TiledProduct::getThread(OpBuilder &builder,
+                                                     ValueRange position) const {
   auto getFirst = [&](const Factor &factor, Value warp) {
     return mulIndex(builder, loc, warp, getIndex(builder, loc, factor.tiles * factor.tileSize));
   };
@@ -67,7 +68,7 @@ SmallVector<Value> TiledProduct::begin(OpBuilder &builder, Value row, Value colu
   auto sums = bgpu::ForEachOp::create(
       builder, loc, kFragments, ValueRange(), types,
       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-        OwnThread thread = getThread(inThread, at);
+        ThreadPosition thread = getThread(inThread, at);
         Value zero = arith::ConstantOp::create(inThread, loc, inThread.getF32FloatAttr(0));
         SmallVector<Value> fragments;
         for (size_t number = 0; number < types.size(); ++number) {
@@ -82,14 +83,14 @@ SmallVector<Value> TiledProduct::begin(OpBuilder &builder, Value row, Value colu
   return llvm::to_vector_of<Value>(sums.getResults());
 }
 
-Value TiledProduct::getRow(OpBuilder &builder, const OwnThread &thread, int64_t number,
+Value TiledProduct::getRow(OpBuilder &builder, const ThreadPosition &thread, int64_t number,
                            int64_t i) const {
   Value inWarp = addIndex(builder, loc, thread.layout.getRow(builder, i),
                           number / right.tiles * FragmentLayout::kRows);
   return addIndex(builder, loc, addIndex(builder, loc, left.first, thread.firstRow), inWarp);
 }
 
-Value TiledProduct::getColumn(OpBuilder &builder, const OwnThread &thread, int64_t number,
+Value TiledProduct::getColumn(OpBuilder &builder, const ThreadPosition &thread, int64_t number,
                               int64_t i) const {
   Value inWarp = addIndex(builder, loc, thread.layout.getColumn(builder, i),
                           number % right.tiles * FragmentLayout::kColumns);
@@ -100,8 +101,8 @@ void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_
                          function_ref<StoreInRow(OpBuilder &, Value row)> getStore) const {
   // Pairs of fragment entries are in one row.
   int64_t together = 2;
-  auto storeRow = [&](OpBuilder &inRow, const OwnThread &thread, ValueRange fragments, Value row,
-                      int64_t first, int64_t half) {
+  auto storeRow = [&](OpBuilder &inRow, const ThreadPosition &thread, ValueRange fragments,
+                      Value row, int64_t first, int64_t half) {
     StoreInRow storeInRow = getStore(inRow, row);
     for (int64_t number = first; number < first + right.tiles; ++number)
       for (int64_t i = half; i < half + together; ++i) {
@@ -118,7 +119,7 @@ void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_
   bgpu::ForEachOp::create(
       builder, loc, kFragments, sums,
       [&](OpBuilder &inThread, ValueRange at, ValueRange fragments) {
-        OwnThread thread = getThread(inThread, at);
+        ThreadPosition thread = getThread(inThread, at);
         for (int64_t first = 0, e = fragments.size(); first < e; first += right.tiles)
           for (int64_t half = 0; half < FragmentLayout::kEntries; half += together) {
             Value row = getRow(inThread, thread, first, half);
@@ -180,7 +181,7 @@ SmallVector<Value> TiledProduct::readFragments(OpBuilder &builder, const Factor 
   auto fragments = bgpu::ForEachOp::create(
       builder, loc, kFragments, ValueRange(), types,
       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-        OwnThread thread = getThread(inThread, at);
+        ThreadPosition thread = getThread(inThread, at);
         SmallVector<Value> own;
         for (int64_t number = first; number < first + count; ++number) {
           auto read = [&](OpBuilder &nested, Value row, Value column) {

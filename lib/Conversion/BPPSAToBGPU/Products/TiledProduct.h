@@ -66,7 +66,7 @@ private:
     /// Stacks along the side, the first or last dimension.
     ArrayStack stack(mlir::ValueRange stacked) const;
   };
-  struct OwnThread {
+  struct ThreadPosition {
     FragmentLayout layout;
     /// First element of the warp in the block tile.
     mlir::Value firstRow, firstColumn;
@@ -85,11 +85,11 @@ private:
   static constexpr int64_t kDepth = 16, kSlots = 4, kAhead = kSlots - 1;
 
   mlir::Value allocate(mlir::OpBuilder &builder, const Factor &factor) const;
-  OwnThread getThread(mlir::OpBuilder &builder, mlir::ValueRange position) const;
+  ThreadPosition getThread(mlir::OpBuilder &builder, mlir::ValueRange position) const;
   /// Return the position of entry `i` of fragment `number` of the sums.
-  mlir::Value getRow(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
+  mlir::Value getRow(mlir::OpBuilder &builder, const ThreadPosition &thread, int64_t number,
                      int64_t i) const;
-  mlir::Value getColumn(mlir::OpBuilder &builder, const OwnThread &thread, int64_t number,
+  mlir::Value getColumn(mlir::OpBuilder &builder, const ThreadPosition &thread, int64_t number,
                         int64_t i) const;
 
   SourceRow getSideRow(mlir::OpBuilder &builder, const Factor &factor, mlir::Value row) const;

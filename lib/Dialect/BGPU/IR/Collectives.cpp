@@ -56,7 +56,7 @@ LogicalResult ReduceAcrossOp::verify() {
 }
 
 /// Distributes the vector elements of a row over its threads.
-static RankedTensorType shareOut(RankedTensorType tile) {
+static RankedTensorType distributeVector(RankedTensorType tile) {
   auto type = cast<VectorType>(tile.getElementType());
   SmallVector<int64_t> shape(tile.getShape().drop_back());
   shape.push_back(type.getNumElements());
@@ -66,7 +66,7 @@ static RankedTensorType shareOut(RankedTensorType tile) {
 
 void ReduceScatterOp::build(OpBuilder &builder, OperationState &state, vector::CombiningKind kind,
                             Value tile) {
-  build(builder, state, shareOut(cast<RankedTensorType>(tile.getType())), kind, tile);
+  build(builder, state, distributeVector(cast<RankedTensorType>(tile.getType())), kind, tile);
 }
 
 LogicalResult ReduceScatterOp::verify() {
@@ -84,7 +84,8 @@ LogicalResult ReduceScatterOp::verify() {
   if (!combines(getKind(), element) || !element.isIntOrFloat() ||
       element.getIntOrFloatBitWidth() != 32)
     return emitOpError("cannot combine elements of ") << tile << " by this kind; they need 32 bits";
-  if (getResult().getType() != shareOut(tile))
-    return emitOpError("must give ") << shareOut(tile) << ", but gives " << getResult().getType();
+  if (getResult().getType() != distributeVector(tile))
+    return emitOpError("must give ")
+           << distributeVector(tile) << ", but gives " << getResult().getType();
   return success();
 }

@@ -89,8 +89,8 @@ LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
   return success();
 }
 
-static LogicalResult verifyMade(Operation *op, Value operand, Value destination, Value result,
-                                ArrayRef<int64_t> shape) {
+static LogicalResult verifyExchangedState(Operation *op, Value operand, Value destination,
+                                          Value result, ArrayRef<int64_t> shape) {
   auto type = cast<ShapedType>(operand.getType());
   if (!type.getElementType().isF32())
     return op->emitOpError() << "needs a state of f32, found " << type;
@@ -113,8 +113,8 @@ static LogicalResult verifyShardChannel(Operation *op, int64_t channel) {
 }
 
 LogicalResult ShardEnterOp::verify() {
-  if (failed(verifyMade(*this, getOperand(), getDestination(), getResult(),
-                        cast<ShapedType>(getOperand().getType()).getShape())))
+  if (failed(verifyExchangedState(*this, getOperand(), getDestination(), getResult(),
+                                  cast<ShapedType>(getOperand().getType()).getShape())))
     return failure();
   return verifyShardChannel(*this, getChannel());
 }
@@ -127,8 +127,8 @@ LogicalResult ShardEnterOp::reifyResultShapes(OpBuilder &builder,
 
 LogicalResult ShardLeaveOp::verify() {
   ArrayRef<int64_t> shape = cast<ShapedType>(getOperand().getType()).getShape();
-  if (failed(verifyMade(*this, getOperand(), getDestination(), getResult(),
-                        getTransposed() ? shape : ArrayRef<int64_t>())))
+  if (failed(verifyExchangedState(*this, getOperand(), getDestination(), getResult(),
+                                  getTransposed() ? shape : ArrayRef<int64_t>())))
     return failure();
   return verifyShardChannel(*this, getChannel());
 }
@@ -150,7 +150,7 @@ LogicalResult ShardScanOp::verify() {
   if (own.getShape() != sizes.drop_back())
     return emitOpError() << "needs cotangents [B, S] of as many samples and values as the map, "
                          << map << ", found " << own;
-  if (failed(verifyMade(*this, getOwn(), getDestination(), getResult(), own.getShape())))
+  if (failed(verifyExchangedState(*this, getOwn(), getDestination(), getResult(), own.getShape())))
     return failure();
   return verifyShardChannel(*this, getChannel());
 }

@@ -151,8 +151,8 @@ static bool fillsWithConstants(const Layer &layer) {
 /// Absorbs `moves` and the operations in `entering` before it into `link`, if possible. Only sums
 /// and selections absorb, because elementwise functions of padded elements have no diagonal
 /// Jacobian.
-static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves,
-                   const SampleAxes &axes) {
+static bool absorbLayer(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves,
+                        const SampleAxes &axes) {
   if (link.type.getStructure().isDiagonal() || !llvm::all_of(entering, isReshape) ||
       !fillsWithConstants(moves))
     return false;
@@ -182,7 +182,7 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
       entering.push_back(layer);
       continue;
     }
-    if (links.empty() || !takeIn(links.back(), entering, layer, axes))
+    if (links.empty() || !absorbLayer(links.back(), entering, layer, axes))
       links.push_back({layer, entering, {}, layer.operand, layer.type, {}});
     entering.clear();
   }
@@ -206,7 +206,7 @@ std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes 
   SmallVector<Layer> entering;
   while ((layer = annotateLayer(layer->operand, axes))) {
     bool isIdentity = layer->type.getStructure().is(jacobian::StructureKind::Identity);
-    if (!isIdentity && !takeIn(link, entering, *layer, axes))
+    if (!isIdentity && !absorbLayer(link, entering, *layer, axes))
       break;
     if (isIdentity)
       entering.push_back(*layer);

@@ -38,7 +38,7 @@ private:
   Value createIndices(ArrayRef<int32_t> indices);
   void addIndices(jacobian::MatrixType type, MatrixArrays &arrays);
   /// Returns the cotangent transposed to `[N, B]`.
-  Value getSideBySide(Value cotangent);
+  Value getTransposedStructure(Value cotangent);
   Value multiplyElements(Value lhs, Value rhs);
 
   OpBuilder builder;
@@ -108,7 +108,7 @@ void ProductLowering::lower(jacobian::ComposeOp op) {
   matrices[op.getResult()] = result;
 }
 
-Value ProductLowering::getSideBySide(Value cotangent) {
+Value ProductLowering::getTransposedStructure(Value cotangent) {
   Value &known = sideBySide[cotangent];
   if (!known)
     known = transposeSamples(builder, loc, cotangent);
@@ -127,7 +127,7 @@ void ProductLowering::lower(jacobian::ApplyOp op) {
   loc = op.getLoc();
   auto type = cast<jacobian::MatrixType>(op.getJacobian().getType());
   const MatrixArrays matrix = matrices.at(op.getJacobian());
-  Value cotangent = getSideBySide(op.getCotangent()), result;
+  Value cotangent = getTransposedStructure(op.getCotangent()), result;
   if (type.getStructure().is(jacobian::StructureKind::Diagonal) && type.getBatch() &&
       !matrix.positions) {
     result = multiplyElements(matrix.values, cotangent);

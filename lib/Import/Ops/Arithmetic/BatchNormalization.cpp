@@ -79,16 +79,16 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
   if (areStored && stored[0] == stored[1])
     return node.emitError() << "input_mean and input_var are one initializer, "
                             << quoted(node.proto.input(3)) << ", and training updates them"
-                            << graph.offerUntie();
+                            << graph.getUntieHint();
   if (graph.sharesStatistics && !areStored)
     return node.emitError()
            << "--sync-bn needs initializers that hold the running statistics, found "
               "other values of input_mean and input_var; make initializers of them";
   ++graph.numTrainingModes;
   // In inference with running statistics, samples do not depend on each other.
-  bool marked = std::exchange(graph.marksMixing, graph.marksMixing && !areStored);
+  bool marked = std::exchange(graph.recordsMixing, graph.recordsMixing && !areStored);
   FailureOr<Statistics> statistics = makeBatchStatistics(node, axes);
-  graph.marksMixing = marked;
+  graph.recordsMixing = marked;
   if (failed(statistics))
     return failure();
   std::vector<std::string> &names = node.importer.batchStatistics;

@@ -133,8 +133,8 @@ static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
 }
 
 /// Reduces, for each position of an axis of size `size`, the updates along `axis` that target it.
-static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &updates,
-                          const Tensor &targets, int64_t axis, const Dim &size) {
+static Tensor reduceUpdates(GraphBuilder &graph, StringRef how, const Tensor &updates,
+                            const Tensor &targets, int64_t axis, const Dim &size) {
   OpBuilder &builder = graph.builder;
   unsigned rank = updates.getRank();
   SmallVector<Dim> dims = updates.dims;
@@ -214,7 +214,7 @@ joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targe
   SmallVector<Dim> blocks = {*size};
   blocks.append(data.dims.begin() + targetDims.size(), data.dims.end());
   Tensor source = materialize(graph, data);
-  Tensor joined = joinUpdates(graph, how, updates, targets, 0, *size);
+  Tensor joined = reduceUpdates(graph, how, updates, targets, 0, *size);
   return node.setOutput(joinWith(graph, how, source, graph.makeReshape(joined, data.dims)));
 }
 
@@ -228,7 +228,7 @@ static LogicalResult joinElements(Node &node, StringRef how, int64_t axis, const
         return arith::IndexCastOp::create(b, loc, b.getI64Type(),
                                           makePosition(b, loc, in[0], size));
       });
-  Tensor joined = joinUpdates(graph, how, updates, *targets, axis, data.dims[axis]);
+  Tensor joined = reduceUpdates(graph, how, updates, *targets, axis, data.dims[axis]);
   // Elements beyond the indices are unchanged.
   for (int64_t i = 0; i < data.getRank(); ++i) {
     MaybeExpr rest = subtractExprs(data.dims[i].size, joined.dims[i].size);

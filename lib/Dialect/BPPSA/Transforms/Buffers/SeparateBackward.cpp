@@ -35,7 +35,7 @@ static BlockArgument addBlock(func::FuncOp part) {
 }
 
 /// Identical functions of variants must not be merged: a program exports each.
-static void keepApart(func::FuncOp made) {
+static void preventMerging(func::FuncOp made) {
   Builder builder(made.getContext());
   made->setAttr("passthrough",
                 builder.getArrayAttr(builder.getStrArrayAttr({"bppsa-part", made.getName()})));
@@ -48,7 +48,7 @@ static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut 
   SmallVector<Type> inputs(numSymbols, builder.getIndexType());
   auto made = func::FuncOp::create(builder, loc, getResidualBytesName(function.getName()),
                                    builder.getFunctionType(inputs, builder.getIndexType()));
-  keepApart(made);
+  preventMerging(made);
   builder.setInsertionPointToStart(made.addEntryBlock());
   SizeFormulas formulas(function, builder, made.getArguments());
   FailureOr<Value> bytes = emitBlockSize(builder, loc, cut, formulas);
@@ -63,7 +63,7 @@ static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping 
   func::FuncOp part = function.clone(mapping);
   builder.insert(part);
   part.setName(name);
-  keepApart(part);
+  preventMerging(part);
   return part;
 }
 

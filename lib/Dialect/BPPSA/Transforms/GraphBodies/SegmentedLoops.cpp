@@ -42,8 +42,8 @@ private:
                                ArrayRef<unsigned> results, ValueRange arrays);
   SmallVector<Value> runSegment(const Segment &segment, ValueRange carried);
   SmallVector<Value> recomputeSegment(const Segment &segment, ValueRange buffers);
-  SmallVector<Value> goBack(const Segment &segment, ArrayRef<unsigned> results, ValueRange buffers,
-                            ValueRange carried);
+  SmallVector<Value> runBackwardSegment(const Segment &segment, ArrayRef<unsigned> results,
+                                        ValueRange buffers, ValueRange carried);
   SmallVector<unsigned> getBuffered() const;
 
   SegmentedLoops &loops;
@@ -213,9 +213,10 @@ SmallVector<Value> SegmentedLoops::Writer::recomputeSegment(const Segment &segme
                         });
 }
 
-SmallVector<Value> SegmentedLoops::Writer::goBack(const Segment &segment,
-                                                  ArrayRef<unsigned> results, ValueRange buffers,
-                                                  ValueRange carried) {
+SmallVector<Value> SegmentedLoops::Writer::runBackwardSegment(const Segment &segment,
+                                                              ArrayRef<unsigned> results,
+                                                              ValueRange buffers,
+                                                              ValueRange carried) {
   ChainOp chain = plan.backward;
   Value last = subtract(segment.numSteps, one);
   auto emitStep = [&](RowMapper &mapper, Value iteration, ValueRange now) {
@@ -245,7 +246,7 @@ void SegmentedLoops::Writer::writeBackward() {
     SmallVector<Value> link(now.take_front(numArrays));
     llvm::append_range(link, now.drop_front(numArrays + numBuffers));
     SmallVector<Value> buffers = recomputeSegment(segment, now.slice(numArrays, numBuffers));
-    link = goBack(segment, results, buffers, link);
+    link = runBackwardSegment(segment, results, buffers, link);
     link.insert(link.begin() + numArrays, buffers.begin(), buffers.end());
     return link;
   };

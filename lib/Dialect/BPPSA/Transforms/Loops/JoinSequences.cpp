@@ -177,7 +177,7 @@ void JoinSequences::join(RaggedLoop &ragged) {
   SmallVector<Value> sequences, initial, starts;
   for (auto [i, sequence] : llvm::enumerate(loop.getSequences())) {
     if (i == ragged.mask) {
-      sequences.push_back(rows.makeKeep(reverse));
+      sequences.push_back(rows.createKeepMask(reverse));
       continue;
     }
     Value &inRows = joined[{sequence, schedule.step}];

@@ -45,7 +45,8 @@ RecomputedLoops::Results RecomputedLoops::run(const Segment &segment, ValueRange
 }
 
 /// Carries the states at segment starts, then complete arrays.
-RecomputedLoops::Results RecomputedLoops::goOn(const Segment &segment, ValueRange carried) {
+RecomputedLoops::Results RecomputedLoops::runForwardSegment(const Segment &segment,
+                                                            ValueRange carried) {
   size_t numStates = starts.size();
   Results next(carried);
   Results results = run(segment, carried.take_front(numStates));
@@ -96,8 +97,9 @@ void RecomputedLoops::lowerForward() {
       carried.push_back(
           segments.create(result.getType(), i < numStates ? numSlots : segments.getNumSteps()));
   ResultRange left =
-      createLoop(builder, loc, segments.getLast(), carried,
-                 [&](Value order, ValueRange now) { return goOn(segments.get(order), now); });
+      createLoop(builder, loc, segments.getLast(), carried, [&](Value order, ValueRange now) {
+        return runForwardSegment(segments.get(order), now);
+      });
   starts.assign(left.begin(), left.begin() + numStates);
   Segment segment = segments.get(segments.getLast());
   lastResults = run(segment, starts);
@@ -159,8 +161,9 @@ SmallVector<Value> RecomputedLoops::begin() {
   return carried;
 }
 
-RecomputedLoops::Results RecomputedLoops::goBack(const Segment &segment, const Results &results,
-                                                 ValueRange seeds, ValueRange carried) {
+RecomputedLoops::Results RecomputedLoops::runBackwardSegment(const Segment &segment,
+                                                             const Results &results,
+                                                             ValueRange seeds, ValueRange carried) {
   IRMapping mapping;
   auto addSequence = [&](Value sequence) {
     auto slots = plan.slots.find(sequence);
@@ -211,15 +214,15 @@ RecomputedLoops::Results RecomputedLoops::goBack(const Segment &segment, const R
 
 void RecomputedLoops::lowerBackward() {
   builder.setInsertionPoint(backward);
-  Results carried =
-      goBack(segments.get(segments.getLast()), lastResults, backward.getSeeds(), begin());
+  Results carried = runBackwardSegment(segments.get(segments.getLast()), lastResults,
+                                       backward.getSeeds(), begin());
   ResultRange left =
       createLoop(builder, loc, segments.getLast(), carried, [&](Value number, ValueRange now) {
         Value left =
             arith::SubIOp::create(builder, loc, segments.getLast(), segments.addOne(number));
         Segment segment = segments.get(left);
-        return goBack(segment, run(segment, starts), now.take_front(backward.getSeeds().size()),
-                      now);
+        return runBackwardSegment(segment, run(segment, starts),
+                                  now.take_front(backward.getSeeds().size()), now);
       });
   replaceBackward(left);
 }

@@ -28,12 +28,12 @@ private:
 
   Results run(const Segment &segment, mlir::ValueRange starts);
   void lowerForward();
-  Results goOn(const Segment &segment, mlir::ValueRange carried);
+  Results runForwardSegment(const Segment &segment, mlir::ValueRange carried);
   void replaceForward();
 
   llvm::SmallVector<mlir::Value> begin();
-  Results goBack(const Segment &segment, const Results &results, mlir::ValueRange seeds,
-                 mlir::ValueRange carried);
+  Results runBackwardSegment(const Segment &segment, const Results &results, mlir::ValueRange seeds,
+                             mlir::ValueRange carried);
   void lowerBackward();
   void replaceBackward(mlir::ValueRange carried);
 

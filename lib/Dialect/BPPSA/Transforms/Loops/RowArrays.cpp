@@ -72,7 +72,7 @@ Value RowArrays::joinInitial(Value initial, bool reverse) {
                       });
 }
 
-Value RowArrays::makeKeep(bool reverse) {
+Value RowArrays::createKeepMask(bool reverse) {
   return generateRows(
       b.getIndexAttr(1), [&](OpBuilder &nested, ValueRange in, ArrayRef<Value>) -> Value {
         Value isStep = compare(nested, arith::CmpIPredicate::sge, in[1], constant(nested, 0));

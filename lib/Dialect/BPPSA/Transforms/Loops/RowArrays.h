@@ -24,7 +24,7 @@ public:
   /// Places `initial`, `[B, N]`, at the first step of each sequence; other slots are zero.
   mlir::Value joinInitial(mlir::Value initial, bool reverse);
   /// Creates `[S, R, 1]`: 0 at first steps and in unused slots, else 1.
-  mlir::Value makeKeep(bool reverse);
+  mlir::Value createKeepMask(bool reverse);
   /// Returns slots `[offset, offset + count)`, `[count, B, N]`, of the trajectory over all samples,
   /// from states `[S, R, N]` after each step.
   mlir::Value split(mlir::OpBuilder &builder, mlir::Value states, mlir::Value initial,

@@ -1,22 +1,22 @@
-//===- InnerParameters.cpp - parameters in subgraphs ----------------------===//
+//===- SubgraphParameters.cpp - parameters in subgraphs ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "InnerParameters.h"
+#include "SubgraphParameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace bppsa;
 
-void bppsa::visitInnerGraphs(const onnx::GraphProto &graph,
-                             llvm::function_ref<void(const onnx::GraphProto &)> visit) {
+void bppsa::visitSubgraphs(const onnx::GraphProto &graph,
+                           llvm::function_ref<void(const onnx::GraphProto &)> visit) {
   for (const onnx::NodeProto &node : graph.node())
     for (const onnx::AttributeProto &attribute : node.attribute())
       if (attribute.has_g()) {
         visit(attribute.g());
-        visitInnerGraphs(attribute.g(), visit);
+        visitSubgraphs(attribute.g(), visit);
       }
 }
 
@@ -33,7 +33,7 @@ llvm::StringSet<> bppsa::findInnerParameters(const onnx::ModelProto &model) {
         ++definitions[output];
   };
   count(model.graph());
-  visitInnerGraphs(model.graph(), [&](const onnx::GraphProto &graph) {
+  visitSubgraphs(model.graph(), [&](const onnx::GraphProto &graph) {
     count(graph);
     for (const onnx::TensorProto &tensor : graph.initializer())
       if (tensor.data_type() == onnx::TensorProto::FLOAT && !llvm::is_contained(tensor.dims(), 0))
