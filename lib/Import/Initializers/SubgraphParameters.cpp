@@ -1,4 +1,4 @@
-//===- SubgraphParameters.cpp - parameters in subgraphs ----------------------===//
+//===- SubgraphParameters.cpp - parameters in subgraphs -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- SubgraphParameters.h - parameters in subgraphs --------------*- C++ -*-===//
+//===- SubgraphParameters.h - parameters in subgraphs -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ParameterGradientAnalysis.h - operations of parameter gradients ------*- C++ -*-===//
+//===- ParameterGradientAnalysis.h - parameter gradients --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
