@@ -19,7 +19,7 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
           .required()
           .attr("then_branch", Kind::Graph)
           .required()
-          .note("`cond` must follow from constants, sizes and bound inputs (`--bind`)."));
+          .note("`cond` must be computed from constants, sizes and inputs bound with `--bind`."));
   table.push_back(
       Row("Loop", importLoop)
           .optional("M", Integers)
@@ -29,14 +29,12 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
           .attr("body", Kind::Graph)
           .required()
           .note(
-              "`M` must be constant, bound or computed from sizes, `cond` true and the condition "
-              "that the body returns true or the one it is given. A step may pick its slice of an "
-              "array or its element of a list with `Gather` or `SequenceAt`, at the iteration "
-              "number "
-              "times a constant plus a size. A list to which each step appends becomes a sequence "
-              "of "
-              "the loop. Loops of at most 64 steps are unrolled where their bodies need "
-              "the iteration number as a constant."));
+              "`M` must be constant, bound with `--bind` or computed from sizes. `cond` must be "
+              "true. The body must return either true or its own condition input as the condition. "
+              "A step may read a slice of an array with `Gather`, or an element of a list with "
+              "`SequenceAt`. The index must be the iteration number times a constant, plus a size. "
+              "A list that every step appends to becomes a sequence of the loop. A loop of at most "
+              "64 steps is unrolled if its body needs the iteration number as a constant."));
   table.push_back(
       Row("Scan", importScan, {8})
           .optional("sequence_lens", Integers, {8, 8})
@@ -52,7 +50,7 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
           .attr("scan_output_axes", Kind::Ints, {9})
           .attr("scan_output_directions", Kind::Ints, {9})
           .note(
-              "An axis of samples may be symbolic where the body treats its positions alike and "
-              "keeps them apart; all other sizes are fixed. In opset 8 the body is written out for "
-              "each of at most 64 samples, and `sequence_lens` is refused."));
+              "A batch axis may be symbolic if the body processes all samples identically and "
+              "independently. All other sizes in the body must be fixed. In opset 8, the body is "
+              "expanded once per sample, for at most 64 samples, and `sequence_lens` is refused."));
 }

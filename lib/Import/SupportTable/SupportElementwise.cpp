@@ -39,8 +39,8 @@ void bppsa::addActivationRows(std::vector<OpRule> &table) {
                       .out("output")
                       .attr("min", Kind::Float, {kOldestOpset, 10})
                       .attr("max", Kind::Float, {kOldestOpset, 10})
-                      .note("`min` and `max` must be constants or initializers, which are then "
-                            "not trained."));
+                      .note("`min` and `max` must be constants or initializers; such initializers "
+                            "are not trained."));
 }
 
 void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
@@ -52,8 +52,8 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
             .in("A", numbers)
             .in("B", numbers)
             .out("C")
-            .note(name == "Div" ? "Quotients of integers are rounded towards zero; by zero, they "
-                                  "are zero."
+            .note(name == "Div" ? "Integer quotients are rounded towards zero. Integer division by "
+                                  "zero gives zero."
                                 : ""));
   for (StringRef name : {"Abs", "Neg"})
     add(Row(name, importUnary).in("X", numbers).out("Y"));
@@ -69,7 +69,7 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
     add(Row(name, importVariadic)
             .variadic("data_0", numbers)
             .out(name.lower())
-            .note("Of two operands that are equal each gets half of the gradient."));
+            .note("If two operands are equal, each receives half of the gradient."));
   add(Row("Sum", importVariadic).variadic("data_0", F32).out("sum"));
   add(Row("Mean", importVariadic).variadic("data_0", F32).out("mean"));
   add(Row("Mod", importMod, {10})
@@ -78,8 +78,8 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .out("C")
           .attr("fmod", Kind::Int)
           .accepts(zeroOrOne)
-          .note("`fmod` must be 1 for float inputs before opset 28; divisors of integers must be "
-                "nonzero constants, or sizes."));
+          .note("`fmod` must be 1 for float inputs before opset 28. Integer divisors must be "
+                "nonzero constants or sizes."));
   for (auto [name, since] : {std::pair("Greater", 7), std::pair("GreaterOrEqual", 12),
                              std::pair("Less", 7), std::pair("LessOrEqual", 12)})
     add(Row(name, importComparison, {since}).in("A", numbers).in("B", numbers).out("C"));
@@ -90,7 +90,7 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .in("X", numbers)
           .in("Y", numbers)
           .out("Z")
-          .note("Powers of integers are rounded towards zero."));
+          .note("Integer powers are rounded towards zero."));
   add(Row("Equal", importComparison).in("A", AnyElement).in("B", AnyElement).out("C"));
   add(Row("Where", importWhere, {9})
           .in("condition", Bool)
@@ -105,22 +105,24 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .accepts(std::vector<int64_t>{1, 6, 7, 9})
           .attr("saturate", Kind::Int, {19})
           .refused("round_mode", Kind::String, {24})
-          .note("`to`: 1 is float, 6 int32, 7 int64, 9 bool. `saturate` concerns float8 only."));
+          .note("`to` is 1 for float, 6 for int32, 7 for int64 and 9 for bool. `saturate` applies "
+                "to float8 only."));
   add(Row("CastLike", importCastLike, {15})
           .in("input", AnyElement)
           .in("target_type", AnyElement)
           .out("output")
           .attr("saturate", Kind::Int, {19})
           .refused("round_mode", Kind::String, {24})
-          .note("`saturate` concerns float8 only."));
+          .note("`saturate` applies to float8 only."));
   add(Row("BitCast", importBitCast, {26})
           .in("input", AnyElement)
           .out("output")
           .attr("to", Kind::Int)
           .required()
           .accepts(std::vector<int64_t>{1, 6, 7, 9})
-          .note("Between float and int32, or without effect. Integers have no gradient; floats of "
-                "the bits of computed floats are refused, as they have none either."));
+          .note("Supported between float and int32, or between identical types. Integers have no "
+                "gradient. Conversion of the bits of computed floats back to float is refused, "
+                "because the result has no gradient either."));
   add(Row("Identity", importIdentity).in("input", AnyElement | ListOfTensors).out("output"));
   add(Row("Dropout", importDropout)
           .in("data")
@@ -130,8 +132,7 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .optionalOut("mask")
           .attr("ratio", Kind::Float, {7, 11})
           .attr("seed", Kind::Int, {12})
-          .note("Where `training_mode` is the constant true, training drops elements; evaluation, "
-                "inference and `grad` do not, and nothing may read `mask`. Otherwise the identity, "
-                "with a "
-                "`mask` of true."));
+          .note("If `training_mode` is the constant true, training drops elements; evaluation, "
+                "inference and `grad` do not. In this case, `mask` must not be used. Otherwise the "
+                "op is the identity, and all elements of `mask` are true."));
 }

@@ -102,22 +102,20 @@ static void printAttribute(raw_ostream &os, const AttributeRule &rule) {
 
 void bppsa::printSupport(raw_ostream &os) {
   os << "# ONNX support\n\n"
-     << "This page is generated from the table that the importer checks every node against\n"
-     << "(`bppsa-translate --list-onnx-support`). What is not listed here is refused with a "
-        "message\n"
-     << "that names the node, the op, what was found and what is accepted.\n\n"
-     << "Opsets " << kOldestOpset << " to " << kNewestOpset
-     << " of the default domain (`ai.onnx`). Graph inputs, initializers and constants have "
-        "element\n"
-     << "type float, int32, int64 or bool; float16 and bfloat16 are computed in float32, and "
-        "casts\n"
-     << "to them round nothing. Float initializers, inside the file or as external "
-        "data, are\n"
-     << "the parameters that are trained, those of graphs inside of nodes among them. Constants "
-        "of\n"
-     << "`Constant` nodes are trained only if `--train` matches their names, and values that "
-        "`--bind`\n"
-     << "makes constant are not. Model-local functions are inlined.\n\n"
+     << "This page lists the ONNX operators that the importer supports, for users who want\n"
+     << "to know whether a model can be imported. `bppsa-translate --list-onnx-support` prints\n"
+     << "it from the table that the importer checks every node against. The importer refuses\n"
+     << "everything that is not listed. Its error message names the node, the operator, the\n"
+     << "unsupported feature and the accepted alternatives.\n\n"
+     << "The importer supports opsets " << kOldestOpset << " to " << kNewestOpset
+     << " of the default domain (`ai.onnx`). Graph inputs,\n"
+     << "initializers and constants must have element type float, int32, int64 or bool. Models\n"
+     << "in float16 and bfloat16 are computed in float32, and casts to these types do not\n"
+     << "round.\n\n"
+     << "The trained parameters are the float initializers, including external data and the\n"
+     << "initializers of graphs inside nodes. Constants of `Constant` nodes are trained only\n"
+     << "if `--train` matches their names. Values that `--bind` makes constant are not\n"
+     << "trained. Model-local functions are inlined.\n\n"
      << "| op | since opset | inputs | outputs | attributes | remarks |\n"
      << "|---|---|---|---|---|---|\n";
   for (const OpRule &rule : getSupportTable()) {

@@ -33,12 +33,11 @@ static Row makeRecurrentRow(StringRef name) {
       .attr("activation_beta", Kind::Floats)
       .attr("clip", Kind::Float)
       .note("Activations take their parameters from `activation_alpha` and `activation_beta` in "
-            "order; Affine and ScaledTanh have no defaults. As in ONNX Runtime, `clip` limits what "
-            "the "
-            "activations of gates and candidates take, not that of the state of an LSTM. A program "
-            "refuses an array of lengths "
-            "with one below 1 or above the number of steps; a length that the graph computes is "
-            "not checked, and one out of range means the nearest number of steps from 0 on.");
+            "order. Affine and ScaledTanh have no default parameters. As in ONNX Runtime, `clip` "
+            "limits the inputs of the gate and candidate activations, but not the input of the "
+            "LSTM state activation. A program refuses a `sequence_lens` array with an element "
+            "below 1 or above the number of steps. Lengths that the graph computes are not "
+            "checked; they are clamped to the range from 0 to the number of steps.");
 }
 
 void bppsa::addRecurrentRows(std::vector<OpRule> &table) {

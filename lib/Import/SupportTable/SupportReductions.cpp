@@ -16,8 +16,7 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
                          "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
     int64_t lastAttribute = name == "ReduceSum" ? 12 : 17;
     bool isExtremum = name == "ReduceMax" || name == "ReduceMin";
-    StringRef ties =
-        " The gradient is shared equally by the elements that are equal to the result.";
+    StringRef ties = " All elements equal to the result share the gradient equally.";
     add(Row(name, importReduce)
             .in("data", isExtremum                                    ? AnyElement
                         : name == "ReduceSum" || name == "ReduceProd" ? F32 | Integers
@@ -44,8 +43,8 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
     add(row.attr("ignore_index", Kind::Int)
             .attr("reduction", Kind::String)
             .accepts(std::vector<std::string>{"none", "mean", "sum"})
-            .note("For models that compute their own loss (`--loss=none`). A class that is out of "
-                  "range and not `ignore_index` makes the loss NaN."));
+            .note("This op is for models that compute their own loss (`--loss=none`). An "
+                  "out-of-range class other than `ignore_index` makes the loss NaN."));
   }
   for (StringRef name : {"ArgMax", "ArgMin"})
     add(Row(name, importArgExtremum)
@@ -56,7 +55,7 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
             .accepts(zeroOrOne)
             .attr("select_last_index", Kind::Int, {12})
             .accepts(zeroOrOne)
-            .note("Integers have no gradient."));
+            .note("The integer result has no gradient."));
   for (auto [name, since] : {std::pair("CumSum", 11), std::pair("CumProd", 26)})
     add(Row(name, importCumulative, {since})
             .in("x", F32 | Integers)
@@ -83,8 +82,8 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
           .required()
           .attr("stash_type", Kind::Int, {21})
           .accepts(std::vector<int64_t>{1})
-          .note(
-              "`scale` and `bias` are those of groups before opset 21, of channels from then on."));
+          .note("`scale` and `bias` have one element per group before opset 21, and one per "
+                "channel from opset 21 on."));
   add(Row("RMSNormalization", importRMSNormalization, {23})
           .in("X")
           .in("scale")
@@ -99,13 +98,14 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
           .attr("axis", Kind::Int)
           .attr("p", Kind::Int)
           .accepts(std::vector<int64_t>{1, 2})
-          .note("Where the norm is zero, so is the result."));
+          .note("If the norm is zero, the result is zero."));
   for (StringRef name : {"LogSoftmax", "Softmax"})
     add(Row(name, importSoftmax)
             .in("input")
             .out("output")
             .attr("axis", Kind::Int)
-            .note("Before opset 13 over all dimensions from `axis` on, as ONNX defines it."));
+            .note("Before opset 13, the op normalizes over all dimensions from `axis` on, as ONNX "
+                  "defines it."));
   add(Row("LayerNormalization", importLayerNormalization, {17})
           .in("X")
           .in("Scale")
@@ -135,9 +135,10 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
           .accepts(std::vector<int64_t>{1})
           .attr("training_mode", Kind::Int, {14})
           .accepts(zeroOrOne)
-          .note("`input_mean` and `input_var` are not trained. With `training_mode` 1 training "
-                "normalises by the statistics of the batch and updates these initializers; "
-                "evaluation, inference and `grad` normalise by them. Where they are no "
-                "initializers, the statistics are those of the batch everywhere. Without "
-                "`training_mode` only `Y` can be used. Not inside of loops with it."));
+          .note("`input_mean` and `input_var` are not trained. With `training_mode` 1, training "
+                "normalizes by the batch statistics and updates these two initializers. "
+                "Evaluation, inference and `grad` normalize by the initializers. If the two inputs "
+                "are not initializers, every mode normalizes by the batch statistics. Without "
+                "`training_mode`, only `Y` can be used. `training_mode` 1 is not supported inside "
+                "a loop."));
 }

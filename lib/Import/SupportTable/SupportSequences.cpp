@@ -13,13 +13,14 @@ void bppsa::addSequenceRows(std::vector<OpRule> &table) {
   using Kind = AttributeKind;
   constexpr OpsetRange opsets = {11};
   constexpr StringRef position =
-      "`position` must be constant or computed from sizes; in a `Loop`, also the iteration number "
-      "times a constant plus such.";
+      "`position` must be constant or computed from sizes. In a `Loop`, it may also be the "
+      "iteration number times a constant, plus a constant or a value computed from sizes.";
   auto add = [&](const Row &row) { table.push_back(row); };
   add(Row("SequenceEmpty", importSequenceEmpty, opsets)
           .out("output")
           .attr("dtype", Kind::Int)
-          .note("Lists exist during compilation only: no graph input or output is one."));
+          .note(
+              "Lists exist only during compilation, so a graph input or output cannot be a list."));
   add(Row("SequenceConstruct", importSequenceConstruct, opsets)
           .variadic("inputs")
           .out("output_sequence"));
@@ -42,7 +43,7 @@ void bppsa::addSequenceRows(std::vector<OpRule> &table) {
   add(Row("SequenceLength", importSequenceLength, opsets)
           .in("input_sequence", ListOfTensors)
           .out("length")
-          .note("Not of a list that grows in the loop around the node."));
+          .note("The list must not grow in the loop that contains the node."));
   add(Row("SplitToSequence", importSplitToSequence, opsets)
           .in("input", AnyElement)
           .optional("split", Integers)
@@ -50,9 +51,9 @@ void bppsa::addSequenceRows(std::vector<OpRule> &table) {
           .attr("axis", Kind::Int)
           .attr("keepdims", Kind::Int)
           .accepts(zeroOrOne)
-          .note("`split` must be constant or computed from sizes. A dynamic dimension is split "
-                "into parts of 1, or of a size that divides it for certain. `keepdims` 0 also "
-                "removes the axis where `split` is the scalar 1, as in ONNX Runtime."));
+          .note("`split` must be constant or computed from sizes. A dynamic dimension can be split "
+                "into parts of size 1, or of a size known to divide the dimension. `keepdims` 0 "
+                "also removes the axis if `split` is the scalar 1, as in ONNX Runtime."));
   add(Row("ConcatFromSequence", importConcatFromSequence, opsets)
           .in("input_sequence", ListOfTensors)
           .out("concat_result")

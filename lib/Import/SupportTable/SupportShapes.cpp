@@ -77,7 +77,7 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .accepts(zeroOrOne)
           .attr("num_heads", Kind::Int)
           .attr("rotary_embedding_dim", Kind::Int)
-          .note("`position_ids` out of range as indices of Gather."));
+          .note("Out-of-range `position_ids` are handled in the same manner as Gather indices."));
   add(Row("DepthToSpace", importDepthToSpace)
           .in("input", AnyElement)
           .out("output")
@@ -108,7 +108,7 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .refused("value_string", Kind::String, {12})
           .refused("value_strings", Kind::Strings, {12})
           .refused("sparse_value", Kind::SparseTensor, {11})
-          .note("Elements are float, int32, int64 or bool."));
+          .note("Elements must be float, int32, int64 or bool."));
   add(Row("ConstantOfShape", importConstantOfShape, {9})
           .in("input", Integers)
           .out("output")
@@ -138,40 +138,41 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .attr("ends", Kind::Ints, {kOldestOpset, 9})
           .required()
           .attr("axes", Kind::Ints, {kOldestOpset, 9})
-          .note("Bounds must be constant or computed from sizes. If they depend on data, the end "
-                "must "
-                "be the start plus a constant; the slice has that size and begins at the nearest "
-                "place inside. Where one lies inside a dynamic dimension only if that is large "
-                "enough (`x[:5]`, `x[-5:]`), a program demands it: the model needs T >= 5."));
+          .note("Bounds must be constant or computed from sizes. If the bounds depend on data, the "
+                "end must be the start plus a constant. The slice then has this constant size, and "
+                "its start is clamped so that the slice lies inside the dimension. A bound such as "
+                "`x[:5]` or `x[-5:]` requires a minimum size of a dynamic dimension. If an array "
+                "is smaller, the program reports: the model needs T >= 5."));
   add(Row("Gather", importGather)
           .in("data", AnyElement)
           .in("indices", Integers)
           .out("output")
           .attr("axis", Kind::Int)
-          .note("Constant indices may demand a least size, as bounds of Slice do. A program "
-                "refuses an array whose elements are the indices when one is out of range. One "
-                "that the graph computes is not checked and takes the nearest element."));
+          .note("Constant indices may require a minimum size, as Slice bounds do. If the elements "
+                "of an input array are used as the indices, a program refuses arrays with "
+                "out-of-range elements. Indices that the graph computes are not checked; an "
+                "out-of-range index reads the nearest element."));
   add(Row("OneHot", importOneHot, {9})
           .in("indices", F32 | Integers)
           .in("depth", F32 | Integers)
           .in("values", F32 | Integers)
           .out("output")
           .attr("axis", Kind::Int)
-          .note(
-              "`depth` must be constant or computed from sizes. An index out of range gives a row "
-              "of the first value only, as in ONNX."));
+          .note("`depth` must be constant or computed from sizes. As in ONNX, an out-of-range "
+                "index gives a row that contains only the first element of `values`."));
   add(Row("GatherElements", importGatherElements, {11})
           .in("data", AnyElement)
           .in("indices", Integers)
           .out("output")
           .attr("axis", Kind::Int)
-          .note("Indices out of range as for Gather."));
+          .note("Out-of-range indices are handled as in Gather."));
   add(Row("GatherND", importGatherND, {11})
           .in("data", AnyElement)
           .in("indices", Integers)
           .out("output")
           .attr("batch_dims", Kind::Int, {12})
-          .note("Indices out of range as for Gather; only those into one dimension are checked."));
+          .note("Out-of-range indices are handled as in Gather, but only indices into one "
+                "dimension are checked."));
   add(Row("TensorScatter", importTensorScatter, {24})
           .in("past_cache", AnyElement)
           .in("update", AnyElement)
@@ -180,8 +181,8 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .attr("axis", Kind::Int)
           .attr("mode", Kind::String)
           .accepts(std::vector<std::string>{"linear", "circular"})
-          .note("What a linear write would put outside of the cache is left out; a program refuses "
-                "an array whose elements are such `write_indices`."));
+          .note("A linear write skips the elements that lie outside the cache. A program refuses a "
+                "`write_indices` array that would cause such a write."));
   for (StringRef name : {"ScatterElements", "ScatterND"}) {
     Row row(name, name == "ScatterND" ? importScatterND : importScatterElements, {11});
     row.in("data", AnyElement).in("indices", Integers).in("updates", AnyElement).out("output");
@@ -189,9 +190,10 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
       row.attr("axis", Kind::Int);
     add(row.attr("reduction", Kind::String, {16})
             .accepts(std::vector<std::string>{"none", "add", "mul", "max", "min"})
-            .note("Without `reduction` the last one of several updates of an element counts, and "
-                  "gets the gradient; max and min share it as Max and Min do. Joined updates take "
-                  "time in proportion to their number times that of the places of an axis. Bools "
-                  "have no `reduction`. Indices out of range as for Gather."));
+            .note("Without `reduction`, the last of several updates of an element takes effect and "
+                  "receives the gradient. The reductions `max` and `min` share the gradient as Max "
+                  "and Min do. With `reduction`, the time is proportional to the number of updates "
+                  "times the number of positions they can target. Bool tensors do not support "
+                  "`reduction`. Out-of-range indices are handled as in Gather."));
   }
 }

@@ -36,10 +36,11 @@ void bppsa::addTransformRows(std::vector<OpRule> &table) {
           .attr("softcap", Kind::Float)
           .attr("softmax_precision", Kind::Int)
           .accepts(std::vector<int64_t>{1})
-          .note("Sizes of heads, and how many there are, must be fixed. A float `attn_mask` that "
-                "is an initializer is trained unless an element is below -10^4: then it hides keys "
-                "and stays. A query that sees no key gets zeros. A length outside of 0 to the "
-                "number of keys means the nearest of these."));
+          .note("The head sizes and the number of heads must be fixed. A float `attn_mask` "
+                "initializer is trained unless one of its elements is below -10^4. A mask with "
+                "such an element hides keys and is not trained. The output of a query without "
+                "visible keys is zero. `nonpad_kv_seqlen` is clamped to the range from 0 to the "
+                "number of keys."));
   table.push_back(
       Row("DFT", importDFT, {17})
           .in("input")
@@ -51,20 +52,17 @@ void bppsa::addTransformRows(std::vector<OpRule> &table) {
           .accepts(zeroOrOne)
           .attr("onesided", Kind::Int)
           .accepts(zeroOrOne)
-          .note(
-              "A product with constant sines and cosines. The axis has a fixed size; `dft_length` "
-              "and `axis` must be constant."));
-  table.push_back(
-      Row("STFT", importSTFT, {17})
-          .in("signal")
-          .in("frame_step", Integers)
-          .optional("window")
-          .optional("frame_length", Integers)
-          .out("output")
-          .attr("onesided", Kind::Int)
-          .accepts(zeroOrOne)
-          .note(
-              "A product with constant sines and cosines. `frame_step` and `frame_length` must be "
-              "constant, the signal may have any length; a window that is an initializer is not "
-              "trained."));
+          .note("The op is computed as a product with constant sines and cosines. The transformed "
+                "axis must have a fixed size. `dft_length` and `axis` must be constant."));
+  table.push_back(Row("STFT", importSTFT, {17})
+                      .in("signal")
+                      .in("frame_step", Integers)
+                      .optional("window")
+                      .optional("frame_length", Integers)
+                      .out("output")
+                      .attr("onesided", Kind::Int)
+                      .accepts(zeroOrOne)
+                      .note("The op is computed as a product with constant sines and cosines. "
+                            "`frame_step` and `frame_length` must be constant. The signal may have "
+                            "any length. A `window` initializer is not trained."));
 }

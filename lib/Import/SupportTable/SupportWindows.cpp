@@ -18,7 +18,7 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .out("Y")
                       .windowed()
                       .attr("group", Kind::Int)
-                      .note("Any number of spatial axes. `W` has fixed sizes."));
+                      .note("Any number of spatial axes is supported. `W` must have fixed sizes."));
   table.push_back(Row("ConvTranspose", importConvTranspose)
                       .in("X")
                       .in("W")
@@ -28,7 +28,7 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .attr("group", Kind::Int)
                       .attr("output_padding", Kind::Ints)
                       .attr("output_shape", Kind::Ints)
-                      .note("Any number of spatial axes. `W` has fixed sizes."));
+                      .note("Any number of spatial axes is supported. `W` must have fixed sizes."));
   using Names = std::vector<std::string>;
   table.push_back(
       Row("Resize", importResize, {11})
@@ -53,11 +53,10 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
           .accepts(Names{"nearest", "linear", "cubic"})
           .attr("nearest_mode", Kind::String)
           .accepts(Names{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
-          .note(
-              "`scales` and `roi` must be constants or initializers, which are then not trained, "
-              "`sizes` constant or computed from sizes. Axes are resized from fixed sizes to fixed "
-              "sizes, those whose elements are repeated from any. `antialias` is not for mode "
-              "nearest."));
+          .note("`scales` and `roi` must be constants or initializers; such initializers are not "
+                "trained. `sizes` must be constant or computed from sizes. A resized axis must "
+                "have fixed input and output sizes, unless the op only repeats its elements. Mode "
+                "`nearest` does not support `antialias`."));
   table.push_back(Row("Upsample", importUpsample, {kOldestOpset, 9})
                       .in("X")
                       .in("scales", F32, {9})
@@ -66,8 +65,8 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .accepts(Names{"nearest", "linear"})
                       .attr("scales", Kind::Floats, {kOldestOpset, 8})
                       .required()
-                      .note("As Resize with asymmetric coordinates that are rounded down; ONNX has "
-                            "it up to opset 9."));
+                      .note("The op is equivalent to Resize with asymmetric coordinates that are "
+                            "rounded down. ONNX defines it up to opset 9."));
   table.push_back(Row("LpPool", importLpPool)
                       .in("X")
                       .out("Y")
@@ -79,19 +78,19 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
   table.push_back(Row("GlobalMaxPool", importGlobalMaxPool)
                       .in("X")
                       .out("Y")
-                      .note("The gradient goes to the first largest element."));
-  table.push_back(
-      Row("MaxPool", importMaxPool)
-          .in("X")
-          .out("Y")
-          .optionalOut("Indices")
-          .windowed({10})
-          .attr("ceil_mode", Kind::Int, {10})
-          .accepts(zeroOrOne)
-          .attr("storage_order", Kind::Int, {8})
-          .accepts(zeroOrOne)
-          .requiring("kernel_shape")
-          .note("The gradient goes to the first largest element; `Indices` have none."));
+                      .note("The first of several equal maxima receives the gradient."));
+  table.push_back(Row("MaxPool", importMaxPool)
+                      .in("X")
+                      .out("Y")
+                      .optionalOut("Indices")
+                      .windowed({10})
+                      .attr("ceil_mode", Kind::Int, {10})
+                      .accepts(zeroOrOne)
+                      .attr("storage_order", Kind::Int, {8})
+                      .accepts(zeroOrOne)
+                      .requiring("kernel_shape")
+                      .note("The first of several equal maxima receives the gradient. `Indices` "
+                            "have no gradient."));
   table.push_back(Row("AveragePool", importAveragePool)
                       .in("X")
                       .out("Y")
@@ -114,9 +113,9 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
           .attr("pads", Kind::Ints, {kOldestOpset, 10})
           .required()
           .attr("value", Kind::Float, {kOldestOpset, 10})
-          .note("`pads` must be constant; negative ones take elements away, before others "
-                "are added. `constant_value` must be a constant or an initializer, "
-                "which is then not trained. `wrap` is of opset 19."));
+          .note("`pads` must be constant. Negative pads remove elements before positive pads add "
+                "elements. `constant_value` must be a constant or an initializer; such an "
+                "initializer is not trained. `wrap` requires opset 19."));
 
   auto add = [&](const Row &row) { table.push_back(row); };
   add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
@@ -125,7 +124,7 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
           .out("Output")
           .attr("equation", Kind::String)
           .required()
-          .note("Any equation, with ellipses or without."));
+          .note("Any equation is supported, with or without ellipses."));
   add(Row("Gemm", importGemm)
           .in("A")
           .in("B")
