@@ -10,6 +10,7 @@
 #include "bppsa/Dialect/Jacobian/IR/Jacobian.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferUtils.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
@@ -52,6 +53,18 @@ static void forwardMemory(scf::IfOp op) {
        llvm::zip_equal(op.getResults(), op.thenYield().getResults(), op.elseYield().getResults()))
     if (first == second && isa<MemRefType>(result.getType()))
       result.replaceAllUsesWith(first);
+}
+
+/// Creates the globals of constants in module order. Bufferization visits functions in the order of
+/// their addresses, and would number the globals differently in each run.
+static LogicalResult createGlobals(ModuleOp module, uint64_t alignment) {
+  SymbolTableCollection symbols;
+  auto visit = [&](arith::ConstantOp constant) -> WalkResult {
+    if (!isa<RankedTensorType>(constant.getType()))
+      return WalkResult::advance();
+    return LogicalResult(bufferization::getGlobalFor(constant, symbols, alignment));
+  };
+  return failure(module.walk(visit).wasInterrupted());
 }
 
 /// Values computed in place leave such copies.
@@ -167,6 +180,8 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
     options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
     options.bufferAlignment = 64;
     bufferization::BufferizationState state;
+    if (failed(createGlobals(module, options.bufferAlignment)))
+      return signalPassFailure();
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
     bufferization::removeBufferizationAttributesInModule(module);
