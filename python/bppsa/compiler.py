@@ -37,18 +37,17 @@ def compile(  # noqa: A001 (the name is a contract)
     """Compiles ``model`` to a program in this process for the processor of this machine.
 
     ``options`` are the options of ``bppsa-compile`` with ``_`` instead of ``-``: ``loss="mse"``,
-    ``optimizer="sgd"``, ``freeze="^encoder"``, ``backward="scan"``, ``batch_axis={"x": 1}``,
-    ``bind={"n": 3}``; see ``bppsa.options()``. Flags are ``True``, lists are lists, and pairs such
-    as ``NAME:AXIS`` are dicts. An array can be passed instead of a ``.npy`` file.
+    ``batch_axis={"x": 1}``; see ``bppsa.options()``. Flags are ``True``, lists are lists, and pairs
+    such as ``NAME:AXIS`` are dicts. An array can be passed instead of a ``.npy`` file.
 
     ``progress=True`` shows a progress bar if tqdm is installed, otherwise lines. If ``progress`` is
-    a function, it is called at the start of each part of the compilation with three positional
-    arguments, for example ``progress("scan", 3, 4)`` if 3 of 4 parts were started before. If it
-    returns ``False`` or raises an exception, or on Ctrl-C, the compilation is cancelled. Functions
-    of the program are compiled to machine code when they are first called, without progress.
+    a function, it is called at the start of each part of the compilation, for example
+    ``progress("scan", 3, 4)`` if 3 of 4 parts were started before. If it returns ``False`` or
+    raises an exception, or on Ctrl-C, the compilation is cancelled. Functions of the program are
+    compiled to machine code when they are first called, without progress.
 
-    No toolchain is needed and no files are left behind. Raises ``bppsa.Error`` if the model or an
-    option cannot be used. Warnings of the compiler are issued as ``bppsa.CompileWarning``.
+    Raises ``bppsa.Error`` if the model or an option cannot be used. Warnings of the compiler are
+    issued as ``bppsa.CompileWarning``.
     """
     path, content = _source(model)
     with _option_list(options) as pairs:
@@ -65,9 +64,8 @@ def build(
 ) -> pathlib.Path:
     """Compiles ``model`` to the file ``output``, like ``bppsa-compile MODEL -o OUTPUT``.
 
-    The default is an executable that trains the model; ``emit`` selects other formats
-    (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...). Linking shared libraries
-    and objects requires a C++ compiler on the ``PATH``; executables do not. The file is replaced
+    The default is an executable that trains the model; ``emit`` selects other formats. Linking
+    shared libraries and objects requires a C++ compiler on the ``PATH``. The file is replaced
     atomically. See ``bppsa.compile`` for ``options`` and ``progress``. Returns the path.
     """
     path, content = _source(model)
@@ -138,9 +136,7 @@ class Check:
 def check(model: Model, **options: typing.Any) -> Check:
     """Checks whether ``model`` can be compiled; see ``bppsa.compile`` for ``options``.
 
-    The result is true if the model is supported. It contains the diagnostics, with remedies, and
-    states which initializers are trained. Compilation stops after gradients and scan plans, without
-    generating code.
+    The result is true if the model is supported. Compilation stops after gradients and scan plans.
     """
     path, content = _source(model)
     said: list[tuple[int, str]] = []

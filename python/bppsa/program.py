@@ -53,8 +53,8 @@ class ArrayInfo:
 class Parameters(collections.abc.Mapping[str, np.ndarray]):
     """The parameters of a program by the names of their initializers.
 
-    The values are float32 NumPy arrays that view the memory of the program. They may be read and
-    modified in place between calls.
+    The values are float32 NumPy arrays that view the memory of the program; they may be modified in
+    place between calls.
     """
 
     def __init__(self, program: _native.Program, infos: dict[str, ArrayInfo]):
@@ -117,10 +117,7 @@ Convert = collections.abc.Callable[[np.ndarray], Array]
 
 
 def _like(inputs: Arrays) -> Convert:
-    """Returns a function that converts results to the array type of the first input.
-
-    The function does not copy.
-    """
+    """Returns a function that converts results to the array type of the first input, uncopied."""
     for array in inputs.values():
         library = type(array).__module__.partition(".")[0]
         if library == "torch":
@@ -201,9 +198,8 @@ class Program:
     def eval(
         self, inputs: Arrays, target: Array = None, *, weight: Array = None
     ) -> dict[str, float]:
-        """Returns the ``loss`` and, for losses with classes, the ``accuracy``, without an update.
-
-        The accuracy is the fraction of correct positions.
+        """Returns the ``loss`` and, for losses with classes, the fraction of correct positions,
+        ``accuracy``.
         """
         loss, accuracy = self._program.eval(_by_name(inputs), target, weight)
         return {"loss": loss} if accuracy != accuracy else {"loss": loss, "accuracy": accuracy}
@@ -240,10 +236,9 @@ class Program:
     ) -> float:
         """Runs a training step and returns the loss before the update.
 
-        Computes the loss and its gradients, and updates all trained parameters with the learning
-        rate ``lr`` (default: the hyperparameter). See ``grad`` for the other arguments. Raises
-        ``bppsa.DivergedError`` if the loss or a gradient is not finite; in this case nothing has
-        changed.
+        ``lr`` is the learning rate (default: the hyperparameter). See ``grad`` for the other
+        arguments. Raises ``bppsa.DivergedError`` if the loss or a gradient is not finite; in this
+        case nothing has changed.
         """
         return self._program.step(_by_name(inputs), target, weight, lr)
 

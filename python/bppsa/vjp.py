@@ -40,8 +40,7 @@ class Function:
     """A model compiled for its vector-Jacobian products.
 
     Arguments are the trained parameters, followed by the graph inputs, in the order of the model.
-    Results are the float32 outputs. All calls are pure: they read the given parameters in place.
-    Calls from several threads are serialized.
+    Results are the float32 outputs. All calls are pure; calls from several threads are serialized.
     """
 
     def __init__(self, model: Model, **options: typing.Any):
@@ -83,10 +82,7 @@ class Function:
         return self.program._program.residual_bytes(shapes)
 
     def allocate(self, shape: collections.abc.Sequence[int], *, of_bytes: bool = False) -> np.ndarray:
-        """Allocates an array of float32, or of bytes if ``of_bytes`` is set.
-
-        Its memory is reused after it is freed, which avoids a page fault for each new page.
-        """
+        """Allocates float32 elements, or bytes if ``of_bytes`` is set. Freed memory is reused."""
         array: np.ndarray = self.program._program.allocate(list(shape), of_bytes)
         return array
 

@@ -15,28 +15,18 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     Evaluates scan plans for every `bppsa.chain`, every list of `jacobian.apply` ops that apply to
     each other's results, and every list of layers whose structure `bppsa-infer-structure` found.
     For each plan it reports the depth, the number and type of products per level, FLOPs, FLOPs of
-    the critical path, bytes, memory, and the time for several numbers of workers.
-    `docs/Explanation/PlanEvaluator.md` defines these quantities. They are written to `output` as JSON and
-    summarized in remarks of the category `evaluate`. The module is not changed.
-
-    The operations are those of the scan schedule that trees are expanded from. The links of a chain
-    are code: linear and chunked plans apply them to one column, or to all columns of a chunk's
-    aggregate; trees form their matrices first. Elements of a list are matrices with the structure
-    of their type.
+    the critical path, bytes, memory, and the time for several numbers of workers
+    (docs/Explanation/PlanEvaluator.md). They are written to `output` as JSON and summarized in
+    remarks of the category `evaluate`. The module is not changed.
 
     Without `algorithms`, a scan is evaluated for its plan and a chain for `linear`, `blelloch`,
     `hybrid:2` and `chunked:32`.
 
     With `gpu`, unpacked chains also report GPU times predicted by the model of
-    `docs/Explanation/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes, and of
-    `sequential` and `chunked` for a grid of other sizes.
+    `docs/Explanation/GPUCosts.md`: of `sequential`, `chunked` and `algorithms` for the given sizes,
+    and of `sequential` and `chunked` for a grid of other sizes.
 
-    `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on
-    ```mlir
-    %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<1024x8x4xf32>)
-        seeds(%g : tensor<8x4xf32>) -> (tensor<8x4xf32>) { ... }
-    ```
-    writes
+    `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` writes
     ```
     {"format": 1, "step_overhead": 0, "chains": [{"name": "f#0", "links": 1024, ...
     ```

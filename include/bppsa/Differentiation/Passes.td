@@ -14,12 +14,10 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
   let description = [{
     Adds `@loss`, which consists of the body of `@forward` and the mean of a loss over all positions
     of one of its results. `output` selects the result by its attribute `bppsa.output`; the default
-    is the first one.
-
-    With several outputs, each has a loss, all of the same type or each of its own. `@loss` returns
-    their sum, weighted by `factors`, followed by the individual losses. Targets, weights and counts
-    of correct positions are in the order of the losses. A loss is zero if all its positions have
-    weight zero, provided that the model has several losses or a `dist.rank_mean`, or with `shares`.
+    is the first one. With several outputs, `@loss` returns the sum of their losses, weighted by
+    `factors`, followed by the individual losses; targets, weights and counts of correct positions
+    have this order. A loss is zero if all its positions have weight zero and the model has several
+    losses, a `dist.rank_mean` or `shares`.
 
     | loss | value for one position of output x and target t |
     |---|---|
@@ -33,21 +31,17 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     | `none` | x itself, which must be the only element of the output; no target |
 
     The target of `cross-entropy` and `nll` holds classes (i64) and has the shape of the output
-    without its last axis. `@loss` then also returns the number of correct positions, at which the
-    class with the largest output is the target. All other targets have the shape of the output.
-    Sums over positions are accumulated in f64.
+    without its last axis. `@loss` then also returns the number of positions at which the class
+    with the largest output is the target. All other targets have the shape of the output. Sums over
+    positions are accumulated in f64.
 
-    With `weights`, `@loss` takes a weight for each position, an array with the attribute
-    `bppsa.weight` and the shape of the target. The loss becomes the weighted mean, and correct
-    positions are counted by weight. A class weight multiplies the weight of every position with
-    this target. With `label-smoothing=s` and C classes, a position with target t has the loss
+    With `weights`, `@loss` takes a weight for each position, with the attribute `bppsa.weight` and
+    the shape of the target. The loss becomes the weighted mean, and correct positions are counted
+    by weight. A class weight multiplies the weight of every position with this target. With
+    `label-smoothing=s` and C classes, a position with target t has the loss
     `(1 - s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
 
-    With `loss=cross-entropy`, the pass adds to
-    ```mlir
-    func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x10xf32> {bppsa.output = "y"})
-    ```
-    the function
+    For `loss=cross-entropy` and an output `tensor<?x10xf32>`, the pass adds
     ```mlir
     func.func @loss(%x: tensor<?x4xf32>, %target: tensor<?xi64> {bppsa.target})
         -> (tensor<f32> {bppsa.loss}, tensor<f64> {bppsa.correct})
@@ -80,14 +74,12 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
   let summary = "Restrict the losses that train each module to those of nearby modules";
   let description = [{
     Adds a copy of the function `of` with losses l1, ..., lK, named `name`, for interlocking
-    backpropagation (Gomez et al., JMLR 23, 2022). The last result of the copy, with the attribute
-    `bppsa.objective`, is differentiated by `bppsa-differentiate` instead of the losses, which are
-    unchanged.
+    backpropagation (Gomez et al., JMLR 23, 2022). `bppsa-differentiate` differentiates its last
+    result, `bppsa.objective`, instead of the losses.
 
-    The losses divide the function into K modules. Module i consists of the operations that lead to
-    loss i and to a later loss, but to no earlier loss. Operations that lead to no other loss form
-    the head of loss i, or for the last loss a part of module K. Loss i may depend on activations of
-    modules 1 to i.
+    Module i consists of the operations that lead to loss i and to a later loss, but to no earlier
+    loss. Operations that lead to no other loss form the head of loss i, or for the last loss a part
+    of module K.
 
     | `combine` | objective of the parameters of module i |
     |---|---|
@@ -95,17 +87,9 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
     | `sum` | the sum of the losses of modules i to min(i + window - 1, K) |
     | `mean` | the mean of these losses |
 
-    The parameters of a head are trained by its loss only. Cotangents therefore cross at most window
-    - 1 module boundaries: `window=1` is local, 2 pairwise, and K or more end-to-end
-    back-propagation. The gradient of a parameter of several modules is the sum of their
-    contributions. `bppsa.stage` of a parameter of the copy is the index, from 0, of the first
-    module that uses it, itself or in its head.
-
-    With `window=1`, the pass adds to
-    ```mlir
-    func.func @loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})
-    ```
-    the function
+    The parameters of a head are trained by its loss only. `window=1` is local, 2 pairwise, and K or
+    more end-to-end back-propagation. `bppsa.stage` of a parameter of the copy is the index, from 0,
+    of the first module that uses it, itself or in its head. Example result:
     ```mlir
     func.func private @interlocked_loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss},
                                                  tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
@@ -130,50 +114,29 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
   let summary = "Add the objective of a rank that computes a share of the time steps";
   let description = [{
     Adds a copy of the function `of`, named `name`, for a rank that computes a share of the time
-    steps of all sequences. The last result of the copy, with `bppsa.objective`, is differentiated
-    instead of the rank's loss. It is the loss times `dist.rank_weight`, plus the contribution of
-    this rank's states to the losses of the following ranks. Its gradients are this rank's share of
-    the gradients of the sum of all losses.
+    steps of all sequences. Its last result, `bppsa.objective`, is differentiated instead of the
+    rank's loss. It is the loss times `dist.rank_weight`, plus the contribution of this rank's
+    states to the losses of the following ranks.
 
     A streaming function has final states as results (`bppsa.carried`). For each such f32 state the
     copy takes an argument with `bppsa.cotangent`: the cotangent of the state with respect to the
-    losses of all later steps. The objective contains the products of final states and these
-    cotangents. Its gradients with respect to the initial states (`bppsa-differentiate` with
-    `wrt=states`) are the cotangents of the preceding rank.
+    losses of all later steps. The objective contains the products of states and cotangents. Its
+    gradients with respect to the initial states (`bppsa-differentiate` with `wrt=states`) are the
+    cotangents of the preceding rank.
 
     In all other functions the dimensions with the symbol of `bppsa.time_axis` are divided among
-    ranks. Data flow determines for each value whether a rank holds all of it, its share of the
-    steps, or a value that is valid only on the rank with the last steps.
+    ranks:
 
     * The initial state of each recurrence is received from the preceding rank (`dist.shard_enter`),
       and the final state is sent to the following rank (`dist.shard_leave`). Reversed recurrences
       use the opposite direction.
-    * Values read from the first step, and sums over steps, are passed on to the last rank in the
-      same manner.
+    * Values read from the first step, and sums over steps, are passed on to the last rank.
     * Step indices and counts refer to the whole sequence (`dist.shard_first_step`,
       `dist.shard_all_steps`).
     * Forward recurrences start on the first rank and reversed ones on the last. Ranks with late
       steps run the copy made with `reversed-first`, so that both directions run at the same time.
 
-    Other operations that combine different steps are errors.
-
-    The pass adds to
-    ```mlir
-    func.func @training_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"})
-        -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"})
-    ```
-    the function
-    ```mlir
-    func.func @sharded_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"},
-                            %c: tensor<?x4xf32> {bppsa.cotangent = "h_next"})
-        -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"},
-            tensor<f32> {bppsa.objective})
-    ```
-    and in the copy of any other function
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>) ...
-    ```
-    becomes
+    Other operations that combine different steps are errors. Example result:
     ```mlir
     %first = dist.shard_enter %h0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
     %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%first : tensor<?x4xf32>) ...
@@ -196,30 +159,16 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
 def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
   let summary = "Scan the cotangents of time shards over ranks";
   let description = [{
-    Lets the chains of all ranks run at the same time. In functions with the role `shard` or
-    `late_shard`, which `bppsa-differentiate` created from the results of `bppsa-shard-time`, a
-    chain waits for the cotangents of its last
-    states from the following rank, and sends the cotangents of its first states to the preceding
-    rank: only one rank runs its backward pass at a time.
+    In functions with the role `shard` or `late_shard` (`bppsa-shard-time`), a chain waits for the
+    cotangents of its last states from the following rank, so only one rank runs its backward pass
+    at a time.
 
     This pass adds copies with the roles `scan_shard` and `scan_late_shard`, in which each rank
-    computes the affine map of these cotangents: its matrix by a
-    `bppsa.transition` over the share, and its offset by a chain from zero that emits nothing.
-    `dist.shard_scan` composes the maps of the following ranks and returns the cotangent from which
-    the chain starts. With S elements of all states, a rank applies its links S + 2 times instead of
-    waiting for the following ranks. The cotangent of the model's initial state stays on the rank
-    where the loop begins.
-
-    Scans of reversed loops precede scans of forward loops that do not depend on them, also on ranks
-    that run the copy made with `reversed-first`, so all ranks execute them in the same order. A
-    chain in graph form is an error.
-
-    ```mlir
-    %g = dist.shard_leave transposed %last channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-    %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
-    %z = dist.shard_enter transposed %c channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
-    ```
-    becomes
+    computes the affine map of these cotangents: its matrix by a `bppsa.transition` over the share,
+    and its offset by a chain from zero that emits nothing. `dist.shard_scan` composes the maps of
+    the following ranks and returns the cotangent from which the chain starts. All ranks execute
+    scans of reversed loops before scans of forward loops that do not depend on them. A chain in
+    graph form is an error. Example result:
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) ... -> tensor<?x4x4xf32>
     %o = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%zeros : tensor<?x4xf32>) ...
@@ -237,14 +186,11 @@ def TraceNaNs : Pass<"bppsa-trace-nans", "::mlir::ModuleOp"> {
   let summary = "Add copies of functions that locate the first NaN";
   let description = [{
     Adds copies of the functions with the roles `step` and `grad`, with the roles `nans_step` and
-    `nans_grad`, that report where each of their ops first computes a NaN. The result is one `tensor<Kxi64>`, the output `first_nans`. Element k belongs to
-    entry k of the attribute `traced_nodes` of the copy: the node of the model, whether the op
-    belongs to the backward pass, whether it is in a loop, and the index of the op in the function
-    (`group`).
-
-    In a loop, the element is the step, negated if the loop runs from the last step to the first.
+    `nans_grad`, that report where each op first computes a NaN. The result is one `tensor<Kxi64>`,
+    the output `first_nans`. Element k belongs to entry k of the attribute `traced_nodes` of the
+    copy. In a loop it is the step, negated if the loop runs from the last step to the first.
     Elsewhere it is 0. The largest i64 means that no NaN occurred. The entry with the smallest
-    group, then the smallest element, then the smallest index produced the first NaN.
+    `group`, then the smallest element, then the smallest index produced the first NaN.
 
     ```mlir
     func.func @nans_grad(...) -> (tensor<2xi64> {bppsa.output = "first_nans"})
@@ -261,28 +207,22 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let description = [{
     Adds `@update`, one step of an optimizer on flat arrays: all trained parameters, each padded
     with zeros to a multiple of 16 floats, their gradients, and two state arrays of the same length.
-    `momentum` and `rmsprop` use one state array, `sgd` none; unused arrays are not accessed. States
-    start at zero.
+    `momentum` and `rmsprop` use one state array, `sgd` none. States start at zero.
 
     `%hyper` holds the learning rate, the weight decay, the step number (from 1), a factor for the
     gradients, beta1 (the momentum of `momentum`, the smoothing constant of `rmsprop`), beta2 and
-    epsilon. The formulas are those of PyTorch's optimizers: weight decay is added to the gradient,
-    except in `adamw`, where it scales the parameters.
+    epsilon. The formulas are those of PyTorch's optimizers.
 
     Also adds `@sumsq`, the sum of squares of an array in f64, in an order that depends only on the
     length.
 
     If function arguments have `bppsa.nonzeros`, pruned elements and their states remain zero. Both
     functions then take the indices of all blocks of `lanes` elements that are not completely pruned
-    as an additional last argument, and access only these blocks.
-
+    as a last argument, and access only these blocks. Example result:
     ```mlir
     func.func @update(%params: memref<?xf32>, %grads: memref<?xf32>, %state0: memref<?xf32>,
                       %state1: memref<?xf32>, %hyper: memref<8xf32>)
     func.func @sumsq(%grads: memref<?xf32>, %out: memref<f64>)
-    // Of a pruned model:
-    func.func @update(..., %hyper: memref<8xf32>, %blocks: memref<?xi32>)
-    func.func @sumsq(%grads: memref<?xf32>, %out: memref<f64>, %blocks: memref<?xi32>)
     ```
   }];
   let options = [
@@ -309,10 +249,10 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     argument's name.
 
     If a result has `bppsa.objective` (`bppsa-interlock`), that result is differentiated instead of
-    the first one, and it is not returned. The new function contains no `bppsa.stop_gradient`.
+    the first one, and it is not returned.
 
     `bppsa.nonzeros` of an argument, an array of i1, is false for elements that are known to be
-    zero. The gradient of these elements is also zero, so that they remain zero.
+    zero. The gradient of these elements is also zero.
 
     Each op on a path from a differentiated argument to the loss propagates its cotangent by its
     `VJPOpInterface`; an op without this interface is an error. A `bppsa.recurrence` becomes a
@@ -320,21 +260,13 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
 
     With `cotangents`, the names of results with `bppsa.output`, the function computes
     vector-Jacobian products instead of the gradients of a loss. It takes a cotangent for each of
-    these outputs (`bppsa.target`) after the other arguments. It returns all results of `of`, then
+    these outputs (`bppsa.target`) after the other arguments, and returns all results of `of`, then
     the gradients of the sum of the outputs times their cotangents.
 
     With `links`, cotangents propagate through each chain of layers by a list of `jacobian.link`
-    ops. Each link holds the rules of its operations and its transposed Jacobian; parameter
-    gradients are computed outside the list. A chain is split where a value has several users, an
-    operation has several active inputs, or the structure is unknown; remarks of the category
-    `links` give the reason. Functions with a `bppsa.recurrence` have no such chains.
-
-    The pass adds to
-    ```mlir
-    func.func @loss(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
-        -> (tensor<f32> {bppsa.loss})
-    ```
-    the function
+    ops. A chain is split where a value has several users, an operation has several active inputs,
+    or the structure is unknown; remarks of the category `links` give the reason. Functions with a
+    `bppsa.recurrence` have no such chains. Example result:
     ```mlir
     func.func @step(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
         -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.gradient = "w"})
@@ -369,26 +301,17 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
     functions dropout becomes the identity and the statistic the running statistic.
 
     Dropped elements are selected by a hash of the argument `bppsa.seed` (added if there is a
-    dropout), the dropout's `stream` and the position of the element. The backward pass therefore
-    recomputes the same mask without storing it.
+    dropout), the dropout's `stream` and the position of the element, so the backward pass
+    recomputes the mask.
 
     The copy has an additional result `bppsa.updated = "name"` for each parameter with
     `bppsa.statistic` that a normalization uses: its value after the step. A running statistic
     without this attribute is frozen and is also used in the copy.
 
-    If the copy contains means over ranks (`dist.rank_mean`), which are the identity elsewhere, its
-    last result is `bppsa.objective`: the loss times `dist.rank_weight`. The gradients of the batch
-    are then the sums of the ranks' gradients divided by the sum of these weights.
-
-    The pass adds to
+    If the copy contains means over ranks (`dist.rank_mean`), its last result is `bppsa.objective`:
+    the loss times `dist.rank_weight`. Example result:
     ```mlir
-    func.func @loss(%x: tensor<?xf32>) -> tensor<f32> {
-      %0 = bppsa.dropout %x ratio 5.0e-01 stream 0 : tensor<?xf32>
-    ```
-    the function
-    ```mlir
-    func.func @training_loss(%x: tensor<?xf32>, %seed: tensor<i64> {bppsa.seed}) -> tensor<f32> {
-      %0 = linalg.generic ... ins(%x : tensor<?xf32>)
+    func.func @training_loss(%x: tensor<?xf32>, %seed: tensor<i64> {bppsa.seed}) -> tensor<f32>
     ```
   }];
   let options = [
@@ -406,20 +329,12 @@ def RaiseProducts : Pass<"bppsa-raise-products", "::mlir::func::FuncOp"> {
   let summary = "Convert per-step matrix products to recurrences without states";
   let description = [{
     Converts a `linalg.generic` that multiplies a `[T, B, K]` array by a matrix, and a subsequent
-    addition of a vector, to a `bppsa.recurrence` without states. The product and its gradients are
-    then computed by the kernels of recurrences.
-
-    ```mlir
-    %1 = linalg.generic ... ins(%x, %w : tensor<?x?x32xf32>, tensor<5x32xf32>) // x w^T
-    ```
-    becomes
+    addition of a vector, to a `bppsa.recurrence` without states. Example result:
     ```mlir
     %1 = bppsa.recurrence sequences(%x : tensor<?x?x32xf32>) captures(%w : tensor<5x32xf32>)
         outputs(tensor<?x?x5xf32>) {
     ^bb0(%row: vector<32xf32>, %matrix: vector<5x32xf32>):
       %2 = bppsa.matvec %matrix, %row : vector<5x32xf32>, vector<32xf32> -> vector<5xf32>
-      bppsa.yield %2 : vector<5xf32>
-    }
     ```
   }];
   let dependentDialects = ["::bppsa::BPPSADialect"];
@@ -429,15 +344,9 @@ def SliceEarly : Pass<"bppsa-slice-early", "::mlir::func::FuncOp"> {
   let summary = "Move slices before elementwise operations and reshapes";
   let description = [{
     Moves each `tensor.extract_slice` before the transpositions, reshapes and elementwise ops that
-    compute its source, if nothing else uses their results. Only the slice is then computed. A loss
-    that reads one time step slices the trajectory of a recurrence directly, so its cotangent enters
-    the chain as a seed and not as a sequence of zeros.
-
-    ```mlir
-    %0 = linalg.transpose ins(%x : tensor<?x?x8xf32>) ... permutation = [1, 0, 2]
-    %1 = tensor.extract_slice %0[0, 7, 0] [%b, 1, 8] [1, 1, 1]
-    ```
-    becomes
+    compute its source, if nothing else uses their results. A loss that reads one time step slices
+    the trajectory of a recurrence directly, so its cotangent enters the chain as a seed and not as
+    a sequence of zeros. Example result:
     ```mlir
     %0 = tensor.extract_slice %x[7, 0, 0] [1, %b, 8] [1, 1, 1]
     %1 = linalg.transpose ins(%0 : tensor<1x?x8xf32>) ... permutation = [1, 0, 2]

@@ -18,8 +18,8 @@ def BPPSA_DestinationOpInterface : OpInterface<"DestinationOpInterface"> {
     operands are the destinations, one for each result. On tensors the destinations may be left
     out, and bufferization then allocates them.
 
-    `DestinationStyleOpInterface` does not allow this: it requires a destination for each tensor
-    result. Ops that always have a destination implement both interfaces.
+    `DestinationStyleOpInterface` requires a destination for each tensor result. Ops that always
+    have one implement both interfaces.
   }];
   let methods = [
     InterfaceMethod<"Returns the destinations. There may be none on tensors.",

@@ -3,8 +3,7 @@
 
 As in DTLN and GTCRN, one run of the graph processes one frame; the carried state is an input and an
 output. A learned basis maps the 64 values of a frame to features. A causal convolution over three
-frames, whose cache holds the last two, and a GRU compute a mask for the features. A second basis
-maps the masked features back to a frame.
+frames and a GRU compute a mask for the features. A second basis maps them back to a frame.
 """
 
 import numpy as np

@@ -1,8 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The operators ``bppsa::infer``, ``bppsa::forward`` and ``bppsa::backward``.
-
-They call functions of ``bppsa.vjp``.
-"""
+"""The operators ``bppsa::infer``, ``bppsa::forward`` and ``bppsa::backward``."""
 
 import collections.abc
 import typing

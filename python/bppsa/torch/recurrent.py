@@ -162,10 +162,7 @@ class _Recurrent(nn.RNNBase):
 
 
 class RNN(_Recurrent):
-    """A compiled ``torch.nn.RNN``.
-
-    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
-    """
+    """A compiled ``torch.nn.RNN``, without ``dropout`` and ``proj_size``."""
 
     kind = "RNN"
 
@@ -182,10 +179,7 @@ class RNN(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """A compiled ``torch.nn.GRU``.
-
-    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
-    """
+    """A compiled ``torch.nn.GRU``, without ``dropout`` and ``proj_size``."""
 
     kind = "GRU"
 
@@ -194,10 +188,7 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """A compiled ``torch.nn.LSTM``.
-
-    Inputs, outputs and parameters are the same; ``dropout`` and ``proj_size`` are not supported.
-    """
+    """A compiled ``torch.nn.LSTM``, without ``dropout`` and ``proj_size``."""
 
     kind = "LSTM"
 

@@ -13,8 +13,7 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
   let summary = "Expand transcendental functions to polynomials";
   let description = [{
     Expands `tanh`, `exp`, `log` and other functions of the math dialect to MLIR's polynomial
-    approximations, and `bppsa.sigmoid` to a polynomial exponential and a division. Loops over
-    samples then contain no calls of f32 math functions.
+    approximations, and `bppsa.sigmoid` to a polynomial exponential and a division.
 
     ```mlir
     %y = bppsa.sigmoid %x : vector<16xf32>
@@ -41,8 +40,8 @@ def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> 
     `vector.fma`, or to `llvm.intr.fmuladd` for scalars. If both operands are products, the first
     one is fused.
 
-    This decision is not left to LLVM because code for one sample and for several, or for one thread
-    and many, must round identically at every optimization level.
+    Code for one sample and for several, or for one thread and many, must round identically at every
+    optimization level; LLVM does not guarantee this.
 
     ```mlir
     %p = arith.mulf %x, %y : vector<16xf32>
@@ -60,17 +59,7 @@ def ExpandViews : Pass<"bppsa-expand-views"> {
   let summary = "Lower views of arrays to offsets and strides";
   let description = [{
     Applies the patterns of upstream's `expand-strided-metadata` only to views and the operations
-    created from them. Upstream's pass visits all operations, most of which are not views.
-
-    ```mlir
-    %row = memref.subview %x[%i, 0] [1, 8] [1, 1] : memref<?x8xf32> to memref<8xf32, strided<[1], offset: ?>>
-    ```
-    becomes
-    ```mlir
-    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x : memref<?x8xf32> -> ...
-    %first = affine.apply affine_map<()[s0] -> (s0 * 8)>()[%i]
-    %row = memref.reinterpret_cast %base to offset: [%first], sizes: [8], strides: [1] : ...
-    ```
+    created from them.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
@@ -81,8 +70,7 @@ def LowerMath : Pass<"bppsa-lower-math", "::mlir::ModuleOp"> {
   let summary = "Lower the remaining math operations to LLVM and libm";
   let description = [{
     Runs upstream's `convert-math-to-llvm` and `convert-math-to-libm` on modules that contain math
-    operations other than `absf`, `ceil`, `floor` and `sqrt`, which `convert-to-llvm` supports. Few
-    modules do after `bppsa-expand-math`, and both upstream passes visit all operations.
+    operations other than `absf`, `ceil`, `floor` and `sqrt`, which `convert-to-llvm` supports.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
@@ -94,9 +82,8 @@ def LowerVectors : Pass<"bppsa-lower-vectors", "::mlir::ModuleOp"> {
   let summary = "Lower the vector dialect to LLVM";
   let description = [{
     Lowers one-dimensional vectors like upstream's `convert-vector-to-llvm`, but visits only
-    operations of the vector dialect and the operations created from them. Upstream's pass visits
-    all operations of a module twice. An operation without an equivalent in LLVM, such as a
-    contraction, is an error.
+    operations of the vector dialect and the operations created from them. An operation without an
+    equivalent in LLVM, such as a contraction, is an error.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
@@ -110,17 +97,6 @@ def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
     Lowers a `memref.expand_shape` of one dimension to several dynamic dimensions to a
     `memref.reinterpret_cast`. Upstream's `expand-strided-metadata` supports only one dynamic size
     per group.
-
-    ```mlir
-    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%t, %b, 4]
-        : memref<?x4xf32> into memref<?x?x4xf32>
-    ```
-    becomes
-    ```mlir
-    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x
-    %stride = arith.muli %strides#0, %b
-    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%t, %b, 4], strides: [%stride, 4, 1]
-    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
@@ -129,21 +105,13 @@ def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Fuse elementwise operations";
   let description = [{
     Fuses a `linalg.generic` on tensors without reductions into another one, if the latter is the
-    only reader of its result and reads it element by element in the same order. The intermediate
-    array is then neither written nor read. Upstream's `linalg-fuse-elementwise-ops` also fuses
-    broadcast and transposed operands, which recomputes values or reads arrays across their rows. A
-    product is not fused with a sum of it: together they would become one instruction that rounds
-    once, and results must not depend on fusion.
+    only reader of its result and reads it element by element in the same order. Upstream's
+    `linalg-fuse-elementwise-ops` also fuses broadcast and transposed operands, which recomputes
+    values or reads arrays across their rows. A product is not fused with a sum of it: results must
+    not depend on fusion, and one fused instruction would round once.
 
     With `recompute`, operations that consist only of arithmetic and have at most two readers are
-    fused into each reader, and recomputed for each element if they are broadcast. On a GPU this is
-    faster than launching another kernel.
-
-    ```mlir
-    %a = linalg.generic ... ins(%x) { %0 = math.exp %in ... }
-    %b = linalg.generic ... ins(%a, %y) { %1 = arith.addf %in, %in_0 ... }
-    ```
-    becomes
+    fused into each reader, and recomputed for each element if they are broadcast. Example result:
     ```mlir
     %b = linalg.generic ... ins(%x, %y) { %0 = math.exp %in; %1 = arith.addf %0, %in_0 ... }
     ```
@@ -160,16 +128,6 @@ def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Merges kernels of one `gpu.module` that differ only in names and locations. All launches call
     the first of them, whose operations get the fused locations of all.
-
-    ```mlir
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
-    gpu.launch_func @device::@scan_kernel_7_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
-    ```
-    becomes, if both kernels have the same body and attributes,
-    ```mlir
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
-    ```
   }];
 }
 
@@ -177,8 +135,7 @@ def CollapseLoops : Pass<"bppsa-collapse-loops", "::mlir::func::FuncOp"> {
   let summary = "Collapse neighbouring parallel loops";
   let description = [{
     Collapses neighbouring parallel loops of a `linalg.generic` on memory if their dimensions are
-    contiguous in every array that has them. The loops over steps and samples then become one long
-    loop that can be vectorized even for one sample.
+    contiguous in every array that has them.
 
     ```mlir
     linalg.generic {indexing_maps = [(t, b, c) -> (t, b, c), (t, b, c) -> (t, b)], ...}
@@ -197,33 +154,23 @@ def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
   let summary = "Vectorize operations on short rows of arrays";
   let description = [{
     Vectorizes a `linalg.generic` on memory whose innermost loop has 2 to 32 iterations, such as a
-    softmax over ten classes. LLVM does not vectorize such short loops. Operands must be contiguous
-    along this loop or constant over it, and the operations of the body must be elementwise.
+    softmax over ten classes. Operands must be contiguous along this loop or constant over it, and
+    the operations of the body must be elementwise.
 
     Rows of f32 with at least four elements are processed in parallel: one vector per element holds
-    16 rows in its lanes, or 8 if `registers` is below 32. Rows are loaded and stored four elements
-    at a time and transposed in registers. A sum or maximum over a row processes its elements in
-    order. Remaining rows at the end form a separate tile in which the last row is repeated, so that
-    all rows are rounded identically.
-
-    ```mlir
-    linalg.generic {indexing_maps = [(b, c) -> (b, c), (b, c) -> (b)], iterator_types = ["parallel", "reduction"]}
-        ins(%x : memref<?x4xf32>) outs(%sum : memref<?xf32>) {
-      %1 = math.exp %in : f32
-      %2 = arith.addf %out, %1 : f32
-    ```
-    becomes
+    16 rows in its lanes, or 8 if `registers` is below 32. A sum or maximum over a row processes its
+    elements in order. Remaining rows form a separate tile in which the last row is repeated, so
+    that all rows are rounded identically. Example result:
     ```mlir
     scf.for %b = %c0 to %whole step %c16 {
       %old = vector.load %sum[%b] : memref<?xf32>, vector<16xf32>
       %row0 = vector.load %x[%b, %c0] : memref<?x4xf32>, vector<4xf32>
       ...
-      %1 = math.exp %element0 : vector<16xf32>
       %2 = arith.addf %old, %1 : vector<16xf32>
     ```
 
     Other rows become one vector each, with one lane per iteration; if the innermost loop is a sum
-    or a maximum, its order is unspecified. Outer loops are unchanged.
+    or a maximum, its order is unspecified.
   }];
   let options = [
     Option<"registers", "registers", "int64_t", /*default=*/"32",
@@ -239,24 +186,13 @@ def VectorizeSums : Pass<"bppsa-vectorize-sums", "::mlir::func::FuncOp"> {
   let summary = "Vectorize sums of all elements of arrays";
   let description = [{
     Vectorizes a `linalg.generic` on memory that reduces all its loops to one sum, such as the loss
-    of a batch. A scalar loop would be limited by the latency of additions. The arrays must be
-    contiguous in the order of the loops, and the operations of the body must be elementwise. The
-    sum becomes a loop over vectors of 16 terms, or 8 if `registers` is below 32, a reduction of the
-    vector of partial sums, and a scalar loop over the remaining elements.
-
+    of a batch. The arrays must be contiguous in the order of the loops, and the operations of the
+    body must be elementwise. The sum becomes a loop over vectors of 16 terms, or 8 if `registers`
+    is below 32, a reduction of the vector of partial sums, and a scalar loop over the remaining
+    elements. Example result:
     ```mlir
-    linalg.generic {indexing_maps = [(t, b) -> (t, b), (t, b) -> ()], iterator_types = ["reduction", "reduction"]}
-        ins(%x : memref<?x?xf32>) outs(%sum : memref<f64>) {
-      %1 = math.log %in : f32
-      %2 = arith.extf %1 : f32 to f64
-      %3 = arith.addf %out, %2 : f64
-    ```
-    becomes
-    ```mlir
-    %flat = memref.collapse_shape %x [[0, 1]] : memref<?x?xf32> into memref<?xf32>
     %sums = scf.for %i = %c0 to %whole step %c16 iter_args(%old = %zeros) -> (vector<16xf64>) {
       %terms = vector.load %flat[%i] : memref<?xf32>, vector<16xf32>
-      %1 = math.log %terms : vector<16xf32>
       ...
     %sum = vector.reduction <add>, %sums fastmath<reassoc> : vector<16xf64> into f64
     ```
@@ -275,23 +211,15 @@ def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "Transpose matrices in tiles of registers";
   let description = [{
     Lowers a `linalg.transpose` of an f32 matrix, if the rows of both arrays are contiguous, to
-    loops over square tiles. The rows of a tile are loaded as vectors, transposed in registers, and
-    stored as vectors. Each cache line is then accessed once, regardless of the row stride. Tiles
-    have 16 rows, or 8 if `registers` is below 32. Remaining rows and columns are copied element by
-    element.
-
-    ```mlir
-    linalg.transpose ins(%a : memref<?x64xf32>) outs(%b : memref<64x?xf32>) permutation = [1, 0]
-    ```
-    becomes
+    loops over square tiles, which are transposed in registers. Each cache line is then accessed
+    once, regardless of the row stride. Tiles have 16 rows, or 8 if `registers` is below 32.
+    Remaining rows and columns are copied element by element. Example result:
     ```mlir
     scf.for %i = ... step %c16 {
       scf.for %j = ... step %c16 {
         %row = vector.load %a[%i, %j] ... (16 of them)
         %low = vector.shuffle ... (64 of them)
         vector.store %column, %b[%j, %i] ... (16 of them)
-      }
-    }
     ```
   }];
   let options = [
@@ -310,26 +238,17 @@ def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::Module
     Lowers a `linalg.generic` on f32 memory with the body `accumulator + lhs * rhs`, such as a
     convolution, its cotangents or a matrix product, to loops over tiles of its result. One loop
     over contiguous elements becomes the lanes of 16-element vectors. Another loop of the result
-    becomes the rows of a tile, which share the vectors of an operand. Accumulators stay in
-    registers during the remaining loops. A partial last vector is masked.
+    becomes the rows of a tile, which share the vectors of an operand. A partial last vector is
+    masked.
 
     Loops over different elements of the result are distributed to threads if they are large. A sum
     is never divided among threads, so its order does not depend on their number. If the result is
     accessed through a window, as for the input cotangent of a convolution, only loops outside the
-    window run in parallel.
-
-    A generic without a contiguous loop, such as a strided convolution, is unchanged.
-
-    ```mlir
-    linalg.generic {indexing_maps = [(n, m, o, k) -> (n, o + k), (n, m, o, k) -> (m, k),
-                                     (n, m, o, k) -> (n, m, o)], ...}
-    ```
-    becomes
+    window run in parallel. A generic without a contiguous loop, such as a strided convolution, is
+    unchanged. Example result:
     ```mlir
     scf.for %n ... scf.for %m ... step %c8 ... scf.for %o ... step %c16 {
-      %sums:8 = scf.for %k ... {
-        %x = vector.load ...   %w = memref.load ...   vector.fma ... (8 of them)
-      }
+      %sums:8 = scf.for %k ... { %x = vector.load ...   %w = memref.load ...   vector.fma ... (8 of them) }
       vector.store ... (8 of them)
     }
     ```
@@ -349,15 +268,8 @@ def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::F
   let description = [{
     Sets the attribute `bppsa.mapping` of each `linalg.generic` on f32 memory that sums products
     `lhs * rhs`, unless it is already set: `direct`, `packed_lhs` or `packed_rhs`, named after the
-    factor whose loops become lanes. The pass compares the vectors that are multiplied, full or
-    partial, and the elements that are copied to panels and added to the result. If the batch is
-    dynamic, it assumes 1 and 16 samples. A remark of the category `mapping` reports the choice and
-    its reason.
-
-    ```mlir
-    linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...}
-    ```
-    becomes
+    factor whose loops become lanes. If the batch is dynamic, the pass assumes 1 and 16 samples. A
+    remark of the category `mapping` reports the choice and its reason. Example result:
     ```mlir
     linalg.generic {..., bppsa.mapping = #bppsa.product_mapping<packed_rhs>}
     ```
@@ -375,28 +287,18 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
     with strides, dilations and groups, and both of their cotangents.
 
     For blocks of rows, columns and terms, both factors are copied to panels; this unfolds the
-    windows of an image. Tiles of the result are multiplied in registers and added to the result.
-    Copying and adding use tables of offsets, and vectors if neighbouring columns are contiguous in
-    memory. All products of the module share the functions that copy, multiply and add.
+    windows of an image. All products of the module share the functions that copy, multiply and
+    add.
 
     Blocks of the result with different elements are distributed to threads. A sum is never divided
-    among threads, so its order does not depend on their number.
-
-    ```mlir
-    linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...,
-                    bppsa.mapping = #bppsa.product_mapping<packed_rhs>}
-    ```
-    becomes
+    among threads, so its order does not depend on their number. Example result:
     ```mlir
     scf.parallel (%rows, %columns) ... {
       scf.for %terms ... step %c256 {
         scf.for %row ... step %c8 { call @pack ... }
         scf.for %column ... step %c32 {
           call @pack ...
-          scf.for %row ... step %c8 { call @multiply ...  call @add_tile ... }
-        }
-      }
-    }
+          scf.for %row ... step %c8 { call @multiply ... call @add_tile ... }
     ```
   }];
   let options = [
@@ -414,11 +316,10 @@ def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
   let description = [{
     Replaces each memref argument of a kernel by the address of its first element and the sizes and
     strides that its type leaves dynamic. Kernels are the functions that are never inlined
-    (`passthrough = ["noinline"]`) and have no C interface. Their declarations and calls are changed
-    accordingly. Casts between memrefs and these values, called words, are left for
-    `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) are computed from its
-    operands, also across casts left by `convert-parallel-to-runtime`, so views that are only passed
-    on need no descriptor.
+    (`passthrough = ["noinline"]`) and have no C interface. Casts between memrefs and these
+    values, called words, are left for `bppsa-resolve-words`. The words of a view
+    (`memref.reinterpret_cast`) are computed from its operands, also across casts left by
+    `convert-parallel-to-runtime`.
 
     The pass runs after `bppsa-expand-views` and before `finalize-memref-to-llvm`.
 
@@ -441,13 +342,6 @@ def ResolveWords : Pass<"bppsa-resolve-words", "::mlir::ModuleOp"> {
     (`bppsa-unpack-descriptors`, `convert-parallel-to-runtime`). A word of a memref is read from its
     descriptor. A read of a descriptor field of a memref that was passed as words becomes the word
     or a constant. The pass runs after `finalize-memref-to-llvm`.
-
-    ```mlir
-    %x = builtin.unrealized_conversion_cast %address, %size : !llvm.ptr, i64 to memref<?x8xf32>
-    %d = builtin.unrealized_conversion_cast %x : memref<?x8xf32> to !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
-    %n = llvm.extractvalue %d[3, 0]
-    ```
-    becomes a use of `%size` instead of `%n`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -13,28 +13,19 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let summary = "Group chains with the sums of their sequences";
   let description = [{
     Encloses a chain with samples in lanes, and the subsequent `outer_sum` and `step_sum` operations
-    on sequences that it emits or reads, in a scope, on packed memory. The scope becomes one kernel:
-    `convert-bppsa-to-vector` lowers it to one loop over blocks of 32 steps, and each block is
-    summed while its emitted values are in cache. Memory without other uses moves into the scope and
-    shrinks to the steps of a block.
+    on sequences that it emits or reads, in a scope, on packed memory. `convert-bppsa-to-vector`
+    lowers the scope to one loop over blocks of 32 steps, and each block is summed while its emitted
+    values are in cache. Memory without other uses moves into the scope and shrinks to the steps of
+    a block.
 
-    The sums are accumulated in all lanes until the last block. If the running sums of emitted
-    sequences exceed `max-bytes`, they would be evicted from the cache in every block, and all
-    operations are unchanged. Sums of sequences that the chain only reads are included only if they
-    fit, too.
-
-    ```mlir
-    bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
-    bppsa.outer_sum lanes 16 %d, %x batch %b into %w : ... into memref<20x3xf32>
-    memref.dealloc %d : memref<?x?x20x16xf32>
-    ```
-    becomes
+    If the running sums of emitted sequences exceed `max-bytes`, they would be evicted from the
+    cache in every block, and all operations are unchanged. Sums of sequences that the chain only
+    reads are included only if they fit, too. Example result:
     ```mlir
     memref.alloca_scope {
       %d = memref.alloc(%blocks, %steps) : memref<?x?x20x16xf32>
       bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
       bppsa.outer_sum lanes 16 %d, %x batch %b into %w : ... into memref<20x3xf32>
-      memref.dealloc %d : memref<?x?x20x16xf32>
     }
     ```
   }];
@@ -53,16 +44,8 @@ def BlockRows : Pass<"bppsa-block-rows", "::mlir::func::FuncOp"> {
     dimensions of all arrays, such as time and samples, are counted together as rows. The number of
     rows per block is a multiple of 64, chosen so that the block's parts of all arrays take `bytes`.
     Operations on rows so long that 64 of them exceed this size are unchanged, as are matrix
-    products. Arrays without other uses become buffers of one block.
-
+    products. Arrays without other uses become buffers of one block. Example result:
     ```mlir
-    linalg.generic ["parallel", "parallel", "reduction"] ins(%scores : memref<?x?x10xf32>) outs(%most : memref<?x?xf32>) ...
-    linalg.generic ["parallel", "parallel", "reduction"] ins(%scores, %most : ...) outs(%sum : memref<?x?xf32>) ...
-    ```
-    becomes
-    ```mlir
-    %rows = memref.collapse_shape %scores [[0, 1], [2]]
-    ...
     scf.forall (%block) in (%blocks) {
       linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count]) outs(%maxRows[%first : %count]) ...
       linalg.generic ["parallel", "reduction"] ins(%rows[%first : %count], %maxRows[%first : %count]) outs(...) ...
@@ -83,21 +66,11 @@ def BlockSteps : Pass<"bppsa-block-steps", "::mlir::func::FuncOp"> {
   let description = [{
     Fuses consecutive recurrences, loops without states, layout changes and graph operations on rows
     into one loop over blocks of steps, on packed memory. Examples are input projections, the layers
-    of a stack, and a per-step classifier with its loss. Within a block each operation reads the
-    results of the previous one from cache. The number of steps per block is a multiple of 32,
-    chosen so that the block's parts of all arrays take `bytes`. Arrays without other uses become
-    buffers of one block. A recurrence continues from the trajectory slot that the previous block
-    wrote last. If a loop runs from the last step to the first, recurrences are unchanged, so that
-    both directions can run in parallel.
-
+    of a stack, and a per-step classifier with its loss. The number of steps per block is a multiple
+    of 32, chosen so that the block's parts of all arrays take `bytes`. Arrays without other uses
+    become buffers of one block. If a loop runs from the last step to the first, recurrences are
+    unchanged, so that both directions can run in parallel. Example result:
     ```mlir
-    bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) into(%h : memref<?x?x20x16xf32>) ...
-    %behind = memref.subview %h[0, 1, 0, 0] [%blocks, %steps, 20, 16] ...
-    bppsa.recurrence lanes 16 sequences(%behind : ...) into(%y : memref<?x?x10x16xf32>) ...
-    ```
-    becomes
-    ```mlir
-    memref.copy %h0, %h[0, 0, 0, 0] [%blocks, 1, 20, 16]
     scf.for %first = %c0 to %steps step %length {
       bppsa.recurrence lanes 16 sequences(%x[%first : %count]) initial(%h[%first]) into(%h[%first : %count + 1]) ...
       bppsa.recurrence lanes 16 sequences(%behind[%first : %count]) into(%y[%first : %count]) ...
@@ -117,21 +90,10 @@ def JoinEmitted : Pass<"bppsa-join-emitted", "::mlir::func::FuncOp"> {
   let description = [{
     Concatenates emitted sequences of the same type along the rows of one array, if several outer
     sums of them have the same right operand. The chain must have its samples in lanes. These sums
-    become one sum over all rows, whose result is copied to the original results. As a matrix
-    product (`bppsa-lower-large-sums`) the merged sum copies the right operand only once. Arrays
-    with other writers are not merged, nor are sequences without a sum whose running sums, one per
-    lane, take at least `min-bytes`. The pass runs on packed memory after `bppsa-block-time`.
-
+    become one sum over all rows, whose result is copied to the original results. Arrays with other
+    writers are not merged, nor are sequences without a sum whose running sums, one per lane, take
+    at least `min-bytes`. The pass runs on packed memory after `bppsa-block-time`. Example result:
     ```mlir
-    bppsa.chain lanes 16 ... into(%g, %d, %e : memref<?x64x16xf32>, memref<?x?x64x16xf32>, memref<?x?x64x16xf32>)
-    bppsa.outer_sum lanes 16 %d, %x into %v : ... into memref<64x64xf32>
-    bppsa.outer_sum lanes 16 %e, %x into %w : ... into memref<64x64xf32>
-    ```
-    becomes
-    ```mlir
-    %d = memref.subview %both[0, 0, 0, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
-    %e = memref.subview %both[0, 0, 64, 0] [%b, %t, 64, 16] [1, 1, 1, 1] : memref<?x?x128x16xf32> to ...
-    bppsa.chain lanes 16 ... into(%g, %d, %e : ...)
     bppsa.outer_sum lanes 16 %both, %x into %vw : ... into memref<128x64xf32>
     memref.copy %vw[0:64], %v
     memref.copy %vw[64:128], %w
@@ -150,38 +112,22 @@ def BlockChains : Pass<"bppsa-block-chains", "::mlir::func::FuncOp"> {
     Tiles a chain and all sums of its emitted values over blocks of steps, on packed memory after
     `bppsa-join-emitted`. This applies to chains with samples in lanes and an outer sum of at least
     `min-bytes` of running sums, and to chains with hidden units in lanes and outer sums of at least
-    256 elements. Large sums become matrix products (`bppsa-lower-large-sums`) that accumulate onto
-    the result of the previous block. Other sums of a block are computed separately and added to the
-    result.
+    256 elements. Large sums become matrix products (`bppsa-lower-large-sums`).
 
     The number of steps per block is chosen so that the operands of the sums take `bytes`, or twice
     as many with hidden units in lanes. It is at least the number that provides 512 terms of a sum,
-    and at most 256. It depends only on the numbers of steps and samples. Sequences of up to twice
-    as many steps are a single block. Arrays without other uses become buffers.
+    and at most 256. It depends only on the numbers of steps and samples. Arrays without other uses
+    become buffers.
 
     The chain of a block starts from the final cotangents of the previous block. If these are zero
     and nothing is injected, all emitted values are zero and the sums of the block are skipped.
-    Functions with chains in both directions are unchanged, because these chains run in parallel.
-
+    Functions with chains in both directions are unchanged. Example result:
     ```mlir
-    bppsa.chain lanes 16 ... seeds(%s : ...) ... into(%g, %d : memref<?x128x16xf32>, memref<?x?x384x16xf32>) ...
-    bppsa.outer_sum lanes 16 %d, %h into %w : ... into memref<384x128xf32>
-    ```
-    becomes
-    ```mlir
-    scf.if %areFew {
-      ... as before
-    } else {
-      memref.copy %s, %g
-      linalg.fill ins(%zero : f32) outs(%w : memref<384x128xf32>)
-      scf.for %done = %c0 to %steps step %length {
-        memref.copy %g, %seeds
-        bppsa.chain lanes 16 ... seeds(%seeds : ...) ... into(%g, %buffer : ...) ...
-        scf.if %isActive {
-          linalg.generic ins(%buffer, %h[%first : %count]) outs(%w : memref<384x128xf32>) ...
-        }
-      }
-    }
+    scf.for %done = %c0 to %steps step %length {
+      memref.copy %g, %seeds
+      bppsa.chain lanes 16 ... seeds(%seeds : ...) ... into(%g, %buffer : ...) ...
+      scf.if %isActive {
+        linalg.generic ins(%buffer, %h[%first : %count]) outs(%w : memref<384x128xf32>) ...
     ```
   }];
   let options = [
@@ -200,18 +146,10 @@ def LowerLargeSums : Pass<"bppsa-lower-large-sums", "::mlir::func::FuncOp"> {
   let summary = "Lower large outer sums with samples in lanes to matrix products";
   let description = [{
     Lowers an `outer_sum` with samples in lanes whose running sums, one per lane, take at least
-    `min-bytes` to a `linalg.generic` with a packed mapping. The terms of the product are batch
-    blocks, steps and lanes. Lanes beyond the last sample are excluded: if `batch` is not a multiple
-    of the lanes, the last block is a separate product. Sums that chains accumulate in their loop
-    are unchanged. The pass runs on packed memory after `bppsa-block-time`.
-
+    `min-bytes` to a `linalg.generic` with a packed mapping. Lanes beyond the last sample are
+    excluded. Sums that chains accumulate in their loop are unchanged. The pass runs on packed
+    memory after `bppsa-block-time`. Example result:
     ```mlir
-    bppsa.outer_sum lanes 16 %a, %b into %c
-        : memref<?x?x768x16xf32>, memref<?x?x256x16xf32> into memref<768x256xf32>
-    ```
-    becomes
-    ```mlir
-    linalg.fill ins(%zero : f32) outs(%c : memref<768x256xf32>)
     linalg.generic {
         indexing_maps = [(i, j, b, t, l) -> (b, t, i, l), (i, j, b, t, l) -> (b, t, j, l),
                          (i, j, b, t, l) -> (i, j)], ...}
@@ -231,15 +169,9 @@ def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"
   let summary = "Choose the number of samples that a thread processes together";
   let description = [{
     Sets the mapping of time loops with hidden units in lanes whose matrices exceed the first-level
-    cache, `cache` bytes. Each step of each sample reads all matrices of the body. With a
-    `#bppsa.task_mapping` of 4, a thread processes 4 samples together, or 4 steps of a loop without
-    states, which share these reads. Existing mappings are kept. A remark of the category `mapping`
-    reports each choice.
-
-    ```mlir
-    bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
-    ```
-    becomes
+    cache, `cache` bytes. With a `#bppsa.task_mapping` of 4, a thread processes 4 samples together,
+    or 4 steps of a loop without states, which share reads of matrices. Existing mappings are kept.
+    A remark of the category `mapping` reports each choice. Example result:
     ```mlir
     bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
         attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>}
@@ -255,17 +187,11 @@ def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"
 def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Outline bufferized loops into functions";
   let description = [{
-    Moves each bufferized loop into a separate function, a kernel. The functions of a program have
-    most of their loops in common; `duplicate-function-elimination` merges equal kernels, so that
-    code is generated once for each. The remaining code of a public function allocates memory and
-    calls kernels, and it does not depend on the instruction set. A public function whose body
-    already is loops becomes one kernel. A time loop of graph operations is not outlined; each
-    operation in it becomes a kernel.
-
-    ```mlir
-    bppsa.step_sum lanes 16 %s into %b : memref<?x?x20x16xf32> into memref<20xf32>
-    ```
-    becomes
+    Moves each bufferized loop into a separate function, a kernel. `duplicate-function-elimination`
+    merges equal kernels, so that code is generated once for each. The remaining code of a public
+    function does not depend on the instruction set. A public function whose body already is loops
+    becomes one kernel. A time loop of graph operations is not outlined; each operation in it
+    becomes a kernel. Example result:
     ```mlir
     call @step_sum_kernel_0(%s, %b) : (memref<?x?x20x16xf32>, memref<20xf32>) -> ()
     ```
@@ -275,8 +201,7 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     options change the grouping:
 
     * `group-sums`: outer sums of one function with the same right factor, and only memory
-      operations, views and other sums between them, become one kernel, so that they can be launched
-      together. Memory freed between them is freed after them.
+      operations, views and other sums between them, become one kernel.
     * `group-copies`: copies of static shape with only memory operations and views between them
       become one kernel, if none writes memory that another one accesses.
     * `group-fills`: a fill and the next operation, if it accumulates into the filled array, become
@@ -304,36 +229,23 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
 def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
   let summary = "Run independent time loops and sums over all steps in parallel";
   let description = [{
-    Runs independent time loops in parallel. A time loop has one parallel iteration per block of
-    samples, often fewer than there are threads. The pass finds calls of kernels that are time
-    loops, such as the two directions of a bidirectional layer, none of which accesses memory that
-    another one writes. It moves operations that depend on the first loops after the last one, and
-    makes the loops iterations of one parallel loop.
+    Runs independent time loops in parallel. The pass finds calls of kernels that are time loops,
+    such as the two directions of a bidirectional layer, none of which accesses memory that another
+    one writes, and makes them iterations of one parallel loop. Operations that depend on the first
+    loops move after the last one.
 
-    Exchanging data between cores takes longer than a small amount of work, so loops with fewer than
-    `min-work` multiply-adds per element that they access are unchanged. At run time
-    `bppsa_rt_side_by_side(loops, iterations)` decides whether this is faster than running the loops
-    one after another on all threads; `iterations` is the number of iterations of the first loop.
+    Loops with fewer than `min-work` multiply-adds per element that they access are unchanged. At
+    run time `bppsa_rt_side_by_side(loops, iterations)` decides whether this is faster than running
+    the loops one after another on all threads; `iterations` is the number of iterations of the
+    first loop.
 
     With `sums`, sums over all steps between two time loops, such as the gradients of a layer's
     gates, are combined in the same manner, so threads synchronize once instead of once per sum.
-    Each thread processes consecutive sums, which are ordered so that the work of the threads is
-    balanced.
-
-    ```mlir
-    call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
-    call @backward(%x, %b) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
-    ```
-    becomes
+    Example result:
     ```mlir
     %parallel = call @bppsa_rt_side_by_side(%c2, %rows) : (index, index) -> index
-    %is = arith.cmpi ne, %parallel, %c0 : index
     scf.if %is {
-      scf.parallel (%i) = (%c0) to (%c2) step (%c1) {
-        scf.index_switch %i
-        case 0 { call @forward(%x, %a) ... }
-        default { call @backward(%x, %b) ... }
-      }
+      scf.parallel (%i) = (%c0) to (%c2) step (%c1) { ... }
     } else {
       call @forward(%x, %a) ...
       call @backward(%x, %b) ...
@@ -357,17 +269,8 @@ def MergeDirections : Pass<"bppsa-merge-directions", "::mlir::ModuleOp"> {
     Merges pairs of kernels that are equal except for `reverse`. The two directions of a
     bidirectional layer have such kernels, which otherwise are half of a program's code. The first
     kernel gets a `bppsa.reverse_if` and an argument that is true if a call needs the direction of
-    the second kernel. Kernels are private functions that are only called.
-
+    the second kernel. Kernels are private functions that are only called. Example result:
     ```mlir
-    call @forward(%x, %h0, %a) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
-    call @backward(%x, %h0, %b) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
-    ```
-    becomes
-    ```mlir
-    %false = arith.constant false
-    call @forward(%x, %h0, %a, %false) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
-    %true = arith.constant true
     call @forward(%x, %h0, %b, %true) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
     ```
   }];

@@ -22,9 +22,8 @@ def BGPU_Dialect : Dialect {
 
     A tile is created by a `tensor.generate`, whose body each thread runs for its element, and is
     consumed by a `bgpu.for_each`. In between are elementwise ops of `arith`, the ops of this
-    dialect, `scf.for` and `scf.if`. Thread indices exist only in the bodies of `tensor.generate`
-    and `bgpu.for_each`. Everything outside them is uniform across the block, so barriers never
-    diverge.
+    dialect, `scf.for` and `scf.if`. Everything outside the bodies of `tensor.generate` and
+    `bgpu.for_each` is uniform across the block, so barriers never diverge.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -34,9 +33,9 @@ def BGPU_ReplicatedAttr : AttrDef<BGPU_Dialect, "Replicated"> {
   let mnemonic = "replicated";
   let summary = "Layout of a tile whose elements several threads hold";
   let description = [{
-    Threads i * `count` to (i + 1) * `count` - 1 hold element i of the tile, with the same value.
-    This is the layout of a reduction over threads that share a row (`bgpu.reduce_across`). `count`
-    is a power of two from 2 to 32, so these threads are in one warp.
+    Threads i * `count` to (i + 1) * `count` - 1 hold element i of the tile, with the same value, as
+    after `bgpu.reduce_across`. `count` is a power of two from 2 to 32, so these threads are in one
+    warp.
 
     Example: `tensor<64xf32, #bgpu.replicated<2>>`
   }];

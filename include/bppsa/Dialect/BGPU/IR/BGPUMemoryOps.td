@@ -13,11 +13,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def BGPU_GetOp : BGPU_Op<"get"> {
   let summary = "Read rows of an array in shared memory as a tile";
   let description = [{
-    Reads rows `first`, `first` + 1, ... of `buffer`, as many as the result has. Each thread reads
-    its element of the tile. `bgpu-insert-barriers` inserts the barrier that is required if another
-    thread wrote the element.
-
-    Example:
+    Reads rows `first`, `first` + 1, ... of `buffer`, as many as the result has.
 
     ```mlir
     %upper = bgpu.get %buffer[8] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<8x32xf32>
@@ -34,8 +30,6 @@ def BGPU_PutOp : BGPU_Op<"put"> {
   let description = [{
     Writes `tile` to rows `first`, `first` + 1, ... of `buffer`. Each thread writes its element; of
     several threads with the same element, the first one writes it.
-
-    Example:
 
     ```mlir
     bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
@@ -60,17 +54,9 @@ def BGPU_AccumulateOp : BGPU_Op<"accumulate"> {
       one.
 
     Each element of `array` is always accessed by the same thread, so operations on the same array
-    need no barrier between them. Of several threads with the same element of a vector, the first
-    one adds it.
-
-    Example:
+    need no barrier between them.
 
     ```mlir
-    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<20xvector<12xf32>>) {
-      %next = bgpu.for_each [20] %running, %g : tensor<20xvector<12xf32>>, tensor<20xf32>
-          -> tensor<20xvector<12xf32>> {...}
-      scf.yield %next : tensor<20xvector<12xf32>>
-    }
     bgpu.accumulate %sum, %sums : tensor<20xvector<12xf32>>, memref<12x20xf32>
     ```
   }];
@@ -94,20 +80,10 @@ def BGPU_ShareOp : BGPU_Op<"share", [
   let description = [{
     Returns the elements of `tile` as an array that every thread of the block may read until the op
     runs again. `bgpu-allocate-shared` allocates it in shared memory. A tile carried by a loop is
-    double-buffered: an iteration writes the buffer that no thread reads any more, and one barrier
-    separates two iterations. Such a loop must have step 1.
-
-    Example:
+    double-buffered. Such a loop must have step 1.
 
     ```mlir
-    %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {
-      %whole = bgpu.share %g : tensor<20xf32>
-      %product = bgpu.for_each [20] -> tensor<20xf32> {
-      ^bb0(%row: index):
-        ... // reads all of %whole
-      }
-      scf.yield %product : tensor<20xf32>
-    }
+    %whole = bgpu.share %g : tensor<20xf32>
     ```
   }];
   let arguments = (ins BGPU_Tile:$tile);
@@ -129,16 +105,11 @@ def BGPU_FetchOp : BGPU_Op<"fetch", [
   let description = [{
     Returns row `position` of `array`, along its last dimension, readable by every thread of the
     block in this iteration of the innermost `scf.for`. `bgpu-stage-copies` turns the op into
-    asynchronous copies issued `stages` - 1 iterations ahead, which hides the latency of device
-    memory. The kernel must not write to memory that it fetches.
-
-    Example:
+    asynchronous copies issued `stages` - 1 iterations ahead. The kernel must not write to memory
+    that it fetches.
 
     ```mlir
-    scf.for %i = %c0 to %n step %c1 {
-      %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
-      ...
-    }
+    %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
     ```
   }];
   let arguments = (ins AnyMemRef:$array, Variadic<Index>:$position, I64Attr:$stages);
@@ -160,8 +131,6 @@ def BGPU_WaitOp : BGPU_Op<"wait"> {
     own copies to `slots`, arrays in shared memory, are then complete. Copies by other threads
     additionally require a barrier, which `bgpu-insert-barriers` inserts.
 
-    Example:
-
     ```mlir
     bgpu.wait %slot groups(2) : memref<8x32xf32, #gpu.address_space<workgroup>>
     ```
@@ -174,10 +143,7 @@ def BGPU_WarpBarrierOp : BGPU_Op<"warp_barrier"> {
   let summary = "Synchronize the threads of a warp";
   let description = [{
     Each warp of the block waits for its own 32 threads and makes their writes visible to each
-    other. Use it for arrays of which each warp accesses a disjoint part. `gpu.barrier` waits for
-    all threads of the block.
-
-    Example:
+    other.
 
     ```mlir
     bgpu.warp_barrier
@@ -195,13 +161,9 @@ def BGPU_GridBarrierOp : BGPU_Op<"grid_barrier"> {
 
     Each block adds one to `counters[group, 0]` in device memory and waits until the counter is at
     least `count`. The counter starts at zero and is never reset: after the n-th barrier of m blocks
-    `count` is n * m. Each group of blocks has its own counter in its own row of the array, so
-    groups synchronize independently.
-
-    Example:
+    `count` is n * m. Groups synchronize independently.
 
     ```mlir
-    %count = arith.addi %passed, %c5 : i32
     bgpu.grid_barrier %counters[%group] until %count : memref<?x32xi32>
     ```
   }];

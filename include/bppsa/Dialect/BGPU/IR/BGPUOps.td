@@ -24,14 +24,10 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
 
     By default, threads without an element of a tile are idle during operations on it. With
     `repeat_last` they recompute elements of the tile's last row in loops, so that an iteration is
-    one basic block. Their results are discarded: they are written only to spare rows of arrays in
-    shared memory, unless a `bgpu.for_each` has `repeat_last`.
+    one basic block. Their results are discarded, unless a `bgpu.for_each` has `repeat_last`.
 
-    `many_blocks` requires blocks of one warp. Their barriers are lowered to warp barriers, so
-    `convert-device-to-nvvm` does not raise the register limit of the kernel and a multiprocessor
-    holds many blocks.
-
-    Example:
+    `many_blocks` requires blocks of one warp. `convert-device-to-nvvm` then does not raise the
+    register limit of the kernel, and a multiprocessor holds many blocks.
 
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
@@ -55,8 +51,6 @@ def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
     Combines the elements of each column of `tile` by `kind`. The reduction tree depends only on the
     number of rows, a power of two: row i is combined with row i + rows / 2 until one row is left.
 
-    Example:
-
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<16x32xf32> -> tensor<1x32xf32>
     ```
@@ -71,10 +65,8 @@ def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
   let summary = "Reduce each row of a tile across neighbouring threads";
   let description = [{
     Combines the elements of each row of `tile`, its last dimension, by `kind`. All threads of the
-    row receive the result. The op uses warp shuffles in a fixed tree. A row has 2 to 32 elements of
-    32 bits, a power of two.
-
-    Example:
+    row receive the result, computed in a fixed tree. A row has 2 to 32 elements of 32 bits, a power
+    of two.
 
     ```mlir
     %sums = bgpu.reduce_across <add> %parts : tensor<64x2xf32> -> tensor<64xf32, #bgpu.replicated<2>>
@@ -91,10 +83,9 @@ def BGPU_MmaOp : BGPU_Op<"mma", [
   ]> {
   let summary = "Multiply and accumulate matrix tiles on tensor cores";
   let description = [{
-    Each warp computes `A B + C` for a 16 x D tile A, a D x 8 tile B and a 16 x 8 tile C. Each
-    thread holds some elements of the three matrices, its fragments, in the order in which
-    `mma.sync` expects them in registers: `a` holds fragments of A, `b` of B, `c` and `result` of C.
-    All elements are float32.
+    Each warp computes `A B + C` for a 16 x D tile A, a D x 8 tile B and a 16 x 8 tile C. `a`
+    holds the threads' fragments of A in the register order of `mma.sync`, `b` of B, `c` and
+    `result` of C. All elements are float32.
 
     With `precision(fp32)` and `precision(tf32)` D is 8, and thread 4 g + t of a warp holds
 
@@ -113,8 +104,6 @@ def BGPU_MmaOp : BGPU_Op<"mma", [
 
     Tiles have one element per thread of whole warps. Shape `[4, 32]` indexes warp and thread. Shape
     `[2, 2, 8, 4]` indexes four warps by row and column of tiles, and threads by g and t.
-
-    Example:
 
     ```mlir
     %next = bgpu.mma %a, %b, %sums precision(fp32)
@@ -137,14 +126,10 @@ def BGPU_ReduceScatterOp : BGPU_Op<"reduce_scatter", [Pure]> {
     over the threads of the row. If a row has more than N threads, the result is replicated. A row
     has 2 to 32 threads, and a vector at most as many elements of 32 bits; both are powers of two.
 
-    The op exchanges halves of the vectors between halves of the threads in a fixed tree: 32 threads
-    reduce 32 elements with 31 shuffles, whereas `bgpu.reduce_across` needs 5 per element.
-
-    Example:
+    The op exchanges halves of the vectors between halves of the threads in a fixed tree.
 
     ```mlir
     %sums = bgpu.reduce_scatter <add> %parts : tensor<8x32xvector<32xf32>> -> tensor<8x32xf32>
-    %more = bgpu.reduce_scatter <add> %others : tensor<8x32xvector<16xf32>> -> tensor<8x16xf32, #bgpu.replicated<2>>
     ```
   }];
   let arguments = (ins Vector_CombiningKindAttr:$kind, BGPU_Tile:$tile);
@@ -160,12 +145,10 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
   let summary = "Run a body for each element of tiles";
   let description = [{
     Runs the body for each position of a tile of shape `shape`, on the thread that owns the
-    position. The arguments of the body are the indices of the position and the elements of `tiles`,
-    which have this shape, at the position. The body yields the elements of the results. It may read
-    and write arrays in device memory and shared memory.
-
-    A body must not read memory that the same op writes for another position. Conflicts with other
-    operations are resolved by `bgpu-insert-barriers`.
+    position. The arguments of the body are the indices of the position and the elements of `tiles`
+    at the position. The body yields the elements of the results. It may read and write arrays in
+    device memory and shared memory, but must not read memory that the same op writes for another
+    position.
 
     * `replicas`: number of neighbouring threads that own each position and run the body. `tiles`
       and results have this replicated layout.
@@ -176,17 +159,10 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
     If threads share rows, as in shape `[64, 2]`, the body may also take the element of the row,
     from a tile `64xf32, #bgpu.replicated<2>`.
 
-    Example:
-
     ```mlir
     bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
     ^bb0(%row: index, %element: index, %total: f32):
       memref.store %total, %sums[%element] : memref<32xf32>
-    }
-    %squares = bgpu.for_each [32] %x : tensor<32xf32> -> tensor<32xf32> {
-    ^bb0(%i: index, %value: f32):
-      %square = arith.mulf %value, %value : f32
-      bgpu.yield %square : f32
     }
     ```
   }];

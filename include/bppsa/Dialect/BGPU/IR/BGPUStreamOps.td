@@ -17,18 +17,11 @@ def BGPU_SelectStreamOp : BGPU_StreamOp<"select_stream"> {
   let summary = "Select the device stream of the launches that follow";
   let description = [{
     Stream 0 is the main stream. Every host function begins and ends on it. Stream 1 is the sub
-    stream, which has lower priority. Launches of one stream run in order; launches of different
-    streams are ordered only by events. The op must be in the entry block of a function. See
-    `bppsa-assign-streams`.
-
-    Example:
+    stream, which has lower priority. Launches of different streams are ordered only by events. The
+    op must be in the entry block of a function. See `bppsa-assign-streams`.
 
     ```mlir
-    bgpu.record_event 3
     bgpu.select_stream 1
-    bgpu.wait_event 3
-    call @weights(%g, %x, %dw) : (memref<?x8xf32>, memref<?x4xf32>, memref<8x4xf32>) -> ()
-    bgpu.select_stream 0
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1>]>:$stream);
@@ -40,8 +33,6 @@ def BGPU_RecordEventOp : BGPU_StreamOp<"record_event"> {
   let description = [{
     The event completes when all work submitted to the selected stream so far has completed. Event
     numbers are unique within a function.
-
-    Example:
 
     ```mlir
     bgpu.record_event 3
@@ -55,9 +46,7 @@ def BGPU_WaitEventOp : BGPU_StreamOp<"wait_event"> {
   let summary = "Make the selected stream wait for an event";
   let description = [{
     Work submitted to the selected stream after this op runs after the event, which must have been
-    recorded earlier, has completed. The host does not wait.
-
-    Example:
+    recorded earlier, has completed.
 
     ```mlir
     bgpu.wait_event 3

@@ -15,27 +15,16 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
     Implements each `bgpu.fetch` in an `scf.for` by a ring buffer in shared memory with as many
     slots as the op has stages. After its first read of a fetched or shared array, each iteration
     issues the copies of the iteration that is stages - 1 ahead, by `nvgpu.device_async_copy` on all
-    threads. At its end it waits for the copies of the next iteration. The copies of the first
-    iterations are issued before the loop, which also waits there for those of iteration 0. This
-    code and the loop are in a branch that is taken if the loop has an iteration. Remarks of the
-    category `stages` report the vectors and bytes.
-
-    ```mlir
-    scf.for %i = %c0 to %n step %c1 {
-      %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
-      %next = bgpu.for_each [20] -> tensor<20xf32> { ... memref.load %vector ... }
-    ```
-    becomes
+    threads. At its end it waits for the copies of the next iteration. Remarks of the category
+    `stages` report the vectors and bytes. Example result:
     ```mlir
     ... // asynchronous copies of the vectors of iterations 0 to 6
     bgpu.wait %first groups(6) : ...
     scf.for %i = %c0 to %n step %c1 {
-      %slot = arith.andi %i, %c7 : index
       %vector = memref.subview %ring[%slot, 0] [1, 32] [1, 1] : ...
       %next = bgpu.for_each [20] -> tensor<20xf32> { ... memref.load %vector ... }
       ... // asynchronous copies of the vector of iteration %i + 7
       nvgpu.device_async_create_group
-      ... // %following: the slot of iteration %i + 1
       bgpu.wait %following groups(6) : ...
     ```
   }];
@@ -55,27 +44,11 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
   let description = [{
     Lowers `bgpu.reduce` to accesses of an array in shared memory: a `bgpu.put`, and for each level
     of the tree two `bgpu.get`, an elementwise operation and a `bgpu.put`. The first row holds the
-    result. Arrays are `memref.alloc` ops at the start of the kernel. Remarks of the category
-    `shared` report their bytes.
+    result. Remarks of the category `shared` report the bytes of arrays.
 
     Lowers `bgpu.share` to a `bgpu.put` to a separate array. A tile carried by an `scf.for` is
-    double-buffered: the iteration that computes it writes it for the next iteration, to one of two
-    arrays selected by the lowest bit of the iteration number. In loops, and in kernels with
-    `repeat_last`, arrays have 32 spare rows.
-
-    ```mlir
-    %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>
-    ```
-    becomes
-    ```mlir
-    %buffer = memref.alloc() : memref<2x32xf32, #gpu.address_space<workgroup>>
-    bgpu.put %parts, %buffer[0] : tensor<2x32xf32>, memref<2x32xf32, #gpu.address_space<workgroup>>
-    %own = bgpu.get %buffer[0] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
-    %other = bgpu.get %buffer[1] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
-    %sum = arith.addf %own, %other : tensor<1x32xf32>
-    bgpu.put %sum, %buffer[0] : tensor<1x32xf32>, memref<2x32xf32, #gpu.address_space<workgroup>>
-    %totals = bgpu.get %buffer[0] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
-    ```
+    double-buffered: the iteration that computes it writes it for the next iteration. In loops, and
+    in kernels with `repeat_last`, arrays have 32 spare rows.
   }];
   let dependentDialects = [
     "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -106,26 +79,17 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     * Slots of an array that are selected by the iteration number, or by its low bits plus a
       constant, are distinct within an iteration and between consecutive iterations.
 
-    A barrier is placed before the second access, and before reads of shared memory that directly
-    precede it, so that they share the barrier. Dependences between iterations of an `scf.for` are
+    A barrier is placed before the second access. Dependences between iterations of an `scf.for` are
     resolved at the end of the iteration, and dependences of the first iteration before the loop. An
     asynchronous copy waits for earlier reads of its slot, and for the `bgpu.wait` of earlier copies
     to it. Reads of a slot wait for the `bgpu.wait` that completes the copy.
 
     A `bgpu.warp_barrier` replaces the barrier of the block if the first index of all dependent
     accesses of an array is the warp number, as in a `bgpu.for_each` of `[W, 32]`. A
-    `bgpu.grid_barrier` implies a barrier of the block.
-
-    ```mlir
-    bgpu.put %parts, %buffer[0] : ...
-    %own = bgpu.get %buffer[0] : ...
-    %other = bgpu.get %buffer[1] : ...
-    ```
-    becomes
+    `bgpu.grid_barrier` implies a barrier of the block. Example result:
     ```mlir
     bgpu.put %parts, %buffer[0] : ...
     gpu.barrier
-    %own = bgpu.get %buffer[0] : ...
     %other = bgpu.get %buffer[1] : ...
     ```
   }];
@@ -139,11 +103,7 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
 def VerifyBarriers : Pass<"bgpu-verify-barriers", "::mlir::func::FuncOp"> {
   let summary = "Reject kernels with missing barriers";
   let description = [{
-    Fails if `bgpu-insert-barriers` would insert a barrier: at an operation whose access conflicts
-    with an earlier access of another thread, or at a loop whose first iteration conflicts with
-    accesses before it or whose consecutive iterations conflict. The pass verifies kernels with
-    hand-written barriers, and passes that move accesses after `bgpu-insert-barriers`. It changes
-    nothing.
+    Fails if `bgpu-insert-barriers` would insert a barrier.
   }];
   let statistics = [Statistic<"numKernels", "kernels", "kernels that were verified">];
 }

@@ -54,10 +54,6 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// Links
-//===----------------------------------------------------------------------===//
-
 def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
   let mnemonic = "term";
   let summary = "Scaled matrix in the Jacobian of a link";
@@ -74,10 +70,6 @@ def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
                         DefaultValuedParameter<"bool", "false">:$transposed);
   let assemblyFormat = "`<` struct(params) `>`";
 }
-
-//===----------------------------------------------------------------------===//
-// Annotations of functions and graphs
-//===----------------------------------------------------------------------===//
 
 def BPPSA_SymbolsAttr : AttrDef<BPPSA_Dialect, "Symbols"> {
   let mnemonic = "symbols";

@@ -16,8 +16,6 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
     Computes `m x`, or `m^T x` with `transposed`, for the vector of one sample. The optional operand
     `plus` is added to the product.
 
-    Example:
-
     ```mlir
     %y = bppsa.matvec %m, %x plus %b : vector<4x3xf32>, vector<3xf32> plus vector<4xf32> -> vector<4xf32>
     ```

@@ -17,8 +17,6 @@ def BPPSA_PackChunksOp : BPPSA_LayoutOp<"pack_chunks", BPPSA_PackableOpInterface
     sample b is row `b n + k`; each block holds L rows in its lanes. T must be a multiple of C.
     Lanes beyond the last row are zero.
 
-    Example:
-
     ```mlir
     %p = bppsa.pack_chunks 16, %x steps %c : tensor<?x?x4x1xf32> -> tensor<?x?x4x16xf32>
     ```
@@ -37,8 +35,6 @@ def BPPSA_UnpackChunksOp : BPPSA_ArrayOp<"unpack_chunks", [
   let description = [{
     Inverse of `pack_chunks`. Writes the chunks of `source`, `[ceil(B n/L), C, N, L]`, to `into`,
     sequences `[B, n C, N, 1]` in one lane. `into` may be a subview and is overwritten.
-
-    Example:
 
     ```mlir
     %x = bppsa.unpack_chunks 16, %p into %e : tensor<?x?x4x16xf32> into tensor<?x?x4x1xf32>

@@ -20,8 +20,7 @@ def BPPSA_Dialect : Dialect {
 
     The body of a time loop describes one sample and one time step: vectors of the hidden size,
     elementwise arithmetic, and products of a vector with a captured matrix. The batch and time
-    dimensions exist only in the operands. The lowering decides how samples and steps map to SIMD
-    lanes and threads.
+    dimensions exist only in the operands.
   }];
   let dependentDialects = [
     "::bppsa::jacobian::JacobianDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

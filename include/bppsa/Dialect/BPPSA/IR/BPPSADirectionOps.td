@@ -17,16 +17,9 @@ def BPPSA_ReverseIfOp : BPPSA_Op<"reverse_if", [
     visits the time steps in the opposite direction, so one kernel serves both directions of a
     layer. See `bppsa-merge-directions`.
 
-    Example:
-
     ```mlir
     bppsa.reverse_if %reverse {
-      bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>)
-          initial(%h0 : memref<?x4x16xf32>) into(%h : memref<?x?x4x16xf32>) {
-      ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
-        %0 = arith.addf %xt, %ht : vector<4xf32>
-        bppsa.yield %0 : vector<4xf32>
-      }
+      bppsa.recurrence lanes 16 ...
     }
     ```
   }];

@@ -25,8 +25,6 @@ def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result
     `1 - ratio` otherwise. Outside training the op is the identity. `stream` distinguishes the
     dropouts of one graph. See `bppsa-specialize-training`.
 
-    Example:
-
     ```mlir
     %y = bppsa.dropout %x ratio 5.000000e-01 stream 0 : tensor<?x8xf32>
     ```
@@ -46,8 +44,6 @@ def BPPSA_RunningStatisticOp : BPPSA_Op<"running_statistic", [
     `running * momentum + batch * (1 - momentum)`, the running statistic after the step. Outside
     training both results are `running`. See `bppsa-specialize-training`.
 
-    Example:
-
     ```mlir
     %statistic, %next = bppsa.running_statistic %mean of %running momentum 9.000000e-01 : tensor<8xf32>
     ```
@@ -63,8 +59,6 @@ def BPPSA_MarkPhaseOp : BPPSA_Op<"mark_phase"> {
   let description = [{
     Notifies the run time that phase `phase` begins: 0 is forward, 1 is backward. The `bench`
     command of a compiled program times the phases.
-
-    Example:
 
     ```mlir
     bppsa.mark_phase 1

@@ -41,10 +41,8 @@ def BPPSA_CellOpInterface : OpInterface<"CellOpInterface"> {
   let cppNamespace = "::bppsa";
   let description = [{
     An op with one result that may occur in the body of a time loop in row-wise form. Values are
-    vectors. A row is one element of a vector, for one sample or for a SIMD vector of samples.
-    Passes, lowerings and cost models query this interface instead of matching ops. Ops of `arith`,
-    `math` and `vector` have external models (CellOpModels.cpp); elementwise ops of `arith` and
-    `math` share a generic one.
+    vectors. A row is one element of a vector, for one sample or for a SIMD vector of samples. Ops
+    of `arith`, `math` and `vector` have external models (CellOpModels.cpp).
   }];
   let methods = [
     InterfaceMethod<"Returns the work to compute one row of the result.",
@@ -101,9 +99,8 @@ def BPPSA_PackableOpInterface : OpInterface<"PackableOpInterface"> {
     InterfaceMethod<"Returns the number of lanes, or nullopt if arrays are not packed.",
       "std::optional<uint64_t>", "getLanes">,
     InterfaceMethod<[{
-        Returns the operands whose last dimension holds the lanes. With one lane, vectors hold
-        hidden units, and the lowering drops this dimension. There are none if the lowering of the
-        op keeps it.
+        Returns the operands whose last dimension holds the lanes and is dropped by the lowering if
+        there is one lane.
       }],
       "::llvm::SmallVector<::mlir::OpOperand *>", "getPackedOperands", (ins), "", "return {};">,
     InterfaceMethod<"Marks the arrays as packed into `lanes` lanes.",

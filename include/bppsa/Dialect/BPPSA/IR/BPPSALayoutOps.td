@@ -21,8 +21,6 @@ def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes", BPPSA_PackedOperands> {
     Converts `[T, B, N]` to `[ceil(B/L), T, N, L]` and `[B, N]` to `[ceil(B/L), N, L]`. Lanes beyond
     the last sample are zero.
 
-    Example:
-
     ```mlir
     %p = bppsa.pack_lanes 16, %x : tensor<?x?x3xf32> -> tensor<?x?x3x16xf32>
     ```
@@ -37,8 +35,6 @@ def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes", BPPSA_PackedOperands> {
   let summary = "Unpack samples from SIMD lanes";
   let description = [{
     Inverse of `pack_lanes`. `batch` is the number of samples B of the result.
-
-    Example:
 
     ```mlir
     %x = bppsa.unpack_lanes 16, %p, %batch : tensor<?x?x3x16xf32> -> tensor<?x?x3xf32>

@@ -24,8 +24,7 @@ class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
 def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
   let summary = "Run a cell along the time axis";
   let description = [{
-    Applies the body, the *cell*, to every time step of every sample. The body computes one step of
-    one sample. Its arguments are, in order:
+    Applies the body, the *cell*, to every time step of every sample. Its arguments are, in order:
 
     * a slice of each of `sequences` for this sample and step,
     * each state before the step,
@@ -53,8 +52,6 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
     on tensors, are not packed, and are lowered by `bppsa-lower-graph-bodies`. A loop without
     sequences takes its trip count from `steps`.
 
-    Example:
-
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>)
         initial(%h0 : tensor<?x20xf32>)
@@ -65,15 +62,6 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
       %1 = bppsa.matvec %rc, %ht plus %0 : vector<20x20xf32>, vector<20xf32> plus vector<20xf32> -> vector<20xf32>
       %2 = math.tanh %1 : vector<20xf32>
       bppsa.yield %2 : vector<20xf32>
-    }
-
-    // A cache of the last two frames, newest last, in graph form.
-    %caches = bppsa.recurrence sequences(%x : tensor<?x?x1x33xf32>)
-        initial(%cache : tensor<?x2x33xf32>) -> (tensor<?x?x2x33xf32>) {
-    ^bb0(%xt: tensor<1x33xf32>, %c: tensor<2x33xf32>):
-      %last = tensor.extract_slice %c[1, 0] [1, 33] [1, 1] : tensor<2x33xf32> to tensor<1x33xf32>
-      %next = tensor.concat dim(0) %last, %xt : (tensor<1x33xf32>, tensor<1x33xf32>) -> tensor<2x33xf32>
-      bppsa.yield %next : tensor<2x33xf32>
     }
     ```
   }];
@@ -113,25 +101,24 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     It yields the cotangents of the states before the step, then the emitted values, then the summed
     values.
 
-    `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a sequence `[T, B, N]`,
-    is added to the cotangent of state `inject_into[k]` before the link of each step; it holds the
-    cotangents of a loss that reads every step.
+    `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a sequence
+    `[T, B, N]`, is added to the cotangent of state `inject_into[k]` before the link of each step.
 
     The results are the cotangent `[B, N]` of each initial state, each emitted value as a sequence
     `[T, B, M]`, and the sums. The chain runs from step T-1 to 0. With `reverse` it differentiates a
     reversed recurrence and runs from 0 to T-1. Packing and bufferization are as in `recurrence`.
 
-    Sums are parameter gradients accumulated over steps and samples, so the summed values need not
-    be stored. `sum_with` has one entry per summed value: k >= 0 adds the outer product of the value
-    with sequence k of `factors`, as `outer_sum` does; -1 adds the value itself, as `step_sum` does.
-    In vector form only GPU programs have sums (`bppsa-fuse-gradients`), and such chains are not
-    packed. With `flat_sums` all sums are concatenated in one vector, each in column-major order.
-    The result then holds partial sums, which `reduce_sums` adds up.
+    Sums are parameter gradients accumulated over steps and samples. `sum_with` has one entry per
+    summed value: k >= 0 adds the outer product of the value with sequence k of `factors`, as
+    `outer_sum` does; -1 adds the value itself, as `step_sum` does. In vector form only GPU programs
+    have sums (`bppsa-fuse-gradients`), and such chains are not packed. With `flat_sums` all sums
+    are concatenated in one vector, each in column-major order. The result then holds partial sums,
+    which `reduce_sums` adds up.
 
     In *graph form* (see `recurrence`) the link is a graph on tensors of one sample, and its plan is
-    `linear`. It is affine in the cotangents of the states because the cotangents of per-step
-    outputs are passed in `saved`. A summed value may have any rank, with -1 in `sum_with`. A chain
-    without states computes its sums and emitted values step by step.
+    `linear`. The cotangents of per-step outputs are passed in `saved`. A summed value may have any
+    rank, with -1 in `sum_with`. A chain without states computes its sums and emitted values step by
+    step.
 
     `plan` is the association order of the products (BPPSA, section 3), `linear` by default. Plans
     differ only in rounding.
@@ -141,8 +128,6 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     and `left` and `right` number the distinct scales in the order of their first use.
     `bppsa-infer-structure` adds both attributes. A chain with a plan other than `linear` must have
     a structure when it is expanded.
-
-    Example:
 
     ```mlir
     %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)

@@ -35,8 +35,8 @@ def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
   let mnemonic = "gpu_mapping";
   let summary = "Mapping of a loop, a transition or a sum to a GPU kernel";
   let description = [{
-    `bppsa-choose-gpu-mapping` attaches this attribute to operations as `bppsa.mapping`.
-    `convert-bppsa-to-bgpu` reads it and makes no decision of its own.
+    `bppsa-choose-gpu-mapping` sets this attribute of operations, `bppsa.mapping`;
+    `convert-bppsa-to-bgpu` reads it.
 
     | kernel | used for | distribution |
     |---|---|---|
@@ -93,7 +93,7 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let mnemonic = "cpu_mapping";
   let summary = "Assignment of a loop's dimensions to SIMD lanes";
   let description = [{
-    `bppsa-choose-cpu-mapping` attaches this attribute to operations as `bppsa.mapping`, and
+    `bppsa-choose-cpu-mapping` sets this attribute of operations, `bppsa.mapping`;
     `bppsa-pack-batch` reads it.
 
     * `samples`: a vector holds one hidden unit of `width` samples.

@@ -15,15 +15,11 @@ def BPPSA_AddToSumsOp : BPPSA_ArrayOp<"add_to_sums", [
   let description = [{
     Computes the part of an `outer_sum` of `lhs` and `rhs`, or of a `step_sum` of `lhs`, that
     belongs to the steps of one segment. Operands are packed, `[ceil(B/L), T, N, L]`. The running
-    sums `into` are `[ceil(B/L), M, K, L]`, or `[ceil(B/L), M, L]` without `rhs`: one partial sum
-    per block of samples and lane.
+    sums `into` are `[ceil(B/L), M, K, L]`, or `[ceil(B/L), M, L]` without `rhs`.
 
     Steps are added in slabs of 32, from the last slab to the first; with `reverse`, from the first
-    to the last. Segments that consist of whole slabs and run in this order therefore produce
-    bitwise the same result as one sum over all steps. Lanes beyond the last sample are accumulated,
-    too; `finish_sums` ignores them.
-
-    Example:
+    to the last. Segments of whole slabs therefore produce bitwise the same result as one sum over
+    all steps. `finish_sums` ignores lanes beyond the last sample.
 
     ```mlir
     %r = bppsa.add_to_sums 16 %g, %x into %s : tensor<?x?x20x16xf32>, tensor<?x?x3x16xf32>
@@ -50,8 +46,6 @@ def BPPSA_FinishSumsOp : BPPSA_ArrayOp<"finish_sums", [
     Reduces the running sums of `add_to_sums`, `[ceil(B/L), N..., L]`, to one sum `[N...]`. Blocks
     are added from the last to the first, then lanes. `batch` is the number of samples B; lanes
     without a sample are ignored. Without `batch` every lane holds a sample.
-
-    Example:
 
     ```mlir
     %w = bppsa.finish_sums 16 %s batch %b : tensor<?x20x3x16xf32> -> tensor<20x3xf32>

@@ -24,8 +24,6 @@ def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
     With `lanes`, `batch` is the number of samples B, and lanes beyond the last sample are ignored
     whatever they contain. Without `batch` every lane holds a sample.
 
-    Example:
-
     ```mlir
     %dw = bppsa.outer_sum %g, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
     ```
@@ -44,8 +42,6 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
   let description = [{
     Computes `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector that a cell
     adds or multiplies elementwise. Layouts and `batch` are as in `outer_sum`.
-
-    Example:
 
     ```mlir
     %db = bppsa.step_sum %g : tensor<?x?x4xf32> -> tensor<4xf32>
@@ -66,8 +62,6 @@ def BPPSA_ReduceSumsOp : BPPSA_ArrayOp<"reduce_sums"> {
     Adds up the K * B vectors of `parts` `[K, B, N]` and splits the total into the results, which
     are vectors or matrices. Each vector concatenates the elements of all results, each in
     column-major order: the flat sums of chains over different steps and samples.
-
-    Example:
 
     ```mlir
     %dw, %db = bppsa.reduce_sums %parts : tensor<?x?x80xf32> -> tensor<20x3xf32>, tensor<20xf32>

@@ -17,10 +17,7 @@ def BPPSA_TaskMappingAttr : AttrDef<BPPSA_Dialect, "TaskMapping"> {
     `bppsa-choose-task-mapping` attaches this attribute as `bppsa.mapping` to packed time loops on
     memory. A thread processes up to `most` samples together, a power of two, and fewer if other
     threads would be idle or registers do not suffice. In a loop without states a thread processes
-    several steps together instead of samples.
-
-    Samples processed together reuse loads: with hidden units in lanes they share each loaded vector
-    of a matrix; with samples in lanes, vectors of samples share each loaded matrix entry.
+    several steps together instead.
 
     Example: `#bppsa.task_mapping<most = 4>`
   }];

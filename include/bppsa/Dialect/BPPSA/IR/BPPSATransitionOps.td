@@ -21,22 +21,18 @@ def BPPSA_TransitionOp : BPPSA_ArrayOp<"transition", [
     Computes the map `g -> A g + s` from the cotangent of the state after a run of links to the
     cotangent of the state before it. The body is the link of a `chain`, and `saved`, `injected`,
     `inject_into`, `captures`, `reverse` and `lanes` have the same meaning as there; `saved` and
-    `injected` are slices with the steps of the run. The links are applied to all columns of A at
-    once. Emitted values are not computed.
+    `injected` are slices with the steps of the run. Emitted values are not computed.
 
     `states` holds the sizes of the states, which are concatenated to S elements. The result is
     `[B, S, S]`. Row c of the array is column c of A, so that each column is contiguous. With
     injected cotangents the array has one more row, the offset s.
 
     * `diagonal`: A is diagonal and the array holds only its diagonal, as one column.
-    * `by_rows`: row r of the array is row r of A. Targets whose threads write neighbouring columns
-      use this layout. It supports neither an offset nor lanes.
+    * `by_rows`: row r of the array is row r of A. It supports neither an offset nor lanes.
     * `lanes = L`: the first dimension counts blocks of L samples, and L is appended as the last
       dimension.
 
     `into` is overwritten.
-
-    Example:
 
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>)
@@ -93,11 +89,6 @@ def BPPSA_FactoredTransitionOp : BPPSA_ArrayOp<"factored_transition", [
     With injected cotangents, `injected` holds those of the step and `s = A injected`. The result
     has the layout of `transition`.
 
-    For a state of size H a term costs H^2 multiplications. Applying the link to every column costs
-    H matrix-vector products instead.
-
-    Example:
-
     ```mlir
     %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
         scales(%d : tensor<?x4xf32>) matrices(%w : tensor<4x4xf32>)
@@ -133,8 +124,6 @@ def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"
     `g -> B A g + (B a + b)`. All arrays have the layout of `transition`. `into` is overwritten. It
     may alias `%second` and must not overlap `%first`.
 
-    Example:
-
     ```mlir
     %both = bppsa.compose_transitions %first, %second into %second
         : tensor<?x4x4xf32>, tensor<?x4x4xf32>, tensor<?x4x4xf32> -> tensor<?x4x4xf32>
@@ -151,12 +140,10 @@ def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"
 def BPPSA_ApplyTransitionOp : BPPSA_TransitionProductOp<"apply_transition"> {
   let summary = "Apply an affine transition to cotangents";
   let description = [{
-    Computes `A g + s` for the cotangent of each sample. Cotangents of all states are concatenated
-    to `[B, S]`, or `[ceil(B/L), S, L]` if packed. `by_rows` states that the transition has the
+    Computes `A g + s` for the cotangent of each sample. Cotangents of all states are
+    concatenated to `[B, S]`, or `[ceil(B/L), S, L]` if packed.
     layout of a `transition` with `by_rows`. `into` is overwritten and must not overlap the
     operands.
-
-    Example:
 
     ```mlir
     %h = bppsa.apply_transition %m, %g into %e

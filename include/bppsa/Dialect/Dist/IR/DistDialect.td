@@ -15,8 +15,7 @@ def Dist_Dialect : Dialect {
   let summary = "Communication between the ranks of a training step";
   let description = [{
     A training step may run on several processes, called ranks. Ranks share the samples of a batch
-    (data parallelism), the stages of a pipeline, or the time steps of all sequences. The ops of
-    this dialect are the points at which a rank sends data, receives data, or waits. On a single
+    (data parallelism), the stages of a pipeline, or the time steps of all sequences. On a single
     process each op is the identity, a constant, or a no-op.
 
     Ops exist on tensors and, after bufferization, on memrefs with a destination. The run time

@@ -21,10 +21,8 @@ def Dist_AwaitParameterOp : Dist_Op<"await_parameter", [Dist_Exchange]> {
   let summary = "Wait until a parameter is up to date";
   let description = [{
     Waits until the update of the previous step has been applied to `parameter`, an argument with
-    `bppsa.parameter`. In a program for several ranks a step begins before this update. The op
-    precedes all uses of the parameter and of its gradient. See `bppsa-signal-gradients`.
-
-    Example:
+    `bppsa.parameter`. The op precedes all uses of the parameter and of its gradient. See
+    `bppsa-signal-gradients`.
 
     ```mlir
     dist.await_parameter %w : memref<8xf32>
@@ -41,8 +39,6 @@ def Dist_SignalGradientOp : Dist_Op<"signal_gradient", [Dist_Exchange]> {
     Allows the run time to exchange `gradient`, an argument with `bppsa.gradient`, with other ranks.
     The run time writes the sum over all ranks into it, so no op after this one may use it. See
     `bppsa-signal-gradients`.
-
-    Example:
 
     ```mlir
     dist.signal_gradient %dw : memref<8xf32>
@@ -64,8 +60,6 @@ def Dist_RankMeanOp : Dist_Op<"rank_mean", [Dist_Exchange, BPPSA_DestinationOpIn
 
     All ranks must execute their `rank_mean` ops in the same order.
 
-    Example:
-
     ```mlir
     %mean = dist.rank_mean %own : tensor<8xf32> -> tensor<8xf32>
     ```
@@ -84,10 +78,8 @@ def Dist_RankWeightOp : Dist_Op<"rank_weight"> {
   let summary = "Return the weight of this rank's samples in the loss of a step";
   let description = [{
     Returns the sum of the weights of all positions of this rank's samples in the step, or 1 on a
-    single process. Each rank differentiates its loss multiplied by this weight; the gradients then
-    add up across ranks. See `bppsa-specialize-training`.
-
-    Example:
+    single process. Each rank differentiates its loss multiplied by this weight. See
+    `bppsa-specialize-training`.
 
     ```mlir
     %weight = dist.rank_weight : f32
@@ -102,8 +94,6 @@ def Dist_StageSendOp : Dist_Op<"stage_send", [Dist_Exchange]> {
   let description = [{
     Sends a copy of `operand` to stage `stage`. The matching `dist.stage_receive` has the same
     `channel` and the number of this stage. The op does not block. See `bppsa-cut-stages`.
-
-    Example:
 
     ```mlir
     dist.stage_send %h to 1 channel 0 : tensor<?x20xf32>
@@ -121,8 +111,6 @@ def Dist_StageReceiveOp : Dist_Op<"stage_receive", [
   let description = [{
     Waits for the array that `stage` sends through `channel` for the same microbatch. `sizes` are
     the dynamic sizes of the result.
-
-    Example:
 
     ```mlir
     %h = dist.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
@@ -161,13 +149,9 @@ def Dist_ShardEnterOp : Dist_ShardOp<"shard_enter"> {
     for loops that run backward in time, the preceding rank is the one with later steps.
 
     With `transposed` the op is its cotangent rule. On the first rank it returns `operand`, the
-    cotangent of the state. On all others it sends `operand` to the preceding rank and returns zero,
-    because the operand of the original op has no effect there. A single process is both the first
-    and the last rank.
+    cotangent of the state. On all others it sends `operand` to the preceding rank and returns zero.
 
     All ranks must execute these ops in the same order. See `bppsa-shard-time`.
-
-    Example:
 
     ```mlir
     %first = dist.shard_enter %h0 channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
@@ -180,18 +164,14 @@ def Dist_ShardLeaveOp : Dist_ShardOp<"shard_leave"> {
   let description = [{
     Sends `operand`, the state after the last step of this rank, to the following rank, which
     receives it with `shard_enter` and the same `channel`. The scalar result represents the
-    contribution of the following ranks' losses to the objective of this rank. Its value is zero
-    because those ranks count it themselves, but it depends on `operand` for differentiation.
+    contribution of the following ranks' losses to the objective of this rank. Its value is zero,
+    but it depends on `operand` for differentiation.
 
-    With `transposed` the op is the cotangent rule for a result cotangent of one: it returns the
-    cotangent of `operand` that the transposed `shard_enter` of the following rank sends, or zeros
-    on the last rank. It reads only the sizes of `operand`.
-
-    Example:
+    With `transposed` the op returns the cotangent of `operand` that the transposed `shard_enter` of
+    the following rank sends, or zeros on the last rank. It reads only the sizes of `operand`.
 
     ```mlir
     %rest = dist.shard_leave %last channel 0 : tensor<?x20xf32> -> tensor<f32>
-    %cotangent = dist.shard_leave transposed %last channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
     ```
   }];
 }
@@ -201,20 +181,17 @@ def Dist_ShardScanOp : Dist_Op<"shard_scan", [
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "Scan cotangents over ranks";
   let description = [{
-    Each rank computes a share of the time steps of all sequences. Its backward pass maps the
-    cotangent g of its last states to the cotangent of its first states, `A g + s`. This op returns
-    the cotangent of the last states, `[B, S]`: it applies the maps of all following ranks to zero,
-    last rank first. The op is an exclusive scan in which ranks compose maps without changing their
-    order. The result is zero on the last rank and on a single process.
+    Each rank's backward pass maps the cotangent g of its last states to the cotangent of its first
+    states, `A g + s`. This op returns the cotangent of the last states, `[B, S]`: it applies
+    the maps of all following ranks to zero, last rank first. The result is zero on the last rank
+    and on a single process.
 
     `map` holds A for each sample in the layout of `bppsa.transition`, with column c in row c,
     `[B, S, S]`. `own` holds s, `[B, S]`, with the elements of all states concatenated. With
-    `reverse`, for loops that run backward in time, the following ranks are those with earlier
-    steps. `channel` is that of the `shard_enter` of the loop's first state.
+    `reverse`, the following ranks are those with earlier steps. `channel` is that of the
+    `shard_enter` of the loop's first state.
 
     All ranks must execute these ops in the same order. See `bppsa-scan-shards`.
-
-    Example:
 
     ```mlir
     %g = dist.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
@@ -236,8 +213,6 @@ def Dist_ShardFirstStepOp : Dist_Op<"shard_first_step", [Pure]> {
   let description = [{
     The index counts from 0 over all ranks. It is 0 on a single process.
 
-    Example:
-
     ```mlir
     %first = dist.shard_first_step
     ```
@@ -250,8 +225,6 @@ def Dist_ShardAllStepsOp : Dist_Op<"shard_all_steps", [Pure]> {
   let summary = "Return the number of time steps of all ranks";
   let description = [{
     `own` is the number of steps of this rank. On a single process the result is `own`.
-
-    Example:
 
     ```mlir
     %all = dist.shard_all_steps %own

@@ -12,11 +12,10 @@ include "mlir/Pass/PassBase.td"
 def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Divide training steps into pipeline stages";
   let description = [{
-    Sets the attribute `bppsa.stage` of the operations of training steps, which are the functions
-    with the role `step`.
-    Operations that depend only on parameters or only on data have no stage; each stage that needs
-    them computes them. As an exception, operations of the backward pass that depend only on trained
-    parameters have a stage: they are cotangents of a linear loss.
+    Sets the attribute `bppsa.stage` of the operations of functions with the role `step`. Operations
+    that depend only on parameters or only on data have no stage; each stage that needs them
+    computes them. Operations of the backward pass that depend only on trained parameters have a
+    stage: they are cotangents of a linear loss.
 
     A layer begins at a node of the model with parameters that no earlier layer has. A forward
     operation belongs to the last layer that it depends on. A backward operation belongs to the
@@ -26,19 +25,10 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
     minimal. If parameters have `bppsa.stage` (`bppsa-interlock`), this attribute determines the
     stages. Remarks of the category `schedule` report the work of each stage.
 
-    A trained parameter that several layers use belongs to the first of them. The other layers
-    compute their contributions to its gradient and send them as cotangents. With interlocked
+    A trained parameter that several layers use belongs to the first of them. With interlocked
     modules, only neighbouring modules may share a parameter. The pass fails if a model has fewer
-    layers than stages.
-
-    With `stages=2`
+    layers than stages. Example result:
     ```mlir
-    %h = linalg.generic ... ins(%x, %w0 ...)
-    %y = linalg.generic ... ins(%h, %w1 ...)
-    ```
-    becomes
-    ```mlir
-    %h = linalg.generic ... ins(%x, %w0 ...) attrs = {bppsa.stage = 0 : i64}
     %y = linalg.generic ... ins(%h, %w1 ...) attrs = {bppsa.stage = 1 : i64}
     ```
   }];
@@ -57,21 +47,14 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     need, in their order, and returns the results that the stage computes.
 
     A stage sends a value that another stage needs as soon as it is available (`dist.stage_send`),
-    and receives a value right before its first use (`dist.stage_receive`). Each pair of a value and
-    a receiving stage has its own channel. Activations are sent to later stages and cotangents to
-    earlier ones; the pass fails on any other dependence. Each stage keeps the `bppsa.mark_phase`
-    ops. Operations that only running statistics (`bppsa.updated`) need are last in a stage, because
-    a microbatch starts from the statistics of the previous one.
+    and receives a value right before its first use (`dist.stage_receive`). Activations are sent to
+    later stages and cotangents to earlier ones; the pass fails on any other dependence. Operations
+    that only running statistics (`bppsa.updated`) need are last in a stage, because a microbatch
+    starts from the statistics of the previous one.
 
     `bppsa.stage_work` of a function holds its floating-point operations: forward, for cotangents,
     and, if `bppsa-split-backward` has classified operations, for parameter gradients.
-
-    Stage 1 of
-    ```mlir
-    %h = linalg.generic ... ins(%x, %w0 ...) attrs = {bppsa.stage = 0 : i64}
-    %y = linalg.generic ... ins(%h, %w1 ...) attrs = {bppsa.stage = 1 : i64}
-    ```
-    is
+    Example result:
     ```mlir
     %h = dist.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
     %y = linalg.generic ... ins(%h, %w1 ...)
@@ -87,34 +70,19 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
 def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
   let summary = "Insert synchronization for the exchange of gradients";
   let description = [{
-    Inserts synchronization into each function on memory with the role `step` of a
-    program for several ranks. `dist.await_parameter` of each trained parameter is placed before the
-    first operation in the function's block that uses the parameter or its gradient, and
+    Inserts synchronization into each function on memory with the role `step` of a program for
+    several ranks. `dist.await_parameter` of each trained parameter is placed before the first
+    operation in the function's block that uses the parameter or its gradient, and
     `dist.signal_gradient` after the last one that uses the gradient. Gradients are then exchanged
-    while the step still computes others, and while the next step computes without their parameters.
+    while the step still computes others.
 
-    Uses are found through the views that operations and their regions take of an array. If a view
-    cannot be followed, such as through an `arith.select`, the parameter is awaited at the start of
-    the function and its gradient is signalled at the end.
-
+    If a view of an array cannot be followed, such as through an `arith.select`, the parameter is
+    awaited at the start of the function and its gradient is signalled at the end. Example result:
     ```mlir
-    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
-                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
-      call @load(%x) : (memref<8xf32>) -> ()
-      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
-      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
-      call @more(%x) : (memref<8xf32>) -> ()
-    ```
-    becomes
-    ```mlir
-    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
-                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
-      call @load(%x) : (memref<8xf32>) -> ()
-      dist.await_parameter %w : memref<8xf32>
-      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
-      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
-      dist.signal_gradient %dw : memref<8xf32>
-      call @more(%x) : (memref<8xf32>) -> ()
+    dist.await_parameter %w : memref<8xf32>
+    call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+    call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
+    dist.signal_gradient %dw : memref<8xf32>
     ```
   }];
   let dependentDialects = ["::bppsa::dist::DistDialect"];
@@ -126,16 +94,8 @@ def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
     Verifies that all ranks execute the same exchanges in the same order, because each rank waits
     for the data of the others. `dist.await_parameter`, `dist.signal_gradient` and `dist.rank_mean`,
     and calls of functions that contain them, may occur only in the entry block of a function, or in
-    a `memref.alloca_scope` or an `scf.for` with constant bounds in that block. In other control
-    flow they would depend on data or on sizes, which differ between shares of a batch, and the pass
-    fails.
-
-    ```mlir
-    scf.if %c {
-      // error: 'dist.rank_mean' op needs a place that every rank reaches equally often, ...
-      dist.rank_mean %own into %all : memref<8xf32> into memref<8xf32>
-    }
-    ```
+    a `memref.alloca_scope` or an `scf.for` with constant bounds in that block. The pass fails for
+    other control flow.
   }];
 }
 
@@ -144,18 +104,9 @@ def VerifyUpdates : Pass<"bppsa-verify-updates", "::mlir::func::FuncOp"> {
   let description = [{
     Verifies training steps that leave gradients to the next step (`bppsa-schedule-backward` with
     `defer:L:next`). Such a step pauses at `bppsa.mark_phase 2`, and parameters whose gradients are
-    final at that point (`dist.signal_gradient`) are updated during the pause. Later operations must
-    not read these parameters, because the gradients of a step refer to the values that its forward
-    pass used. Losses and running statistics must also be final at that point. The pass fails
-    otherwise. Functions without `dist.signal_gradient` do not pause and are accepted.
-
-    ```mlir
-    dist.signal_gradient %dv : memref<8xf32>
-    bppsa.mark_phase 2
-    // error: uses parameter v after its update; ...
-    call @weights(%g, %v, %dw) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
-    dist.signal_gradient %dw : memref<8xf32>
-    ```
+    final at that point (`dist.signal_gradient`) are updated during the pause. The pass fails if a
+    later operation reads these parameters, or if losses and running statistics are not final at
+    that point. Functions without `dist.signal_gradient` are accepted.
   }];
 }
 

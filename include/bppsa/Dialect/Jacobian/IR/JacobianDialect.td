@@ -14,14 +14,11 @@ def Jacobian_Dialect : Dialect {
   let cppNamespace = "::bppsa::jacobian";
   let summary = "Transposed Jacobians, their structure and their products";
   let description = [{
-    A layer, or a step of a recurrence, maps a cotangent by its transposed Jacobian. The `jacobian`
-    dialect represents these matrices as values whose type describes their structure (zero,
-    diagonal, shared, sparse, block-wise). Ops multiply them (`compose`) and apply them to
-    cotangents (`apply`); `sparse_apply`, `sparse_compose` and `sparse_outer_sum` are the numeric
-    phases on compressed values.
-
-    One table derives the structure of a product from the structures of its factors. Types, passes
-    and cost models share it.
+    The `jacobian` dialect represents the transposed Jacobians of layers and recurrent steps as
+    values whose type describes their structure (zero, diagonal, shared, sparse, block-wise). Ops
+    multiply them (`compose`) and apply them to cotangents (`apply`); `sparse_apply`,
+    `sparse_compose` and `sparse_outer_sum` are the numeric phases on compressed values. One table
+    derives the structure of a product from the structures of its factors.
   }];
   let discardableAttrs = (ins "::bppsa::jacobian::OperandJacobiansAttr":$operands);
   let useDefaultAttributePrinterParser = 1;

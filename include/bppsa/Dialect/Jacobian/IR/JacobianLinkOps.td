@@ -26,10 +26,7 @@ def Jacobian_LinkOp : Jacobian_Op<"link", [
     parameters whose computation differs between the two forms; both regions yield them after the
     first value.
 
-    A chain is a list of links, each applied to the result of the previous one. `bppsa-scan-links`
-    keeps one region: the Jacobian if the chain has a plan, otherwise the rule.
-
-    Example:
+    `bppsa-scan-links` keeps one region: the Jacobian if the chain has a plan, otherwise the rule.
 
     ```mlir
     %gx = jacobian.link %g : (tensor<?x8xf32>) -> tensor<?x8xf32> {

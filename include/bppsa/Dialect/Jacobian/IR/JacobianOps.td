@@ -22,8 +22,6 @@ def Jacobian_LinearizeOp : Jacobian_Op<"linearize", [
     concatenated: with sizes n1 and n2 the Jacobian has n1 + n2 rows and columns. Emitted values of
     the link are not computed.
 
-    Example:
-
     ```mlir
     %j = jacobian.linearize saved(%a : tensor<?x4xf32>) states [4]
         -> !jacobian.matrix<4x4xf32, diagonal, batch = ?> {
@@ -52,14 +50,10 @@ def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
     `positions`. If the result has a batch, `source` is `[B, N]` and holds the elements of each
     sample. Otherwise all samples share it, and it may have any shape.
 
-    Examples: the matrix of a convolution is assembled from its weights, and the slopes of an
-    activation function form a diagonal matrix.
-
-    Example:
+    For example, the slopes of an activation function form a diagonal matrix.
 
     ```mlir
     %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
-    %d = jacobian.assemble %slopes : tensor<?x8xf32> -> !jacobian.matrix<8x8xf32, diagonal, batch = ?>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$source, OptionalAttr<DenseI32ArrayAttr>:$positions);
@@ -71,11 +65,8 @@ def Jacobian_AssembleOp : Jacobian_Op<"assemble", [Pure]> {
 def Jacobian_ComposeOp : Jacobian_Op<"compose", [Pure]> {
   let summary = "Multiply two transposed Jacobians";
   let description = [{
-    Computes the matrix product `b a` for `compose %a, %b`. The operands are in the order in which
-    the chain applies them: first `a`, then `b`. This is the operator of the BPPSA paper with a
-    matrix on the left.
-
-    Example:
+    Computes the matrix product `b a` for `compose %a, %b`. This is the operator of the BPPSA
+    paper with a matrix on the left.
 
     ```mlir
     %ba = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, diagonal, batch = ?>,
@@ -95,8 +86,6 @@ def Jacobian_ApplyOp : Jacobian_Op<"apply", [
   let description = [{
     Computes `j g` for `apply %j, %g` and the cotangent `[B, cols]` of each sample. This is the
     operator of the BPPSA paper with a vector on the left.
-
-    Example:
 
     ```mlir
     %h = jacobian.apply %j, %g : !jacobian.matrix<4x4xf32, diagonal, batch = ?>, tensor<?x4xf32>
@@ -140,10 +129,7 @@ def Jacobian_SparseApplyOp : Jacobian_NumericProductOp<"sparse_apply", [AttrSize
     one matrix. With `positions`, element `positions[p]` of `values` is used instead of element p.
     Without `starts` and `columns` the matrix is dense in row-major order.
 
-    Example:
-
     ```mlir
-    // A 3 x 2 matrix with four entries, shared by all samples.
     %r = jacobian.sparse_apply values(%values : tensor<4xf32>) rows(%starts : tensor<4xi32>)
         columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
     ```
@@ -170,10 +156,7 @@ def Jacobian_SparseComposeOp : Jacobian_NumericProductOp<"sparse_compose", [Attr
     The result is `[N, B]` if a factor has values per sample, otherwise `[N]`. Without
     `result_starts` and `result_columns` the result is dense in row-major order.
 
-    Example:
-
     ```mlir
-    // A dense 2 x 2 matrix, then a sparse 3 x 2 matrix with four entries.
     %values = jacobian.sparse_compose 3 x 2 x 2 first(%a : tensor<4xf32>)
         second %b : tensor<4xf32> rows %starts : tensor<4xi32> columns %columns : tensor<4xi32>
         -> tensor<6xf32>
@@ -214,13 +197,9 @@ def Jacobian_SparseOuterSumOp : Jacobian_NumericProductOp<"sparse_outer_sum"> {
         lhs[lhs_rows[p], b] * rhs[rhs_rows[p], b]
     ```
 
-    All other elements are zero. This is the gradient of a layer's weights that are not pruned.
-    `positions` must be ascending.
-
-    Example:
+    All other elements are zero. `positions` must be ascending.
 
     ```mlir
-    // Two elements of the gradient of a 4 x 3 weight matrix.
     %dw = jacobian.sparse_outer_sum %g, %x : tensor<4x?xf32>, tensor<3x?xf32>
         starts %starts rows %g_rows, %x_rows at %positions
         : tensor<3xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> -> tensor<12xf32>

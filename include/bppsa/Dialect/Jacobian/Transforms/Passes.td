@@ -14,34 +14,24 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   let description = [{
     Infers the structure of the transposed Jacobian of one step of every `bppsa.chain` over vectors,
     and sets its attributes `structure` and, if the Jacobian is a sum of scaled matrices, `terms`.
-    `bppsa-expand-scan` reads both. The structure follows from the body: a product with a captured
-    matrix contributes a matrix that all steps share, an elementwise function a diagonal matrix.
 
     Also sets the attribute `jacobian.operands` of
 
     * every `bppsa.recurrence` with states, to the type of the transposed Jacobian of one step,
     * every operation on a path from a graph input to a result of a function without gradients, to
       one entry per operand and then per tensor that the body captures: the type of the transposed
-      Jacobian of one sample, or `none` if the value carries no sample. The type follows from the
-      operation's indexing maps, slices and reshapes.
+      Jacobian of one sample, or `none` if the value carries no sample.
 
     Rows of a matrix correspond to elements of the operand and columns to elements of the result,
-    both in row-major order. Zeros of a structure are guaranteed: they hold for all values of the
-    inputs. A `batch` states that each sample has its own matrix.
+    both in row-major order. Zeros of a structure hold for all values of the inputs. A `batch`
+    states that each sample has its own matrix.
 
     The sample dimension of an input is given by its `bppsa.batch_axis`, or by `batch-axis` if no
     input has this attribute. Remarks of the category `structure` report the inferred structures and
-    the reasons why a structure is unknown.
-
-    ```mlir
-    %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ... {
-      %1 = arith.maximumf %in, %zero : f32
-    ```
-    becomes
+    the reasons why a structure is unknown. Example result:
     ```mlir
     %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ...
-        attrs = {jacobian.operands = #jacobian.operands<!jacobian.matrix<6x6xf32, diagonal, batch = ?>, none>} {
-      %1 = arith.maximumf %in, %zero : f32
+        attrs = {jacobian.operands = #jacobian.operands<!jacobian.matrix<6x6xf32, diagonal, batch = ?>, none>}
     ```
   }];
   let options = [
@@ -59,14 +49,10 @@ def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
     Replaces linear operations with pruned weights, such as a convolution or the product of a
     `Gemm`, by the `jacobian.apply` of a `jacobian.assemble` of the weights. This applies if the
     matrix of the operation consists of elements of an argument with `bppsa.nonzeros`, and if at
-    most `max-share` of the operation's multiply-adds have a nonzero weight. The bias is added
-    afterwards. Padding before the operation is folded into the matrix. Remarks of the category
+    most `max-share` of the operation's multiply-adds have a nonzero weight. Remarks of the category
     `products` report the decision for each operation.
 
-    ```mlir
-    %y = linalg.generic {...} ins(%x, %w : tensor<?x4xf32>, tensor<3x4xf32>) outs(%b : tensor<?x3xf32>) {...}
-    ```
-    becomes, if only two elements of `%w` are nonzero,
+    For a weight with two nonzeros:
     ```mlir
     %j = jacobian.assemble %w at [1, 11] : tensor<3x4xf32> -> !jacobian.matrix<3x4xf32, csr(#pattern)>
     %p = jacobian.apply %j, %x : !jacobian.matrix<3x4xf32, csr(#pattern)>, tensor<?x4xf32> -> tensor<?x3xf32>
@@ -95,16 +81,6 @@ def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncO
 
     All Jacobians of a function, including indices and for `batch` samples, must fit in
     `memory-limit` bytes. Otherwise the pass emits an error with both sizes.
-
-    ```mlir
-    %c = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, csr(#p)>, !jacobian.matrix<4x4xf32, csr(#q)>
-        -> !jacobian.matrix<4x4xf32, csr(#nearly_full)>
-    ```
-    becomes
-    ```mlir
-    %c = jacobian.compose %a, %b : !jacobian.matrix<4x4xf32, csr(#p)>, !jacobian.matrix<4x4xf32, csr(#q)>
-        -> !jacobian.matrix<4x4xf32, dense>
-    ```
   }];
   let options = [
     Option<"breakEven", "break-even", "double", /*default=*/"0.5",
@@ -121,24 +97,14 @@ def LowerProducts : Pass<"bppsa-lower-products", "::mlir::func::FuncOp"> {
   let summary = "Lower Jacobians to arrays and their products to numeric phases";
   let description = [{
     Represents each Jacobian by the array of its possibly nonzero entries: `[N]`, or `[N, B]` with
-    samples in the last dimension if each sample has its own matrix. The positions of the entries
-    become constants, the row starts and the column of each entry, unless every element is possibly
-    nonzero. A `jacobian.assemble` with positions uses its source in place and adds a constant of
-    positions.
+    samples in the last dimension if each sample has its own matrix. The row starts and the column
+    of each entry become constants, unless every element is possibly nonzero. A `jacobian.assemble`
+    with positions uses its source in place and adds a constant of positions.
 
     `jacobian.compose` becomes `jacobian.sparse_compose`. `jacobian.apply` becomes
     `jacobian.sparse_apply`, or an elementwise product if the Jacobian is diagonal. Cotangents are
-    `[N, B]` between products.
-
+    `[N, B]` between products. Example result:
     ```mlir
-    %j = jacobian.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !jacobian.matrix<3x2xf32, csr(#pattern)>
-    %r = jacobian.apply %j, %g : !jacobian.matrix<3x2xf32, csr(#pattern)>, tensor<?x2xf32> -> tensor<?x3xf32>
-    ```
-    becomes, omitting the transpositions of `%g` and `%r`,
-    ```mlir
-    %starts = arith.constant dense<[0, 1, 3, 4]> : tensor<4xi32>
-    %columns = arith.constant dense<[0, 0, 1, 1]> : tensor<4xi32>
-    %positions = arith.constant dense<[0, 1, 0, 1]> : tensor<4xi32>
     %r = jacobian.sparse_apply values(%w : tensor<2xf32>) rows(%starts : tensor<4xi32>) columns(%columns : tensor<4xi32>)
         at(%positions : tensor<4xi32>) cotangent(%g : tensor<2x?xf32>) -> tensor<3x?xf32>
     ```

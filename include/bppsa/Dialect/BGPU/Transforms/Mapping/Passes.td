@@ -20,27 +20,11 @@ def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
     The pass applies to chains with a linear or chunked plan, to all sums of a chain or to none.
     Each thread must have enough registers for its rows of the sums in addition to its rows of the
     matrices. The sums must not require more threads per block than the link does, unless two warps
-    suffice. Definitions of the sums' other operands are moved before the chain.
-
-    ```mlir
-    %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
-    }
-    %w = bppsa.outer_sum %e, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
-    %b = bppsa.step_sum %e : tensor<?x?x4xf32> -> tensor<4xf32>
-    ```
-    becomes
+    suffice. Example result:
     ```mlir
     %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
         factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
-        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0, %0 : vector<4xf32>, vector<4xf32>, vector<4xf32>
-    }
+        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) { ... }
     ```
   }];
   let dependentDialects = ["::bppsa::BPPSADialect"];
@@ -50,23 +34,14 @@ def HoistInputProducts : Pass<"bppsa-hoist-input-products", "::mlir::func::FuncO
   let summary = "Hoist input projections out of recurrences";
   let description = [{
     Moves input projections to a loop without states before the recurrence, on memory of GPU
-    programs. Input projections do not depend on the recurrent state, so they are computed for all
-    time steps at once, including the captured vectors that they add. The pass applies if the rows
-    of their matrices are the reason why the matrices of the recurrence do not fit the registers of
-    a block, or why more threads must share a row.
-
+    programs. The pass applies if the rows of their matrices are the reason why the matrices of the
+    recurrence do not fit the registers of a block, or why more threads must share a row. Example
+    result:
     ```mlir
-    bppsa.recurrence sequences(%x : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
-        captures(%w, %r : memref<64x64xf32>, memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
-    ```
-    becomes
-    ```mlir
-    %p = memref.alloc(%steps, %samples) : memref<?x?x64xf32>
     bppsa.recurrence sequences(%x : memref<?x?x64xf32>) captures(%w : memref<64x64xf32>)
         into(%p : memref<?x?x64xf32>) ...
     bppsa.recurrence sequences(%p : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
         captures(%r : memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
-    memref.dealloc %p : memref<?x?x64xf32>
     ```
   }];
   let dependentDialects = [
@@ -81,19 +56,12 @@ def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> 
     `#bppsa.gpu_mapping`: the kernel, the number of threads that share a row, the memory of
     matrices, and the number of steps that are prefetched. Existing mappings are kept.
 
-    ```mlir
-    bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
-    ```
-    becomes
+    The decision depends only on sizes and memory layouts. A remark of the category `mapping`
+    reports the choice and the reason why the next preferred mapping was ruled out. Example result:
     ```mlir
     bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
         attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 128, parts = 2, stages = 8>}
     ```
-
-    The decision depends only on sizes and memory layouts. The pass therefore runs after
-    bufferization, when equal loops are merged and sums with the same right factor are adjacent. A
-    remark of the category `mapping` reports the choice and the reason why the next preferred
-    mapping was ruled out.
   }];
   let options = [
     Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",

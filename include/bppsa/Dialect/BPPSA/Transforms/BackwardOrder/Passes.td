@@ -21,24 +21,12 @@ def SplitBackward : Pass<"bppsa-split-backward", "::mlir::func::FuncOp"> {
     | `both` | operations whose results are needed by a parameter gradient, or by an operation that only parameter gradients need, and also by cotangents of earlier layers |
     | `cotangent` (T) | all other operations |
 
-    Operations that depend only on sizes and constants are not classified. Classification uses data
-    flow only: a product of two activations is T regardless of its operands, and both contributions
-    to the gradient of a tied parameter, as well as their sum, are W. The first layer of a model
-    whose inputs need no gradient has no T.
-
-    The stage of a W is the stage of the last T that it depends on; stage 1 depends on the last T of
-    all. Statistics count the operations of each part and the stages.
-
+    Operations that depend only on sizes and constants are not classified. A product of two
+    activations is T regardless of its operands, and both contributions to the gradient of a tied
+    parameter, as well as their sum, are W. The stage of a W is the stage of the last T that it
+    depends on; stage 1 depends on the last T of all. Example result:
     ```mlir
-    %g1 = linalg.generic ... ins(%g2, %w2 ...)
-    %dw1 = linalg.generic ... ins(%x, %g1 ...)
-    return ..., %dw1
-    ```
-    becomes
-    ```mlir
-    %g1 = linalg.generic ... ins(%g2, %w2 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
     %dw1 = linalg.generic ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
-    return ..., %dw1
     ```
   }];
   let statistics = [
@@ -53,8 +41,8 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
   let summary = "Choose when a backward pass computes parameter gradients";
   let description = [{
     Reorders the operations of a backward pass that `bppsa-split-backward` has classified.
-    Operations that are not W keep their order. Each W is placed after everything that it depends
-    on, at the position that `order` assigns to its stage:
+    Operations that are not W keep their order. Each W is placed at the position that `order`
+    assigns to its stage:
 
     | order | position of the W of a stage |
     |---|---|
@@ -64,23 +52,11 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
     | `defer:L:J[,L:J...]` | stage L right after the W of stage J, J < L; other stages in order |
     | `defer:L:next[,...]` | stage L after everything else and after `bppsa.mark_phase 2`: a step may pause there, keep its values, and compute the W when the next step needs the parameters |
 
-    All orders execute the same operations on the same operands, so their results are bitwise equal.
-    They differ in the memory for values that are kept longer. The attribute `bppsa.backward_order`
-    of the function and a remark of the category `schedule` report the order and its peak memory:
-    the maximum number of live tensor bytes, excluding arguments and results of the function, for
+    The results of all orders are bitwise equal. The attribute `bppsa.backward_order` of the
+    function and a remark of the category `schedule` report the order and its peak memory: the
+    maximum number of live tensor bytes, excluding arguments and results of the function, for
     `batch` samples and `length` as every other dynamic size. A result shares the memory of its
     destination, and a view that of its source.
-
-    With `order=reverse-first:1`
-    ```mlir
-    %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
-    %g0 = ... ins(%g1, %w1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
-    ```
-    becomes
-    ```mlir
-    %g0 = ... ins(%g1, %w1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
-    %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
-    ```
   }];
   let options = [
     Option<"order", "order", "std::string", /*default=*/"\"in-order\"",
@@ -102,27 +78,10 @@ def StreamCotangents : Pass<"bppsa-stream-cotangents", "::mlir::func::FuncOp"> {
     Reorders the backward pass of a training step whose operations have stages
     (`bppsa-assign-stages`). Each stage first computes the values that depend least on later stages:
     cotangents of its own loss, then those of the next stage's loss, and so on. Among these, values
-    that other stages need precede parameter gradients. An operation therefore never waits behind an
-    operation that depends on a later stage than itself, and cotangents of interlocked modules are
-    sent one by one as soon as they are available.
+    that other stages need precede parameter gradients.
 
-    Operations are only reordered, so results are bitwise equal. Steps without stages are unchanged.
-    The pass fails if the backward pass has side effects.
-
-    With a cotangent `%g2` that stage 2 sends to stage 1, and `%c1` of a loss of stage 1,
-    ```mlir
-    %a = ... ins(%g2, %w1 ...) attrs = {bppsa.stage = 1 : i64}
-    %dw = ... ins(%g2, %x ...) attrs = {bppsa.stage = 1 : i64}
-    %c = ... ins(%c1, %w1 ...) attrs = {bppsa.stage = 1 : i64}
-    ... ins(%a, %c) attrs = {bppsa.stage = 0 : i64}
-    ```
-    becomes
-    ```mlir
-    %c = ... ins(%c1, %w1 ...) attrs = {bppsa.stage = 1 : i64}
-    %a = ... ins(%g2, %w1 ...) attrs = {bppsa.stage = 1 : i64}
-    ... ins(%a, %c) attrs = {bppsa.stage = 0 : i64}
-    %dw = ... ins(%g2, %x ...) attrs = {bppsa.stage = 1 : i64}
-    ```
+    Results are bitwise equal. Steps without stages are unchanged. The pass fails if the backward
+    pass has side effects.
   }];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
@@ -131,23 +90,14 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
   let summary = "Move parameter gradients after all cotangents, into a separate phase";
   let description = [{
     Moves the W operations of pipeline stages (`bppsa-split-backward`) after all others, in their
-    order, and inserts `bppsa.mark_phase 2` in between. In the function of a pipeline stage no other stage
-    waits for this phase. Operations that only running statistics need move along. Values that
-    another stage receives are not moved. The pass removes `bppsa.backward_part` from the module.
-
-    ```mlir
-    %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
-    %g0 = ... ins(%g1, %w1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
-    dist.stage_send %g0 to 0 channel 1
-    return %dw1
-    ```
-    becomes
+    order, and inserts `bppsa.mark_phase 2` in between; no other stage waits for this phase.
+    Operations that only running statistics need move along. Values that another stage receives are
+    not moved. The pass removes `bppsa.backward_part` from the module. Example result:
     ```mlir
     %g0 = ... ins(%g1, %w1 ...)
     dist.stage_send %g0 to 0 channel 1
     bppsa.mark_phase 2
     %dw1 = ... ins(%x, %g1 ...)
-    return %dw1
     ```
   }];
   let dependentDialects = ["::bppsa::BPPSADialect"];

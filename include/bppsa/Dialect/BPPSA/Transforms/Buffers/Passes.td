@@ -13,21 +13,8 @@ def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::Fu
   let summary = "Give each operation a separate destination tensor";
   let description = [{
     Clones each `tensor.empty` or `linalg.fill` with several users for every operation that writes
-    into it. Such operations are potential conflicts, and the time that bufferization spends on
-    conflicts is cubic in their number. An empty tensor that is written slice by slice is kept.
-
-    ```mlir
-    %empty = tensor.empty() : tensor<8xf32>
-    %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
-    %b = linalg.log ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
-    ```
-    becomes
-    ```mlir
-    %empty = tensor.empty() : tensor<8xf32>
-    %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
-    %other = tensor.empty() : tensor<8xf32>
-    %b = linalg.log ins(%x : tensor<8xf32>) outs(%other : tensor<8xf32>) -> tensor<8xf32>
-    ```
+    into it. The time that bufferization spends on conflicts is cubic in their number. An empty
+    tensor that is written slice by slice is kept.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -38,12 +25,7 @@ def Bufferize : Pass<"bppsa-bufferize", "::mlir::ModuleOp"> {
     Runs one-shot bufferization on the whole module. A tensor argument of a function becomes a
     read-only memref with the identity layout. Tensor results are passed as by
     `bppsa-pass-results-by-argument`. Temporary memory is freed after its last use. Every defined
-    function gets a C interface, which takes pointers to memref descriptors.
-
-    ```mlir
-    func.func @f(%x: tensor<?xf32>) -> tensor<?xf32>
-    ```
-    becomes
+    function gets a C interface, which takes pointers to memref descriptors. Example result:
     ```mlir
     func.func @f(%x: memref<?xf32>, %y: memref<?xf32>) attributes {llvm.emit_c_interface}
     ```
@@ -57,14 +39,8 @@ def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
   let summary = "Sink reads of arguments into the graph operations that use them";
   let description = [{
     Moves loads of scalars from arguments that are never written, such as the seed of dropouts, and
-    the computations that depend only on them, into each graph operation that uses them. The
-    function itself then reads no elements, which it could not do on a GPU.
-
-    ```mlir
-    %0 = memref.load %seed[] : memref<i64>
-    linalg.generic ... { ... arith.addi %i, %0 : i64 ... }
-    ```
-    becomes
+    the computations that depend only on them, into each graph operation that uses them. Example
+    result:
     ```mlir
     linalg.generic ... { %0 = memref.load %seed[] : memref<i64>  ... arith.addi %i, %0 : i64 ... }
     ```
@@ -75,15 +51,8 @@ def FoldCoveredFills : Pass<"bppsa-fold-covered-fills", "::mlir::func::FuncOp"> 
   let summary = "Remove fills that are completely overwritten";
   let description = [{
     Removes the fill of a tensor if slices are then inserted into it one after another, and if these
-    slices are disjoint and cover the tensor. An example are the gate gradients that form the
-    gradient of a matrix.
-
-    ```mlir
-    %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
-    %1 = tensor.insert_slice %a into %0[0] [2] [1] : tensor<2xf32> into tensor<4xf32>
-    %2 = tensor.insert_slice %b into %1[2] [2] [1] : tensor<2xf32> into tensor<4xf32>
-    ```
-    becomes
+    slices are disjoint and cover the tensor, such as the gate gradients that form the gradient of a
+    matrix. Example result:
     ```mlir
     %1 = tensor.insert_slice %a into %empty[0] [2] [1] : tensor<2xf32> into tensor<4xf32>
     %2 = tensor.insert_slice %b into %1[2] [2] [1] : tensor<2xf32> into tensor<4xf32>
@@ -96,17 +65,7 @@ def FoldResultCopies : Pass<"bppsa-fold-result-copies", "::mlir::func::FuncOp"> 
   let description = [{
     Replaces an allocation whose contents are only copied to a result argument by that argument.
     This applies if the array has a static shape, is possibly reshaped before the copy, and is not
-    used afterwards, and if nothing else uses the argument. Upstream's elimination of empty tensors
-    misses this case for operations that allocate their result, such as the gradient of a matrix,
-    and for reshapes between the operation and the result.
-
-    ```mlir
-    %a = memref.alloc() : memref<6xf32>
-    jacobian.sparse_outer_sum ... into(%a : memref<6xf32>)
-    %b = memref.expand_shape %a [[0, 1]] output_shape [2, 3] : memref<6xf32> into memref<2x3xf32>
-    memref.copy %b, %result : memref<2x3xf32> to memref<2x3xf32>
-    ```
-    becomes
+    used afterwards, and if nothing else uses the argument. Example result:
     ```mlir
     %a = memref.collapse_shape %result [[0, 1]] : memref<2x3xf32> into memref<6xf32>
     jacobian.sparse_outer_sum ... into(%a : memref<6xf32>)
@@ -121,21 +80,9 @@ def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::Modu
   let description = [{
     Appends a memref argument for each tensor result of a function and materializes the result into
     it. If the pass runs before the elimination of empty tensors, operations write results directly
-    to the memory of the caller.
-
+    to the memory of the caller. Example result:
     ```mlir
-    func.func @f(...) -> tensor<4xf32> {
-      ...
-      return %y : tensor<4xf32>
-    }
-    ```
-    becomes
-    ```mlir
-    func.func @f(..., %m: memref<4xf32>) {
-      ...
-      bufferization.materialize_in_destination %y in restrict writable %m : (tensor<4xf32>, memref<4xf32>) -> ()
-      return
-    }
+    bufferization.materialize_in_destination %y in restrict writable %m : (tensor<4xf32>, memref<4xf32>) -> ()
     ```
   }];
   let dependentDialects = [
@@ -146,39 +93,25 @@ def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::Modu
 def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
   let summary = "Assign temporaries of host functions to offsets in one arena";
   let description = [{
-    Plans the memory of a GPU program's host functions, which compute sizes, allocate, and launch
-    kernels. All temporaries of a function are placed in one block of memory, the arena, whose size
-    the run time knows before the call. Private functions that allocate are inlined first.
+    Plans the memory of a GPU program's host functions. All temporaries of a function are placed in
+    one block of memory, the arena, whose size the run time knows before the call. Private functions
+    that allocate are inlined first.
 
     For each public function `@f` the pass considers the allocations whose sizes depend only on the
     symbols of the model (the module's `bppsa.symbols`, bound by `bppsa.shape` of the arguments). It
     creates a function `@f_arena` of the values of all symbols, in order, which returns the offsets
     of the arena's slots and, as its last result, the size of the arena in bytes. Allocations share
     a slot if one is freed before the other is made. A slot has the size of its largest allocation,
-    and slots are aligned to 256 bytes. Allocations of other sizes are unchanged.
-
+    and slots are aligned to 256 bytes. Allocations of other sizes are unchanged. Example result:
     ```mlir
-    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
-      %n = memref.dim %x, %c0 : memref<?x4xf32>
-      %a = memref.alloc(%n) : memref<?xf32>
-      ...
-      memref.dealloc %a : memref<?xf32>
+    %plan:2 = call @f_arena(%n) : (index) -> (index, index)
+    %slice = call @bppsa_rt_arena_take(%plan#0, %bytes) : (index, index) -> memref<?xi8>
+    %a = memref.view %slice[%c0][%n] : memref<?xi8> to memref<?xf32>
+    ...
+    call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
     ```
-    becomes
-    ```mlir
-    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
-      %n = memref.dim %x, %c0 : memref<?x4xf32>
-      %plan:2 = call @f_arena(%n) : (index) -> (index, index)
-      %bytes = arith.muli %n, %c4 : index
-      %slice = call @bppsa_rt_arena_take(%plan#0, %bytes) : (index, index) -> memref<?xi8>
-      %a = memref.view %slice[%c0][%n] : memref<?xi8> to memref<?xf32>
-      ...
-      call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
-    ```
-    Launches execute in order, so memory can be reused by the next launch as soon as the last launch
-    that needs it has been submitted. With two streams (`bppsa-assign-streams`), memory that is
-    freed while the sub stream is selected remains in use until the main stream waits for an event
-    recorded after that point.
+    With two streams (`bppsa-assign-streams`), memory that is freed while the sub stream is selected
+    remains in use until the main stream waits for an event recorded after that point.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
@@ -192,8 +125,7 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
     creates:
 
     * `@f_forward`, which writes the outputs and stores the residuals of the backward part in
-      `%residuals`: arrays, and scalars that it has read from memory. Values that the backward part
-      can compute from the sizes of its arguments are not stored.
+      `%residuals`: arrays, and scalars that it has read from memory.
     * `@f_backward`, which computes the gradients. It does not modify the residuals, so it may run
       several times.
     * `@f_backward_parameters`, which omits the gradients of inputs and their computation.
@@ -202,31 +134,11 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
       forward part then reports the actual size to the run time (`bppsa_rt_residuals`).
 
     With `clear-unwritten` the forward part writes every byte of the residuals, so their contents
-    are a function of its arguments: zeros between the arrays, which are aligned to 64 bytes, and in
-    arrays that may be written only partially.
-
+    are a function of its arguments. Example result:
     ```mlir
-    func.func @f(%x: memref<?xf32> {bppsa.input = "x"}, %g: memref<?xf32> {bppsa.target},
-                 %y: memref<?xf32> {bppsa.output = "y"}, %d: memref<?xf32> {bppsa.gradient = "x"}) {
-      %a = memref.alloc(%n) : memref<?xf32>
-      linalg.exp ins(%x : memref<?xf32>) outs(%a : memref<?xf32>)
-      memref.copy %a, %y : memref<?xf32> to memref<?xf32>
-      bppsa.mark_phase 1
-      linalg.mul ins(%g, %a : memref<?xf32>, memref<?xf32>) outs(%d : memref<?xf32>)
-      memref.dealloc %a : memref<?xf32>
-    ```
-    becomes
-    ```mlir
-    func.func @f_forward(%x: memref<?xf32>, %y: memref<?xf32>, %residuals: memref<?xi8>) {
-      %a = memref.view %residuals[%c0][%n] : memref<?xi8> to memref<?xf32>
-      linalg.exp ins(%x : memref<?xf32>) outs(%a : memref<?xf32>)
-      memref.copy %a, %y : memref<?xf32> to memref<?xf32>
-    }
+    func.func @f_forward(%x: memref<?xf32>, %y: memref<?xf32>, %residuals: memref<?xi8>)
     func.func @f_backward(%x: memref<?xf32>, %g: memref<?xf32>, %d: memref<?xf32>,
-                          %residuals: memref<?xi8>) {
-      %a = memref.view %residuals[%c0][%n] : memref<?xi8> to memref<?xf32>
-      linalg.mul ins(%g, %a : memref<?xf32>, memref<?xf32>) outs(%d : memref<?xf32>)
-    }
+                          %residuals: memref<?xi8>)
     ```
   }];
   let options = [

@@ -14,46 +14,27 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::ModuleOp"> {
   let description = [{
     Lowers time loops in graph form (`bppsa.recurrence`, `bppsa.chain`) on tensors. Time becomes an
     `scf.for`. The body, a graph of one sample, is applied to all samples at once: a tensor `[d...]`
-    becomes `[R, d...]`, structured ops get an additional loop, and values that do not depend on the
-    sample are computed once. States are read from their trajectories. Nested loops over vectors
-    process the samples of all rows; nested loops in graph form become `scf.for`, too. Sums over
-    samples become reduction loops of the ops that compute the summands, so no array holds a
-    per-sample parameter gradient.
+    becomes `[R, d...]`, structured ops get an additional loop, and values that do not depend on
+    the sample are computed once. Nested loops in graph form become `scf.for`, too. Sums over
+    samples become reduction loops of the ops that compute the summands.
 
     With `row-blocks`, larger batches are processed in blocks of 8 or 16 samples by an `scf.forall`
-    around the time loop, which is distributed to threads. Each block has its own sums, which are
-    added up in order afterwards. Blocks have 16 samples if nested layers over one sample hold most
-    of the weights, because these have no more lanes than a block has samples.
+    around the time loop. Each block has its own sums, which are added up in order afterwards.
 
     With `memory-limit`, a loop stores the residuals of only one segment of steps for its chain.
     `bppsa_rt_segment_steps(steps, samples, bytes of a step of one sample, bytes of its states,
     bytes of a step of all loops of the function, limit)` determines the segment length at run time;
-    loops of one function share the limit in proportion to their bytes per step. The loop keeps the
-    residuals of the last segment and the states at the start of every segment. The chain recomputes
-    each earlier segment before it propagates cotangents through it. Gradients are bitwise equal to
-    those of a single segment, in which no step is recomputed. Arrays with other uses, such as
-    outputs of the model, are kept in full.
-
-    For example, for up to 8 samples,
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
-        -> (tensor<?x?x4xf32>) {
-    ^bb0(%xt: tensor<4xf32>, %ht: tensor<4xf32>):
-      %0 = math.tanh %ht : tensor<4xf32>
-      bppsa.yield %0 : tensor<4xf32>
-    }
-    ```
-    becomes
+    loops of one function share the limit in proportion to their bytes per step. The chain
+    recomputes each earlier segment before it propagates cotangents through it. Gradients are
+    bitwise equal to those of a single segment. Arrays with other uses, such as outputs of the
+    model, are kept in full. Example result:
     ```mlir
     %h = scf.for %t = %c0 to %T step %c1 iter_args(%trajectory = %1) -> (tensor<?x?x4xf32>) {
       %ht = tensor.extract_slice %trajectory[%t, 0, 0] [1, %R, 4] [1, 1, 1]
           : tensor<?x?x4xf32> to tensor<?x4xf32>
       %0 = linalg.generic ... ins(%ht : tensor<?x4xf32>) outs(...) { math.tanh } -> tensor<?x4xf32>
-      %next = arith.addi %t, %c1 : index
       %2 = tensor.insert_slice %0 into %trajectory[%next, 0, 0] [1, %R, 4] [1, 1, 1]
           : tensor<?x4xf32> into tensor<?x?x4xf32>
-      scf.yield %2 : tensor<?x?x4xf32>
-    }
     ```
   }];
   let dependentDialects = [

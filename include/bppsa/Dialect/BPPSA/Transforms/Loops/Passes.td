@@ -12,15 +12,8 @@ include "mlir/Pass/PassBase.td"
 def CopyVariant : Pass<"bppsa-copy-variant", "::mlir::ModuleOp"> {
   let summary = "Copy the functions of one backward pass for another";
   let description = [{
-    Copies every function whose entry names the variant `from`, and gives the copies the
-    variant `to`. The copies follow the last of the functions, in the same order. Variants
-    differ only in their scan plans, which later passes set, so everything before is done
-    once.
-
-    ```mlir
-    func.func @step_sequential(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "sequential">}
-    ```
-    with `from=sequential to=scan`, is followed by
+    Copies every function whose entry names the variant `from`, and gives the copies the variant
+    `to`. The copies follow the last of the functions, in the same order. Example result:
     ```mlir
     func.func @step_scan(...) attributes {bppsa.entry = #bppsa.entry<role = step, variant = "scan">}
     ```
@@ -36,19 +29,14 @@ def CopyVariant : Pass<"bppsa-copy-variant", "::mlir::ModuleOp"> {
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
   let summary = "Copy functions for a mapping of vectors to hidden units";
   let description = [{
-    In a small batch most lanes that hold samples are idle. The pass copies the functions
-    that a program calls and sets `bppsa.lanes = 1` on the copies, so that later passes fill
-    vectors with hidden units of one sample. The entry of a copy has the flag `units`.
+    Copies the functions that a program calls and sets `bppsa.lanes = 1` on the copies, so that
+    later passes fill vectors with hidden units of one sample. The entry of a copy has the flag
+    `units`.
 
     Copied are the function with the role `forward`, every function of a variant, and every
     pipeline stage. Functions of the variant `scan` are copied only where a chain has a
     chunked plan, whose chunks then occupy the lanes; with `hopeful`, only where operation
-    counts let such a scan win with one sample (docs/Explanation/CPUCosts.md).
-
-    ```mlir
-    func.func @forward(...) attributes {bppsa.entry = #bppsa.entry<role = forward>}
-    ```
-    is followed by
+    counts let such a scan win with one sample (docs/Explanation/CPUCosts.md). Example result:
     ```mlir
     func.func @forward_units(...) attributes {bppsa.entry = #bppsa.entry<role = forward, units = true>, bppsa.lanes = 1 : i64}
     ```
@@ -67,15 +55,6 @@ def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {
     with the outputs of all. Common subexpressions are eliminated before and after, including those
     in bodies. `--interlock` needs this pass: copies of a loop that are differentiated separately
     have different outputs.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) { ... }
-    %k, %y = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) { ... }
-    ```
-    becomes
-    ```mlir
-    %k, %y = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) { ... }
-    ```
   }];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
@@ -84,29 +63,17 @@ def FuseInjected : Pass<"bppsa-fuse-injected", "::mlir::func::FuncOp"> {
   let summary = "Fuse the computation of injected cotangents into chains";
   let description = [{
     Fuses a recurrence without states into a chain that injects its only result, if nothing else
-    reads this result. The link of the chain becomes affine and computes the injected cotangent from
-    the values that the recurrence read, so the injected sequence is never stored. This applies to
-    sequential chains on packed tensors with samples in lanes. Recurrences with more multiply-adds
-    than the link are not fused, because their time steps run in parallel and those of a chain do
-    not.
+    reads this result. The link of the chain computes the injected cotangent, so the injected
+    sequence is never stored. This applies to sequential chains on packed tensors with samples in
+    lanes. Recurrences with more multiply-adds than the link are not fused, because their time steps
+    run in parallel.
 
-    Sums of the sequences that the fused chain reads, which are gradients of the layer above, move
-    after the chain so that `bppsa-block-time` finds them. Programs that guarantee an order of
-    gradients omit this pass.
-
-    ```mlir
-    %s = bppsa.recurrence lanes 16 sequences(%d : ...) captures(%w : ...) outputs(...) {
-      %0 = bppsa.matvec %wc, %dt : ...
-    %db = bppsa.step_sum lanes 16 %d ...
-    %g, %e = bppsa.chain lanes 16 saved(%h : ...) seeds(%g0 : ...) injected(%s : ...) inject_into [0] ... {
-      %1 = arith.mulf %gt, %ht : vector<20xf32>
-    ```
-    becomes
+    Sums of the sequences that the fused chain reads move after the chain so that `bppsa-block-time`
+    finds them. Programs that guarantee an order of gradients omit this pass. Example result:
     ```mlir
     %g, %e = bppsa.chain lanes 16 saved(%h, %d : ...) seeds(%g0 : ...) ... {
       %0 = bppsa.matvec %wc, %dt plus %gt : ...
       %1 = arith.mulf %0, %ht : vector<20xf32>
-    %db = bppsa.step_sum lanes 16 %d ...
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -116,15 +83,8 @@ def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
   let summary = "Merge products of one sequence with several matrices";
   let description = [{
     Merges recurrences without states that only multiply the vectors of the same sequence by a
-    captured matrix. The merged recurrence replaces the first of them, provided that the captures of
-    all are available there. The products must have the same form: all or none transpose their
-    matrix, and all or none add a captured vector.
-
-    ```mlir
-    %a = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v : tensor<4x8xf32>) ...
-    %b = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%w : tensor<6x8xf32>) ...
-    ```
-    becomes
+    captured matrix. The products must have the same form: all or none transpose their matrix, and
+    all or none add a captured vector. Example result:
     ```mlir
     %ab:2 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>)
         captures(%v, %w : tensor<4x8xf32>, tensor<6x8xf32>) ...
@@ -139,12 +99,7 @@ def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> 
     to a `#bppsa.cpu_mapping`. By default vectors hold `lanes` samples. If the function has the
     attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`), vectors hold hidden units of one
     sample, and in chains with a `chunked` plan `lanes` chunks of time. Existing mappings are kept.
-    A remark of the category `mapping` reports each choice.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
-    ```
-    becomes
+    A remark of the category `mapping` reports each choice. Example result:
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
         attributes {bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>} -> (tensor<?x?x20xf32>)
@@ -164,13 +119,7 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
     their `#bppsa.cpu_mapping` specifies (`bppsa-choose-cpu-mapping`). `pack_lanes` and
     `unpack_lanes` convert operands from and results for other operations. Pairs of these ops
     cancel, also across slices along time and features and across concatenations of features.
-    Elementwise operations on unpacked arrays are moved to packed arrays.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
-        attributes {bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>} -> (tensor<?x?x20xf32>)
-    ```
-    becomes
+    Elementwise operations on unpacked arrays are moved to packed arrays. Example result:
     ```mlir
     %p = bppsa.pack_lanes 16, %x : tensor<?x?x1xf32> -> tensor<?x?x1x16xf32>
     %q = bppsa.recurrence lanes 16 sequences(%p : tensor<?x?x1x16xf32>) ...
@@ -187,21 +136,13 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
   let summary = "Hoist input projections out of recurrences";
   let description = [{
     Moves products that depend only on sequences, not on a state, to a loop without states before
-    the recurrence. Each step of a recurrence reads all matrices of its body, whereas several steps
-    of a loop without states share what they read of a matrix (`bppsa-choose-task-mapping`).
+    the recurrence.
 
     The pass applies to loops over hidden units whose matrices exceed the first-level cache, `cache`
-    bytes, and to loops with samples in lanes whose matrices have at least `of-samples` bytes, much
-    of the second-level cache. The second limit is higher because 16 samples already share each
-    read, and because the results of all steps must be written and read. Each sum adds its terms in
+    bytes, and to loops with samples in lanes whose matrices have at least `of-samples` bytes. The
+    second limit is higher because 16 samples already share each read. Each sum adds its terms in
     the same order as before. A remark of the category `mapping` reports each hoisted product.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) initial(%h0 : tensor<?x128xf32>) ... {
-      %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
-      %1 = bppsa.matvec %rc, %ht plus %0 : vector<128x128xf32>, vector<128xf32> plus vector<128xf32> -> vector<128xf32>
-    ```
-    becomes
+    Example result:
     ```mlir
     %p = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) ... outputs(tensor<?x?x128xf32>) {
       %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
@@ -221,15 +162,8 @@ def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
 def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
   let summary = "Transpose captured matrices so that their columns are contiguous";
   let description = [{
-    Rewrites products `m x` in loops packed into one lane to products with a transposed capture. In
-    such loops a vector holds hidden units, and the product reads columns of `m`. Unused captures
-    are dropped.
-
-    ```mlir
-    %h = bppsa.recurrence lanes 1 ... captures(%r : tensor<20x20xf32>) ... {
-      %0 = bppsa.matvec %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
-    ```
-    becomes
+    Rewrites products `m x` in loops packed into one lane to products with a transposed capture.
+    Example result:
     ```mlir
     %rt = linalg.transpose ins(%r : tensor<20x20xf32>) outs(...) permutation = [1, 0]
     %h = bppsa.recurrence lanes 1 ... captures(%rt : tensor<20x20xf32>) ... {
@@ -246,29 +180,17 @@ def RecomputeSteps : Pass<"bppsa-recompute-steps", "::mlir::ModuleOp"> {
     packed tensors. With `memory-limit` these arrays hold only a segment of steps (checkpointing:
     Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 26(1), 2000, with one level).
 
-    The recurrence runs segment by segment and keeps the states at the start of each segment; the
-    residuals of the last segment are available when the chain begins. Before the chain continues
-    with an earlier segment, the recurrence recomputes that segment. Sums of emitted values become
-    running sums (`bppsa.add_to_sums`), and recurrences without states that read emitted values run
-    per segment, too. Input sequences with no other use are packed segment by segment.
+    The recurrence keeps the states at the start of each segment. Before the chain continues with an
+    earlier segment, the recurrence recomputes that segment. Sums of emitted values become running
+    sums (`bppsa.add_to_sums`), and recurrences without states that read emitted values run per
+    segment, too.
 
     `bppsa_rt_recomputed_steps(steps, samples, bytes of a step of one sample, bytes of its states,
     bytes of a step of all loops of the function, limit)` determines the segment length at run time:
     all steps if they fit, otherwise a multiple of 32. Gradients are bitwise equal to those without
-    a limit. Arrays with other uses are kept in full. If `bppsa-block-time` would not combine a sum
-    with its chain, the sum stays separate and its operands are kept in full.
-
+    a limit. Arrays with other uses are kept in full, and so are the operands of sums that
+    `bppsa-block-time` would not combine with their chain. Example result:
     ```mlir
-    %h, %z = bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) ...
-    %g, %d = bppsa.chain lanes 16 saved(%z : ...) seeds(%s : ...) ...
-    %w = bppsa.step_sum lanes 16 %d batch %b : ...
-    ```
-    becomes
-    ```mlir
-    %k = call @bppsa_rt_recomputed_steps(%T, %B, %c160, %c80, %c160, %limit)
-    %starts = scf.for %i = %c0 to %last step %c1 iter_args(%s = %s0) -> (tensor<?x?x20x16xf32>) {
-      // the recurrence on segment %i, from the state %i of %s, which leaves state %i + 1
-    }
     %h, %z = bppsa.recurrence lanes 16 sequences(%xk : ...) initial(%hk : ...) ... // the last segment
     %g, %d = bppsa.chain lanes 16 saved(%z : ...) seeds(%s : ...) ...
     %r = bppsa.add_to_sums 16 %d into %zeros : ...
@@ -293,36 +215,19 @@ def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
   let summary = "Concatenate sequences of different lengths into rows";
   let description = [{
     Removes the cost of padding from recurrences over sequences of different lengths. The importer
-    translates `sequence_lens` to a recurrence that keeps its states beyond the length of each
-    sample, which computes all T steps of all B samples. This pass concatenates the sequences to
-    rows of an array `[S, R]` and restarts the recurrence at the start of each sequence. The cost is
-    then proportional to the sum of lengths, rounded up to rows of equal length and blocks of 16
-    rows.
+    translates `sequence_lens` to a recurrence over all T steps of all B samples that keeps its
+    states beyond the length of each sample. This pass concatenates the sequences to rows of an
+    array `[S, R]` and restarts the recurrence at the start of each sequence. The cost is then
+    proportional to the sum of lengths, rounded up to rows of equal length and blocks of 16 rows.
 
-    S and R depend on the lengths, and rows are filled at run time: longest sequence first, each
-    into the row with the most free slots. R is B if all lengths are equal and decreases as they
-    differ more, down to one block. An additional sequence of the loop is zero at slots where a
-    sequence starts, in the order of the loop; the states before these slots are replaced by the
-    initial states. It is also zero at unused slots, so that values there do not grow.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x, %mask : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
-        initial(%h0 : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
-      ...
-      %next = arith.select %is_part, %cell, %state : vector<4xi1>, vector<4xf32>
-      bppsa.yield %next : vector<4xf32>
-    }
-    ```
-    becomes
+    Rows are filled at run time: longest sequence first, each into the row with the most free slots.
+    R is B if all lengths are equal and decreases as they differ more, down to one block. An
+    additional sequence of the loop is zero at unused slots and where a sequence starts; the initial
+    states replace the states before these slots. Example result:
     ```mlir
     %xr = linalg.generic ... ins(%sequence, %step : ...) // x[step, sequence] or zero
     %keep = linalg.generic ... ins(%sequence, %step : ...) // 1 where a sequence goes on
-    %hr = bppsa.recurrence sequences(%xr, %keep : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
-        initial(%zeros : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
-      %before = arith.select %goes_on, %state, %cst : vector<4xi1>, vector<4xf32>
-      ...
-      bppsa.yield %cell : vector<4xf32>
-    }
+    %hr = bppsa.recurrence sequences(%xr, %keep : tensor<?x?x8xf32>, tensor<?x?x1xf32>) ...
     %h = linalg.generic ... ins(%length, %row, %start, %h0 : ...) // hr[start + step, row]
     ```
     GPU programs do not support data-dependent sizes and keep the masks.
@@ -337,19 +242,12 @@ def DropStepDims : Pass<"bppsa-drop-step-dims", "::mlir::func::FuncOp"> {
   let summary = "Drop unit dimensions before the sample dimension of equal steps";
   let description = [{
     Drops a leading unit dimension of results of rank 3 or more, if at least `min-steps` equal
-    operations have it, and folds the reshapes in between. Exporters that unroll a layer over time
-    keep the time dimension, of size 1, in the state: `[1, B, H]`. `bppsa-roll-up-steps` expects
-    samples in dimension 0.
+    operations have it, and folds the reshapes in between. `bppsa-roll-up-steps` expects samples in
+    dimension 0.
 
     ```mlir
     %h1 = linalg.generic ... ins(%h0 : tensor<1x?x8xf32>) outs(%e : tensor<1x?x8xf32>)
-    ```
-    becomes
-    ```mlir
-    %c = tensor.collapse_shape %h0 [[0, 1], [2]] : tensor<1x?x8xf32> into tensor<?x8xf32>
-    %h = linalg.generic ... ins(%c : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>)
-    %h1 = tensor.expand_shape %h [[0, 1], [2]] output_shape [1, %b, 8]
-        : tensor<?x8xf32> into tensor<1x?x8xf32>
+    // becomes an operation on tensor<?x8xf32>
     ```
   }];
   let options = [
@@ -365,9 +263,8 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
   let summary = "Roll up equal steps of straight-line code into recurrences";
   let description = [{
     Replaces unrolled copies of a cell, as exported from a Python loop, by one `bppsa.recurrence` in
-    graph form over the samples in dimension 0. Operations that use the same array are candidates
-    for corresponding operations of consecutive steps. The copies are rolled up if all operations
-    that they depend on are equal from step to step. A step may read
+    graph form over the samples in dimension 0. The copies are rolled up if all operations that
+    they depend on are equal from step to step. A step may read
 
     * slices of sequences with a constant distance between steps,
     * arrays that all steps share,
@@ -375,18 +272,12 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
     * values of the previous step.
 
     Steps without a shared array are rolled up if equal operations depend on each other and read
-    only slices of sequences.
-
-    Operations that depend only on a step and on other slices are included in the step. A
-    `tensor.concat` of the values of all steps, in order or reversed, becomes one array. Slices of a
-    reversed array are read from the original array by a reversed loop. Steps that differ, and fewer
-    than `min-steps` steps, are unchanged. The number of operations compared in failed attempts is
-    linear in the size of the function.
+    only slices of sequences. A `tensor.concat` of the values of all steps, in order or reversed,
+    becomes one array. Slices of a reversed array are read from the original array by a reversed
+    loop. Steps that differ, and fewer than `min-steps` steps, are unchanged.
 
     ```mlir
-    %x0 = tensor.extract_slice %x[0, 0] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
     %h1 = linalg.generic ... ins(%x0, %h0, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
-    %x1 = tensor.extract_slice %x[0, 1] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
     %h2 = linalg.generic ... ins(%x1, %h1, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
     ...
     ```
@@ -416,17 +307,9 @@ def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
   let description = [{
     Converts the body of a `bppsa.recurrence` in graph form to vectors if it consists of products
     with captured matrices, elementwise operations, slices and concatenations. Scans, SIMD lanes and
-    GPU kernels require vector form. Each tensor becomes a vector of its elements. A product is
-    split if slices of its result are read, and if its vector is a concatenation, so that each gate
-    of a cell becomes a separate product. Other bodies are unchanged.
-
-    ```mlir
-    ^bb0(%x: tensor<3xf32>, %h: tensor<4xf32>, %w: tensor<8x7xf32>):
-      %xh = tensor.concat dim(0) %x, %h : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
-      %g = linalg.generic ... ins(%w, %xh : tensor<8x7xf32>, tensor<7xf32>) ...
-      %i = tensor.extract_slice %g[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
-    ```
-    becomes, with `w` split into four captures outside the loop,
+    GPU kernels require vector form. A product is split if slices of its result are read, and if its
+    vector is a concatenation, so that each gate of a cell becomes a separate product. Other bodies
+    are unchanged. Example result:
     ```mlir
     ^bb0(%x: vector<3xf32>, %h: vector<4xf32>, %wx: vector<4x3xf32>, %wh: vector<4x4xf32>, ...):
       %0 = bppsa.matvec %wx, %x : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>

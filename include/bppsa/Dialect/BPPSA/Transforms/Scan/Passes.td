@@ -18,14 +18,7 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
     becomes `chunked` with a chunk length that the run time chooses.
 
     A remark of the category `scan` reports for each chain the number of products and the depth of
-    its scan, or the reason why it stays sequential.
-
-    With `algorithm=chunked:32`, the chain
-    ```mlir
-    %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
-        -> (tensor<?x4xf32>) { ... }
-    ```
-    becomes
+    its scan, or the reason why it stays sequential. Example result:
     ```mlir
     %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
         seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) { ... }
@@ -43,38 +36,32 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
 def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let summary = "Assign a parallel association order to lists of links";
   let description = [{
-    Replaces each list of links, or each in functions of the variant `variant`, by the tree
-    of the plan `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). A list of links is a sequence of
+    Replaces each list of links, or each in functions of the variant `variant`, by the tree of the
+    plan `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). A list of links is a sequence of
     `jacobian.link` or `jacobian.apply` ops, each applied to the result of the previous one. The
-    tree consists of `jacobian.compose` for products of two Jacobians and `jacobian.apply` for
-    products with a cotangent. The product table determines the structure of each product.
+    tree consists of `jacobian.compose` and `jacobian.apply`.
 
     The pass keeps one region of each `jacobian.link`. With `none` the rule replaces the link, and
     no Jacobian is formed. With any plan all Jacobians of the list are formed before its first link,
     and each link becomes a `jacobian.apply`; `linear` is sequential back-propagation with sparse
-    Jacobians. With `dense-jacobians` the Jacobian regions are ignored: column j of a dense matrix
-    is computed by applying the rule to the j-th unit cotangent.
+    Jacobians. With `dense-jacobians` column j of a dense matrix is computed by applying the rule to
+    the j-th unit cotangent.
 
-    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/Explanation/PlanEvaluator.md) for `workers` and
-    `step-overhead`. It selects the plan with the shortest makespan among those whose Jacobians fit
-    in `memory-limit`. `chunked` without a size uses about as many chunks as a chunk has links.
+    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/Explanation/PlanEvaluator.md) for
+    `workers` and `step-overhead`. It selects the plan with the shortest makespan among those whose
+    Jacobians fit in `memory-limit`. `chunked` without a size uses about as many chunks as a chunk
+    has links.
 
     A list is split at a link whose Jacobian is not available before the first product of the list.
     Remarks of the category `scan` report the resulting scans.
 
-    With `algorithm=blelloch`, the list
-    ```mlir
-    %1 = jacobian.apply %a, %g : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %2 = jacobian.apply %b, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %3 = jacobian.apply %c, %2 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    ```
-    becomes
+    With `algorithm=blelloch`, a list of `%a`, `%b` and `%c` becomes
     ```mlir
     %1 = jacobian.apply %a, %g : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
     %bc = jacobian.compose %b, %c : !jacobian.matrix<4x4xf32, dense>, !jacobian.matrix<4x4xf32, dense>
         -> !jacobian.matrix<4x4xf32, dense>
-    %3 = jacobian.apply %bc, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %2 = jacobian.apply %b, %1 : !jacobian.matrix<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %3 = jacobian.apply %bc, %1 : ...
+    %2 = jacobian.apply %b, %1 : ...
     ```
   }];
   let options = [
@@ -102,8 +89,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
   let summary = "Expand scan plans to loops of transitions";
   let description = [{
     Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops over levels and
-    chunks. Lowerings support only sequential chains, which are unchanged, and the operations
-    created here. A remark of the category `scan` reports each expansion.
+    chunks. Sequential chains are unchanged. A remark of the category `scan` reports each expansion.
 
     `chunked:C` expands to three phases:
 
@@ -114,56 +100,41 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     `blelloch` and `hybrid:L` expand to a tree: the leaves are transitions of one step, the up-sweep
     consists of `bppsa.compose_transitions`, and the down-sweep of `bppsa.apply_transition`. A
     `bppsa.recurrence` without states then computes the emitted values of all steps at once.
-    `ScanOrder.h` defines the order.
+
 
     Chunks of all packed rows run in parallel. Trees process one block of rows after another, so
     that memory holds the matrices of only one block.
 
-    The chain
-    ```mlir
-    %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>)
-        seeds(%g : tensor<?x4xf32>) -> (tensor<?x4xf32>) { ... }
-    ```
-    becomes, in short,
+    For example, `chunked` becomes, in short,
     ```mlir
     %m = scf.forall (%k) in (%last) shared_outs(%o = %transitions) {
-      %a_k = tensor.extract_slice %a[...] : tensor<?x?x4xf32> to tensor<8x?x4xf32>
       %m_k = bppsa.transition states [4] saved(%a_k : tensor<8x?x4xf32>) into(...) { ... }
-      ...
     }
     %c = scf.for %k = %c0 to %last step %c1 iter_args(%i = %seeded) {
       %c_k = bppsa.apply_transition %m_k, %i_k into ...
-      ...
     }
     %r = scf.forall (%k) in (%chunks) shared_outs(%o = %ends) {
-      %r_k = bppsa.chain saved(%a_k : tensor<?x?x4xf32>) seeds(%c_k : tensor<?x4xf32>)
-          into(...) { ... }
-      ...
+      %r_k = bppsa.chain saved(%a_k : tensor<?x?x4xf32>) seeds(%c_k : tensor<?x4xf32>) into(...) { ... }
     }
     ```
 
     In a chain packed into one lane, the lanes hold chunks. All chunks but the last are rows of one
     `bppsa.transition` and one `bppsa.chain` with 16 lanes, on arrays packed by `bppsa.pack_chunks`.
-    In this case the first chunk is aggregated, too. The last chunk, which may be shorter, is a
-    separate chain with one lane.
+    The first chunk is aggregated, too. The last chunk is a separate chain with one lane.
 
     With `factor-links` the leaves of a tree are `bppsa.factored_transition` if the Jacobian of the
-    link is a sum of scaled matrices, as in recurrent layers. A recurrence without states first
-    computes the scales of all steps.
+    link is a sum of scaled matrices, as in recurrent layers.
 
-    `unroll-up-to` expands scans with at most this static number of steps to straight-line code, for
-    inspecting trees: `jacobian.linearize` for each step whose Jacobian is used, `jacobian.compose`
-    for products of two Jacobians, and `jacobian.apply` for products with a cotangent. The structure
-    of each Jacobian is that of the link, and the product table determines the structure of each
-    product. Injected cotangents are the offset of an affine pair: `(J, s)` maps `g` to `J g + s`,
-    where `s` is injected at the next step.
+    `unroll-up-to` expands scans with at most this static number of steps to straight-line code of
+    `jacobian.linearize`, `jacobian.compose` and `jacobian.apply`, for inspecting trees. Injected
+    cotangents are the offset of an affine pair: `(J, s)` maps `g` to `J g + s`, where `s` is
+    injected at the next step.
 
     `whole-levels` is for targets on which each loop is a launch. Each level of a tree becomes one
-    parallel loop, with a branch for the pair that starts at the seed, whose left block is a vector.
-    For chunks, the first chunk is aggregated, too; one loop over rows computes the carries, and one
-    loop over rows and chunks runs the chunks. `chunked` without a size uses the chunk length with
-    the shortest predicted time on a GPU (docs/Explanation/GPUCosts.md). Sums of a chain become partial sums
-    over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
+    parallel loop. For chunks, the first chunk is aggregated, too; one loop over rows computes the
+    carries, and one loop over rows and chunks runs the chunks. `chunked` without a size uses the
+    chunk length with the shortest predicted time on a GPU (docs/Explanation/GPUCosts.md). Sums of a
+    chain become partial sums over runs of one or more chunks, which a `bppsa.reduce_sums` adds up.
   }];
   let options = [
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
