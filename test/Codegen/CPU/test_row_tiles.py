@@ -1,10 +1,10 @@
-"""Short rows side by side: softmax-like operations on any number of rows, against numpy in float64."""
+"""Compares softmax-like operations on tiles of short rows with numpy in float64."""
 
 import numpy as np
 import pytest
 from kernels import Kernels
 
-# In `normalize` the second operation may write where it reads.
+# The second operation of `normalize` may run in place.
 ROWS = """
 #row = affine_map<(t, b, c) -> (t, b, c)>
 #same = affine_map<(t, b, c) -> (t, b)>
@@ -74,8 +74,8 @@ def test_any_number_of_rows(tmp_path, size, registers):
 
 
 @pytest.mark.parametrize("registers", [8, 32])
-def test_rows_round_alike(tmp_path, registers):
-    """A row has the same bits in a tile of many rows and alone."""
+def test_rows_bit_identical_across_tiles(tmp_path, registers):
+    """A row has the same bits in a tile of many rows and in a tile of its own."""
     kernels = Kernels(tmp_path, ROWS.replace("SIZE", "10"), registers)
     random = np.random.default_rng(0)
     x = random.normal(0, 2, (1, 40, 10)).astype(np.float32)

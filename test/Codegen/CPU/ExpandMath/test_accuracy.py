@@ -1,4 +1,4 @@
-"""The polynomials of bppsa-expand-math against numpy in float64, in units in the last place."""
+"""Compares the polynomials of bppsa-expand-math with numpy in float64, in ULPs."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_few_units_in_the_last_place(tmp_path, name):
+def test_error_in_ulps(tmp_path, name):
     exact, (lower, upper), limit = FUNCTIONS[name]
     kernels = Kernels(tmp_path, MAP.format(function=name))
     if lower > 0:
@@ -34,7 +34,7 @@ def test_few_units_in_the_last_place(tmp_path, name):
     x = x.astype(np.float32).reshape(-1, 1, 1)
     (found,) = kernels.call("map", [x], [x.shape])
     expected = exact(x.astype(np.float64))
-    # Near a zero of log an error is measured by the size of its argument's rounding.
+    # Near a zero of log, the rounding of the argument bounds the error.
     unit = np.spacing(np.maximum(np.abs(expected), 1e-30).astype(np.float32))
     if name == "math.log":
         unit = np.maximum(unit, np.float32(6e-8))

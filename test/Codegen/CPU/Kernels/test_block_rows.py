@@ -1,4 +1,4 @@
-"""Operations on rows in blocks compute what they do apart, for any number of rows."""
+"""Row operations fused in blocks match separate operations for any number of rows."""
 
 import numpy as np
 from kernels import Kernels

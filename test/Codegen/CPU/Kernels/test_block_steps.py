@@ -1,4 +1,4 @@
-"""Loops over blocks of steps compute what whole sequences do, for any number of steps and samples."""
+"""Loops over blocks of time steps match whole sequences for any number of steps and samples."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from kernels import Kernels
 from loops import check, uniform
 
-# Two layers, of which the second one reads the states of the first one, and the outputs of every step.
+# Two layers and an output at every step. The second layer reads the states of the first.
 STACK = """
 func.func @stack(%x: tensor<?x?x8xf32>, %h: tensor<?x24xf32>, %k: tensor<?x24xf32>, %w: tensor<24x8xf32>,
     %r: tensor<24x24xf32>, %v: tensor<40x24xf32>) -> (tensor<?x?x40xf32>, tensor<?x?xf32>) {

@@ -1,4 +1,4 @@
-"""Each mapping of products, set by hand, against sums over the indexing maps in float64."""
+"""Compares each explicit product mapping with sums over the indexing maps in float64."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 LOOPS = {
-    # Sizes of the loops; indices of lhs, rhs and result; sizes of these.
+    # Loop sizes, and the indices of lhs, rhs and result.
     "convolution": (
         dict(n=3, m=13, i=5, j=6, c=7, k=3, l=2),
         ["n, c, i * 2 + k * 3, j + l", "m, c, k, l", "n, m, i, j"],
@@ -22,14 +22,14 @@ LOOPS = {
         dict(n=3, m=13, i=5, j=6, c=7, k=3, l=2),
         ["n, m, i, j", "m, c, k, l", "n, c, i * 2 + k * 3, j + l"],
     ),
-    # Neighbours in memory that are copied as vectors, and squares that are transposed.
+    # Contiguous elements that are copied as vectors, and square tiles that are transposed.
     "wide": (dict(n=2, m=40, i=4, j=8, c=3), ["n, c, i, j", "m, c", "n, m, i, j"]),
     "squares": (dict(n=2, m=9, c=11, k=24), ["n, k, m", "n, c, k", "n, m, c"]),
     "groups": (
         dict(n=2, g=3, m=5, i=9, c=2, k=3),
         ["n, g, c, i + k", "g, m, c, k", "n, g, m, i"],
     ),
-    # More rows, lanes and terms than a block has.
+    # More rows, lanes and terms than one block holds.
     "blocks": (dict(n=270, m=530, k=300), ["n, k", "m, k", "n, m"]),
     "image_of_one_channel": (dict(n=2, i=20, k=3, m=4), ["n, m, i", "m, k", "n, i + k"]),
     "row": (dict(n=1, m=37, k=5), ["n, k", "k, m", "n, m"]),
@@ -51,7 +51,7 @@ def evaluate(expression, places):
 
 
 def make_arrays(sizes, maps):
-    """Random arrays, and the result that the maps say, in float64."""
+    """Returns random arrays and the result according to the maps, in float64."""
     random = np.random.default_rng(5)
     last = evaluate_all(maps, {loop: size - 1 for loop, size in sizes.items()})
     arrays = [random.integers(-8, 9, [i + 1 for i in place]) / 8 for place in last]
@@ -67,11 +67,11 @@ def evaluate_all(maps, places):
 
 
 def make_module(sizes, maps, arrays, mapping):
-    """A program that prints what the product makes of constants; sizes of arrays are dynamic in
-    the first dimension."""
+    """Returns a program that prints the product of constant arrays with a dynamic first
+    dimension."""
     dims = ", ".join(sizes)
     kinds = ["parallel" if re.fullmatch(rf".*\b{d}\b.*", maps[2]) else "reduction" for d in sizes]
-    # Loops of a window of the result add to one element.
+    # Loops over a window of the result accumulate into one element.
     window = re.findall(r"\+ (\w)", maps[2])
     kinds = ["reduction" if d in window else kind for d, kind in zip(sizes, kinds, strict=True)]
     types = ["memref<" + "x".join(map(str, a.shape)) + "xf32>" for a in arrays]
@@ -133,5 +133,5 @@ def test_product(name, mapping, registers, tmp_path):
     arrays, exact = make_arrays(sizes, maps)
     module = make_module(sizes, maps, arrays, mapping)
     found = run_natively(tmp_path, module, registers)
-    # Six digits are printed.
+    # The program prints six digits.
     np.testing.assert_allclose(found, exact.ravel(), rtol=1e-5, atol=1e-5)
