@@ -1,7 +1,7 @@
 """Compiles functions on tensors with the CPU pipeline and calls them from Python.
 
-A register file is chosen as the pass is told of it (32, 8 or 4 vectors of 16 lanes); the machine code
-is for the level of x86-64 that has it, or for the next lower one that this machine can run.
+The pass option selects the register file: 32, 8 or 4 vectors of 16 lanes. Machine code targets the
+matching x86-64 level, or the highest lower level that this machine supports.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ def require_program(name):
 
 
 def can_run(registers):
-    """Whether this machine has the level of x86-64 with this many registers."""
+    """Returns whether this machine supports the x86-64 level with `registers` registers."""
     return FLAGS[LEVELS[registers]] in pathlib.Path("/proc/cpuinfo").read_text().split()
 
 
@@ -39,7 +39,7 @@ def runnable_level(registers):
 
 
 def descriptor(array):
-    """The memref descriptor of an array."""
+    """Returns the memref descriptor of an array."""
     fields = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p)]
     fields += [("offset", ctypes.c_int64)]
     if array.ndim:
@@ -52,7 +52,7 @@ def descriptor(array):
 
 
 def allocate(shape, skipped):
-    """NaNs that begin so many bytes behind a multiple of 64."""
+    """Returns an array of NaNs that starts `skipped` bytes after a multiple of 64."""
     size = 4 * int(np.prod(shape))
     memory = np.empty(size + 128, np.uint8)
     first = -memory.ctypes.data % 64 + skipped
@@ -62,7 +62,7 @@ def allocate(shape, skipped):
 
 
 def compile_stubs(level):
-    """The object of STUBS for one level of x86-64, which every library of kernels shares."""
+    """Returns the object file of STUBS for one x86-64 level, shared by all kernel libraries."""
     text = STUBS.read_bytes()
     name = f"stubs-{level}-{hashlib.sha256(text).hexdigest()[:16]}.o"
     path = harness.programs_directory() / name
@@ -75,16 +75,16 @@ def compile_stubs(level):
 
 
 def choose_level():
-    """-O0 for seven tests of eight, -O2 for the others and for benchmarks.
+    """Returns -O0 for seven of eight tests, and -O2 for the other tests and benchmarks.
 
-    All kernels of a test have the same level, as tests compare the bits of their results.
+    All kernels of a test use the same level because tests compare their results bit by bit.
     """
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" (")[0]
     return [*(harness.choose_level(test.encode()) if test else []), "-O2"][0]
 
 
 class Kernels:
-    """The functions of a module."""
+    """A compiled module whose functions can be called."""
 
     def __init__(self, directory, ir, registers=32, options=""):
         clang, translate = map(require_program, ("clang-22", "mlir-translate-22"))
@@ -104,7 +104,8 @@ class Kernels:
         self.library = ctypes.CDLL(str(library))
 
     def bind(self, function, inputs, result_shapes, skipped=0):
-        """(function without arguments, its results): the arrays are given once for many calls."""
+        """Returns (function without arguments, results), so that repeated calls share the
+        arrays."""
         arrays = [np.ascontiguousarray(array, np.float32) for array in inputs]
         results = [allocate(shape, skipped) for shape in result_shapes]
         entry = getattr(self.library, f"_mlir_ciface_{function}")
@@ -113,11 +114,12 @@ class Kernels:
         def run():
             entry(*(ctypes.byref(one) for one in descriptors))
 
-        run.arrays = arrays, results  # to which the descriptors point
+        run.arrays = arrays, results  # Keeps the arrays alive that the descriptors point to.
         return run, results
 
     def call(self, function, inputs, result_shapes, threads=1, segment_steps=1, skipped=0):
-        """Results as float32 arrays, which hold NaN where the function writes nothing."""
+        """Returns the results as float32 arrays; elements that the function does not write are
+        NaN."""
         ctypes.c_int.in_dll(self.library, "test_segment_steps").value = segment_steps
         ctypes.c_int.in_dll(self.library, "test_threads").value = threads
         run, results = self.bind(function, inputs, result_shapes, skipped)

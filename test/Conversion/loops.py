@@ -1,8 +1,8 @@
-"""A cell and a link, with their values in float64.
+"""A cell and a link, with reference values in float64.
 
-They are made up to need every rule of the row-wise evaluation: sums of products that wait for another
-product, products of products, slices, comparisons, constants that differ by row, captured vectors in
-a product, and states that are read after or in other rows than their new values.
+They exercise every rule of row-wise evaluation: sums of products that depend on another product,
+products of products, slices, comparisons, constants that differ by row, products with captured
+vectors, and states that are read after their update or in different rows.
 """
 
 import numpy as np

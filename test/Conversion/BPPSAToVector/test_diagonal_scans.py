@@ -1,6 +1,6 @@
-"""Scans of chains whose links are diagonal, against the plain recurrence in float64.
+"""Compares scans of chains with diagonal links with the plain recurrence in float64.
 
-Maps of such a chain are one vector where those of others are a column for each row of the state.
+The transition of a diagonal chain is one vector; a general transition has a column per state row.
 """
 
 import itertools
@@ -15,7 +15,7 @@ PLANS = ("blelloch", "hybrid, 2", "chunked, 4")
 VARIANTS = ("", "reverse", "injected", "reverse injected")
 TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
 
-# An exponential moving average: one gate, and nothing that is not diagonal.
+# Exponential moving average: a single gate, and every operation is diagonal.
 AVERAGE = """
 func.func @average(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5xf32>) -> tensor<?x5xf32> {{
   %0 = bppsa.chain plan <{plan}> {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>)
@@ -28,7 +28,7 @@ func.func @average(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5x
 }}
 """
 
-# Two states of different sizes, each with its gate: c' = f c, and n' = n - i n, which emits i n.
+# Two states of different sizes, each with its own gate: c' = f c and n' = n - i n; emits i n.
 GATES = """
 func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf32>, %n: tensor<?x3xf32>,
     %s: tensor<?x?x5xf32>, %r: tensor<?x?x3xf32>) -> (tensor<?x5xf32>, tensor<?x3xf32>, tensor<?x?x3xf32>) {{
@@ -45,7 +45,7 @@ func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf3
 }}
 """
 
-# A minimal gated unit, h' = (1 - z) h + z n: what reaches n and z no other step needs.
+# Minimal gated unit, h' = (1 - z) h + z n. The cotangents of n and z are emitted but not carried.
 UNIT = """
 func.func @unit(%z: tensor<?x?x5xf32>, %d: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5xf32>)
     -> (tensor<?x5xf32>, tensor<?x?x5xf32>, tensor<?x?x5xf32>) {{
@@ -95,7 +95,7 @@ def walk_unit(variant, z, d, g, s):
 
 
 def check_scan(kernels, function, reference, draw):
-    """Every length and batch: the values, and the same bits for three threads."""
+    """Checks the values for every length and batch, and that three threads give the same bits."""
     for steps, batch in itertools.product(LENGTHS, BATCHES):
         inputs = draw(np.random.default_rng(steps), steps, batch)
         expected = reference(*inputs)

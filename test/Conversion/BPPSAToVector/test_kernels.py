@@ -1,4 +1,4 @@
-"""Lowered loops, sums and layouts against numpy in float64."""
+"""Compares lowered time loops, sums and layouts with numpy in float64."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ func.func @sums(%a: tensor<?x?x{M}xf32>, %b: tensor<?x?x{K}xf32>)
 
 @pytest.mark.parametrize("registers", [32, 8, 4])
 @pytest.mark.parametrize("reverse", ["", "reverse"])
-def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, registers):
+def test_cell_with_all_operations(tmp_path, reverse, registers):
     kernels = Kernels(tmp_path, CELL.format(reverse=reverse), registers)
     for steps, batch in itertools.product(LENGTHS, BATCHES):
         inputs = uniform(
@@ -34,8 +34,8 @@ def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, registers):
 
 
 @pytest.mark.parametrize("mapping", ["units", "samples, width = 16"])
-def test_mappings_that_are_set_by_hand(tmp_path, mapping):
-    """Of one loop among others that are packed as always."""
+def test_explicit_mappings(tmp_path, mapping):
+    """One loop has an explicit mapping; the others are packed by default."""
     by_hand = f"attributes {{bppsa.mapping = #bppsa.cpu_mapping<{mapping}>}}"
     cell = CELL.format(reverse="")
     results = "-> (tensor<?x?x6xf32>, tensor<?x?x4xf32>) outputs"
@@ -59,7 +59,8 @@ def test_mappings_that_are_set_by_hand(tmp_path, mapping):
 
 
 def compile_both_directions(directory, source, kind):
-    """Both directions in one module, which has one kernel for them, and each in a module of its own."""
+    """Compiles one module with both directions, which share a kernel, and one module per
+    direction."""
     sources = {
         name: source.format(reverse=reverse).replace(f"@{kind}(", f"@{name}(")
         for name, reverse in (("forward", ""), ("backward", "reverse"))
@@ -71,12 +72,12 @@ def compile_both_directions(directory, source, kind):
 
 
 def count_functions(kernels, loop):
-    """Kernels of `loop`, and bodies of parallel loops in them."""
+    """Counts the kernels of `loop` and the bodies of their parallel loops."""
     return len(re.findall(rf"llvm.func .*@{loop}_kernel_\w*\(", kernels.lowered))
 
 
 @pytest.mark.parametrize("mapping", ["units", "samples, width = 16"])
-def test_both_directions_of_a_recurrence_have_one_kernel(tmp_path, mapping):
+def test_recurrence_directions_share_kernel(tmp_path, mapping):
     results = "-> (tensor<?x?x6xf32>, tensor<?x?x4xf32>) outputs"
     by_hand = f"attributes {{{{bppsa.mapping = #bppsa.cpu_mapping<{mapping}>}}}}"
     cell = CELL.replace(results, f"{by_hand} {results}")
@@ -95,7 +96,7 @@ def test_both_directions_of_a_recurrence_have_one_kernel(tmp_path, mapping):
 
 
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "chunked, 3"])
-def test_both_directions_of_a_chain_have_one_kernel(tmp_path, plan):
+def test_chain_directions_share_kernel(tmp_path, plan):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     chain = CHAIN.replace("{op}", f"bppsa.chain plan <{plan}>").replace("{injected}", injected)
     kernels = compile_both_directions(tmp_path, chain.replace("{order}", "%e, %kt"), "chain")
@@ -117,7 +118,7 @@ PLANS = ("linear", "blelloch", "hybrid, 0", "hybrid, 2", "chunked, 1", "chunked,
 
 @pytest.mark.parametrize("op", ["bppsa.chain", *(f"bppsa.chain plan <{plan}>" for plan in PLANS)])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected", "swapped", "injected swapped"])
-def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
+def test_link_with_late_state_reads(tmp_path, op, variant):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     kernels = Kernels(
         tmp_path,
@@ -141,8 +142,8 @@ def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
 
 @pytest.mark.parametrize("plan", ["chunked, 1", "chunked, 3", "chunked"])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected"])
-def test_chunks_in_lanes_by_hand(tmp_path, variant, plan):
-    """Of a chain in a function whose other vectors hold samples."""
+def test_explicit_chunks_mapping(tmp_path, variant, plan):
+    """The chain has an explicit mapping to chunks; all other vectors hold samples."""
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     results = "-> (tensor<?x4xf32>, tensor<?x4xf32>) emitted"
     assert CHAIN.count(results) == 1
@@ -196,19 +197,19 @@ func.func @sums(%x: tensor<?x?x{N}xf32>) -> (tensor<{N}x{N}xf32>, tensor<{N}xf32
 
 @pytest.mark.parametrize("registers", [32, 8, 4])
 @pytest.mark.parametrize("size", [3, 64])
-def test_leaves_leave_out_lanes_without_a_sample(tmp_path, size, registers):
-    """There the loop makes 1 / 0 of the zeros that arrays are packed with."""
+def test_leaves_skip_padding_lanes(tmp_path, size, registers):
+    """In padding lanes the loop computes 1 / 0."""
     kernels = Kernels(tmp_path, PADDED.format(N=size), registers)
     for steps, batch in itertools.product(LENGTHS, (1, 3, 15, 16, 17, 33)):
         (x,) = uniform(steps, (steps, batch, size))
         x = np.sign(x) + x
         expected = np.einsum("tbm,tbk->mk", x, 1 / x), (1 / x).sum((0, 1))
         found = kernels.call("sums", [x], [(size, size), (size,)])
-        # Some of many sums of as many terms of either sign are near zero.
+        # Sums of many terms of mixed sign can be near zero, so compare means.
         check(*([value / (steps * batch) for value in values] for values in (found, expected)))
 
 
-def test_a_long_sum_is_more_accurate_than_adding_in_order(tmp_path):
+def test_long_sum_beats_sequential_accuracy(tmp_path):
     kernels = Kernels(tmp_path, LEAVES.format(M=1, K=1))
     values = np.full((1 << 18, 16, 1), 0.1, np.float32)
     product, total = kernels.call("sums", [values, values], [(1, 1), (1,)])

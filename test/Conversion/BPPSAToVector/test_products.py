@@ -1,7 +1,7 @@
-"""Lowered products of explicit Jacobians against numpy in float64.
+"""Compares lowered products of explicit Jacobians with numpy in float64.
 
-A list of four links becomes a tree in which the second and the third are composed; the kinds of
-these two vary. The third has more rows than there are tasks, and rows without an entry and with more
+A list of four links becomes a tree that composes the second and third link. The types of these two
+vary. The third link has more rows than there are tasks; some rows are empty, and some have more
 entries than there are partial sums.
 """
 
@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from kernels import Kernels
 
-SIZES = (6, 11, 9, 70, 5)  # of the cotangents before and after each link
-BATCHES = (1, 3, 4, 16, 21)  # blocks of sixteen, of four, single samples, and all of them
+SIZES = (6, 11, 9, 70, 5)  # Cotangent sizes before, between and after the links.
+# Covers blocks of 16 and of 4 samples, single samples, and combinations.
+BATCHES = (1, 3, 4, 16, 21)
 TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
 
 
 class Link:
-    """A matrix with random entries: its type, and the array from which it is assembled."""
+    """A random matrix: its type and the array it is assembled from."""
 
     def __init__(self, random, rows, cols, kind, own=False, positions=False):
         self.kind, self.own, self.shape = kind, own, (rows, cols)
@@ -53,7 +54,7 @@ class Link:
         return random.uniform(-1, 1, (batch, self.width) if self.own else self.width)
 
     def matrices(self, values, batch):
-        """The matrix of every sample."""
+        """Returns one dense matrix per sample."""
         if self.positions is not None:
             values = values[..., self.positions]
         matrices = np.zeros((batch, *self.shape))
@@ -62,7 +63,7 @@ class Link:
 
 
 def write_list(links):
-    """A function that applies `links` one after the other and returns what every one gives."""
+    """Returns a function that applies `links` in sequence and returns every intermediate result."""
     arguments = [f"%v{i}: {link.source_type()}" for i, link in enumerate(links)]
     arguments += [f"%g0: tensor<?x{links[0].shape[1]}xf32>"]
     types = [f"tensor<?x{link.shape[0]}xf32>" for link in links]
@@ -121,7 +122,7 @@ def test_products(tmp_path, first, second):
     check_list(tmp_path, random, links, ir)
 
 
-def test_a_product_of_sparse_matrices_that_is_stored_dense(tmp_path):
+def test_sparse_product_stored_dense(tmp_path):
     random = np.random.default_rng(1)
     links = [Link(random, rows, cols, "csr", own=True) for rows, cols in zip(SIZES[1:], SIZES)]
     ir = lower(tmp_path, links, "blelloch", break_even=0)
@@ -146,7 +147,7 @@ def test_diagonals(tmp_path, plan):
 
 
 class OuterSum:
-    """Random weights that are left, each of which is up to nine entries of a Jacobian."""
+    """A random set of unpruned weights; each weight affects up to nine Jacobian entries."""
 
     SIZES = 11, 9
 
@@ -185,7 +186,7 @@ class OuterSum:
         return sums
 
 
-# Zeros of a mebibyte and more do not go through the caches where memory begins with a line of them.
+# Zero fills of at least 1 MiB use non-temporal stores if the buffer is aligned to a cache line.
 @pytest.mark.parametrize("num_weights, share", [(70, 0.6), (1 << 18, 1e-3), ((1 << 18) + 1, 1e-3)])
 @pytest.mark.parametrize("skipped", [0, 16])
 def test_gradients_of_pruned_weights(tmp_path, num_weights, share, skipped):

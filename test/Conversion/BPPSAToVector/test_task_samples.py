@@ -1,7 +1,7 @@
-"""Time loops whose threads take several samples, or vectors of samples, together: each has its bits alone.
+"""Time loops give the same bits with one or several samples (or vectors of samples) per task.
 
-The cell and the link of loops.py, packed with one lane or 16, and a cell of 40 units, which has
-several tiles and partial sums.
+The cell and link are from loops.py, packed with 1 or 16 lanes. A cell of 40 units adds several
+tiles and partial sums.
 """
 
 import itertools
@@ -12,7 +12,7 @@ import pytest
 from kernels import Kernels
 from loops import CELL, CHAIN, check, uniform, walk_cell, walk_chain
 
-# By the lanes of a vector: the samples of a batch, and how many vectors a task takes.
+# Batch sizes by number of lanes. MOST is the maximum number of vectors per task.
 BATCHES = {1: (1, 2, 3, 4, 7, 9), 16: (1, 32, 39, 70)}
 MOST = {1: 4, 16: 2}
 LENGTHS = (1, 7, 40)
@@ -34,7 +34,7 @@ func.func @wide(%x: tensor<?x?x3xf32>, %h: tensor<?x40xf32>, %w: tensor<40x3xf32
 
 
 def with_lanes(ir, lanes, mapping=""):
-    """The loop of `ir` on packed arrays; `mapping` is set by hand."""
+    """Returns the loop of `ir` on packed arrays, with the explicit mapping `mapping`."""
     ir = re.sub(r"tensor<((?:\?x)+\d+)xf32>", rf"tensor<\1x{lanes}xf32>", ir)
     ir = re.sub(r"(bppsa\.(?:recurrence|chain)(?: reverse)?) ", rf"\1 lanes {lanes} ", ir)
     attributes = f"attributes {{bppsa.mapping = {mapping}}} " if mapping else ""
@@ -44,7 +44,8 @@ def with_lanes(ir, lanes, mapping=""):
 
 
 def pack(array, lanes):
-    """[T, B, N] as [ceil(B / lanes), T, N, lanes], and [B, N] as [ceil(B / lanes), N, lanes]."""
+    """Packs [T, B, N] to [ceil(B / lanes), T, N, lanes], or [B, N] to [ceil(B / lanes), N,
+    lanes]."""
     steps = array if array.ndim == 3 else array[None]
     padding = -steps.shape[1] % lanes
     steps = np.pad(steps, [(0, 0), (0, padding), (0, 0)])
@@ -67,7 +68,7 @@ def call(kernels, lanes, function, arrays, captures, shapes, threads=1):
 
 
 class Pair:
-    """A loop that takes several vectors together, and the same one that takes each alone."""
+    """The same loop compiled with one vector per task and with several."""
 
     def __init__(self, tmp_path, ir, lanes, registers=32):
         self.lanes, self.kernels = lanes, []
@@ -81,7 +82,8 @@ class Pair:
         alone, together = self.kernels
         once = call(alone, self.lanes, *arguments)
         check(once, expected)
-        # The runtime of tests gives tasks most samples on one thread, and one on several.
+        # The test runtime gives each task the maximum on one thread, and one vector on several
+        # threads.
         for threads in (1, 3):
             for value, again in zip(once, call(together, self.lanes, *arguments, threads=threads)):
                 np.testing.assert_array_equal(value, again)
@@ -89,7 +91,7 @@ class Pair:
 
 @pytest.mark.parametrize("lanes, registers", [(1, 32), (1, 8), (16, 32)])
 @pytest.mark.parametrize("reverse", ["", "reverse"])
-def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, lanes, registers):
+def test_cell_with_all_operations(tmp_path, reverse, lanes, registers):
     pair = Pair(tmp_path, CELL.format(reverse=reverse), lanes, registers)
     for steps, batch in itertools.product(LENGTHS, BATCHES[lanes]):
         arrays = uniform(steps, (steps, batch, 3), (batch, 6), (batch, 4))
@@ -101,7 +103,7 @@ def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, lanes, registers
 
 @pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected", "swapped"])
-def test_a_link_that_reads_its_states_late(tmp_path, variant, lanes):
+def test_link_with_late_state_reads(tmp_path, variant, lanes):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     pair = Pair(
         tmp_path,
@@ -123,8 +125,8 @@ def test_a_link_that_reads_its_states_late(tmp_path, variant, lanes):
 
 
 @pytest.mark.parametrize("lanes", [1, 16])
-def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path, lanes):
-    """Some samples of a task have cotangents, the others have none."""
+def test_chain_stops_when_all_samples_are_zero(tmp_path, lanes):
+    """Some samples of a task have nonzero cotangents and the others have only zeros."""
     ir = CHAIN.format(op="bppsa.chain", reverse="", injected="", order="%e, %d")
     pair = Pair(tmp_path, ir, lanes)
     steps, batch = 150, 7 * lanes
@@ -156,8 +158,8 @@ def test_several_tiles_and_partial_sums(tmp_path, lanes, registers):
 
 
 @pytest.mark.parametrize("lanes, registers", [(1, 32), (1, 8), (16, 32)])
-def test_steps_of_a_loop_without_states(tmp_path, lanes, registers):
-    """Two results of one matrix each, of which one is added to the other."""
+def test_stateless_loop(tmp_path, lanes, registers):
+    """There are two results with one matrix each; one result is added to the other."""
     pair = Pair(
         tmp_path,
         """

@@ -1,4 +1,4 @@
-"""Chains that run with their sums, block of time by block of time."""
+"""Chains and their sums are computed together, one block of time steps at a time."""
 
 import itertools
 
@@ -10,8 +10,8 @@ SLAB = 32
 LENGTHS = (1, 31, 32, 33, 64, 100, 161)
 BATCHES = (1, 16, 37)
 
-# The second emitted value is summed with the first, which is summed with another sequence of the
-# chain, too. `@kept` also returns what is emitted, `@sums` has no chain.
+# The second emitted value is summed with the first. The first is also summed with a sequence that
+# the chain reads. `@kept` returns the emitted values too; `@sums` has no chain.
 PROGRAM = """
 func.func @{name}(%a: tensor<?x?x5xf32>, %x: tensor<?x?x3xf32>, %g: tensor<?x5xf32>, %w: tensor<5x5xf32>)
     -> (tensor<?x5xf32>, tensor<5x3xf32>, tensor<5xf32>, tensor<5x5xf32>{types}) {{
@@ -90,8 +90,8 @@ def test_gradients(tmp_path, variant, registers):
 
 
 @pytest.mark.parametrize("variant", ["", "reverse", "injected"])
-def test_slabs_are_added_in_the_order_of_the_chain(tmp_path, variant):
-    """To the same bits as sums over sequences whose slabs are laid in that order."""
+def test_slabs_added_in_chain_order(tmp_path, variant):
+    """The result has the bits of a sum over sequences stored in chain order."""
     kernels = compile_program(tmp_path, variant)
     for steps in LENGTHS:
         inputs = make_inputs(steps, 16)
@@ -110,8 +110,8 @@ def test_slabs_are_added_in_the_order_of_the_chain(tmp_path, variant):
             np.testing.assert_array_equal(value, other)
 
 
-def test_lanes_without_a_sample_are_left_out(tmp_path):
-    """There the link makes 1 / 0 of the zeros that arrays are packed with."""
+def test_padding_lanes_skipped(tmp_path):
+    """In padding lanes the link computes 1 / 0."""
     divided = PROGRAM.format(
         name="step", types="", values="", reverse="", injected=""
     ).replace(
@@ -151,8 +151,8 @@ func.func @step(%a: tensor<?x?x5xf32>, %x: tensor<?x?x3xf32>, %g: tensor<?x5xf32
 
 @pytest.mark.parametrize("vanishes", [False, True])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected"])
-def test_sums_of_what_a_chain_reads(tmp_path, variant, vanishes):
-    """They go on where the cotangents of the chain have become zero."""
+def test_sums_of_chain_inputs(tmp_path, variant, vanishes):
+    """The sums continue after the cotangents of the chain vanish."""
     program = READ.format(
         reverse="reverse" if variant == "reverse" else "",
         injected=INJECTED if variant == "injected" else "",
@@ -175,14 +175,14 @@ def test_sums_of_what_a_chain_reads(tmp_path, variant, vanishes):
 
 
 def forget(a, first, last):
-    """No cotangent passes steps [first, last)."""
+    """Blocks all cotangents at steps [first, last)."""
     a[first:last] = 0
     return a
 
 
 @pytest.mark.parametrize("variant", ["", "reverse", "injected", "reverse injected"])
-def test_blocks_of_zeros_change_no_bit(tmp_path, variant):
-    """`@kept` emits a value that does not vanish, so that it runs all blocks."""
+def test_skipping_zero_blocks_is_bit_exact(tmp_path, variant):
+    """`@kept` emits a nonzero value, so it runs all blocks and serves as the reference."""
     kernels = compile_program(tmp_path, variant)
     for steps, batch in itertools.product((64, 100, 200), BATCHES):
         a, x, g, w = make_inputs(steps, batch)
@@ -195,8 +195,8 @@ def test_blocks_of_zeros_change_no_bit(tmp_path, variant):
 
 
 @pytest.mark.parametrize("variant", ["", "reverse", "injected"])
-def test_blocks_of_zeros_are_not_read(tmp_path, variant):
-    """What is infinite there would make NaNs of zeros."""
+def test_zero_blocks_not_read(tmp_path, variant):
+    """Infinities in these blocks would turn zeros into NaNs."""
     kernels = compile_program(tmp_path, variant)
     a, x, g, w = make_inputs(200, 16)
     inputs = [forget(a, 60, 140), x, g, w]
@@ -223,7 +223,7 @@ func.func @chain(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>) -> (tensor<?x5xf32>
 
 @pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("reverse", ["", "reverse"])
-def test_zeros_of_a_chain_without_sums(tmp_path, reverse, lanes):
+def test_vanishing_chain_without_sums(tmp_path, reverse, lanes):
     kernels = Kernels(tmp_path, CHAIN.format(reverse=reverse, lanes=lanes))
     for steps, batch in itertools.product((1, 33, 100, 161), (1, 3, 17)):
         a, _, g, _ = make_inputs(steps, batch)
