@@ -1,4 +1,4 @@
-"""Every diagnostic of the verifiers and parsers of the dialects has a test."""
+"""Checks that every diagnostic of the dialects' verifiers and parsers has a test."""
 
 import re
 
@@ -16,7 +16,7 @@ def test_every_diagnostic_has_a_test(dialect):
     untested = []
     for source in sorted((harness.ROOT / "lib" / "Dialect" / dialect / "IR").glob("*.cpp")):
         for statement in STATEMENT.findall(source.read_text()):
-            # Neighbouring literals are one text; the longest text names the diagnostic.
+            # Adjacent string literals form one text; the longest text identifies the diagnostic.
             joined = re.sub(r'"\s*\n\s*"', "", statement)
             texts = LITERAL.findall(joined)
             if texts and max(texts, key=len).strip() not in tested:

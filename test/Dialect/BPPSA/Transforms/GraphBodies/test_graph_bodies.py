@@ -1,6 +1,6 @@
-"""Time loops whose body is a graph, lowered and compiled, against the loop of one sample in float64.
+"""Compares lowered, compiled time loops with graph bodies with bppsa-interpret in float64.
 
-The oracle is bppsa-interpret on the loop as it is, which takes step after step of sample after sample.
+The interpreter evaluates the original loop, one sample and one step at a time.
 """
 
 import harness
@@ -34,7 +34,8 @@ func.func @main(%x: tensor<?x?x2x1x6xf32>, %cache: tensor<?x2x2x6xf32>, %k: tens
   return %caches, %y : tensor<?x?x2x2x6xf32>, tensor<?x?x3x1x4xf32>
 }"""
 
-# Elements, slices, reshapes, reductions; places that depend on the sample; what all samples share.
+# Elements, slices, reshapes, reductions, sample-dependent indices, and values shared by all
+# samples.
 ELEMENTS = """
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -91,7 +92,7 @@ func.func @main(%x: tensor<?x?x2x3xf32>, %h: tensor<?x6xf32>, %s: tensor<?xf32>,
     "    %e32 =", "    %three = tensor.extract_slice %state[0] [3] [1] : tensor<6xf32> to tensor<3xf32>\n    %e32 ="
 )
 
-# What nothing else fits runs row after row: branches and loops over scalars.
+# Branches and loops over scalars have no batched form, so they run row by row.
 BRANCHES = """
 func.func @main(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>) -> (tensor<?x?x3xf32>, tensor<?x?xf32>) {
   %0:2 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h : tensor<?x3xf32>)
@@ -127,8 +128,7 @@ func.func @main(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>) -> (tensor<?x?x3xf32
   return %0#0, %0#1 : tensor<?x?x3xf32>, tensor<?x?xf32>
 }"""
 
-# A recurrent layer over bands, one of which has two samples for each row, and one whose matrix
-# depends on the row.
+# Recurrent layers over bands: one with two samples per row, and one with a row-dependent matrix.
 NESTED = """
 func.func @main(%x: tensor<?x?x4x2x3xf32>, %h: tensor<?x2x3xf32>, %w: tensor<3x3xf32>)
     -> (tensor<?x?x2x3xf32>, tensor<?x?x4x2x3xf32>, tensor<?x?x2x3xf32>) {
@@ -186,7 +186,7 @@ func.func @main(%x: tensor<?x?x4x2x3xf32>, %h: tensor<?x2x3xf32>) -> tensor<?x?x
   return %0 : tensor<?x?x2x3xf32>
 }"""
 
-# Sums of products, of what all samples share, of slices, reshapes and other sums.
+# Sums of products, shared values, slices, reshapes and other sums.
 CHAIN = """
 #mk = affine_map<(m, n) -> (m)>
 #nk = affine_map<(m, n) -> (n)>
@@ -251,7 +251,7 @@ func.func @main(%a: tensor<?x?x2x2x4xf32>, %b: tensor<?x?x2x2x3xf32>) -> (tensor
   return %0#0, %0#1 : tensor<4x3xf32>, tensor<4xf32>
 }"""
 
-# Shapes of the arguments, with T and R for steps and samples.
+# Argument shapes; T is the number of steps and R the number of samples.
 CASES = {
     "cached_convolution": (CACHED_CONVOLUTION, "T R 2 1 6, R 2 2 6, 3 2 3 3"),
     "elements": (ELEMENTS, "T R 2 3, R 6, R, 6 2"),
@@ -273,7 +273,7 @@ def make_arrays(shapes, steps, samples):
 
 
 def lower(ir):
-    """Without the loops in graph form; the pass leaves none."""
+    """Lowers all loops in graph form."""
     opt = harness.require_tool("bppsa-opt")
     done = harness.run(opt, "--bppsa-lower-graph-bodies", "--canonicalize", "--cse", input=ir)
     harness.check_succeeded(done)

@@ -1,8 +1,8 @@
-"""Scan trees, run by the reference interpreter, against a loop in numpy.
+"""Compares scan trees in the reference interpreter with a loop in numpy.
 
-The link is a made-up linear map over a tuple of two states that reads saved activations, so that
-no product commutes, with cotangents injected at every step and values emitted for the leaves. A
-second one only scales its states, so that its trees are made of diagonals.
+The link is a linear map of two states that reads saved activations, so its products do not commute.
+Cotangents are injected and values for the leaves are emitted at every step. A second link only
+scales its states, so its trees consist of diagonal transitions.
 """
 
 import itertools
@@ -16,7 +16,7 @@ B, N1, N2 = 3, 4, 2
 PLANS = ["hybrid:0", "blelloch", "hybrid:1", "hybrid:2", "hybrid:9"]
 PLANS += ["chunked:1", "chunked:2", "chunked:3", "chunked:5", "chunked:64"]
 
-# What expansion reads.
+# Scan expansion requires the inferred structure.
 INFER = "--bppsa-infer-structure=loops-only"
 
 FUNCTION = """
@@ -37,7 +37,7 @@ func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x
 }}
 """
 
-# Links. No product commutes.
+# The products of this link do not commute.
 CHAIN = """
 %d = arith.mulf %at, %gt : vector<4xf32>
 %e = bppsa.matvec transposed %wc, %d : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
@@ -48,7 +48,7 @@ CHAIN = """
 bppsa.yield %f, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
 
-# The matrices are not used.
+# The link does not use the captured matrices.
 DIAGONAL = """
 %d = arith.mulf %at, %gt : vector<4xf32>
 %e = arith.subf %gt, %d : vector<4xf32>
@@ -56,7 +56,7 @@ DIAGONAL = """
 bppsa.yield %e, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
 
-# Terms that merge and terms that do not, with signs, a quotient and a mask.
+# Mergeable and unmergeable terms with signs, a quotient and a mask.
 SCALED = """
 %two = arith.constant dense<2.0> : vector<4xf32>
 %zero = arith.constant dense<0.0> : vector<4xf32>
@@ -152,12 +152,12 @@ def check(found, expected):
         np.testing.assert_allclose(value, exact, rtol=1e-12, atol=1e-13)
 
 
-# Whether cotangents are injected at every step, and whether the chain walks forward.
+# (cotangents injected at every step, chain walks forward)
 VARIANTS = list(itertools.product([False, True], repeat=2))
 
 
 def check_variants(tmp_path, link, exact, T, passes, attributes=""):
-    """Checks the chains of all variants, which one process transforms; returns the function of each."""
+    """Transforms all variants in one process and checks them; returns the function of each."""
     arrays = make_arrays(T)
     chains = [make_chain(link, T, *variant, attributes) for variant in VARIANTS]
     names = [f"chain{k}" for k in range(len(chains))]
@@ -187,7 +187,7 @@ def test_expanded_tree(T, plan, tmp_path):
 @pytest.mark.parametrize("plan", ["blelloch", "hybrid:1"])
 @pytest.mark.parametrize("T", [1, 2, 7, 8])
 def test_tree_of_factors(T, plan, link, exact, lanes, tmp_path):
-    """Loops whose leaves are made of the scaled matrices that the Jacobian of the link is."""
+    """Leaves are computed from the scaled matrices that make up the Jacobian of the link."""
     passes = [f"--bppsa-scan=algorithm={plan}"]
     if lanes:
         passes += [f"--bppsa-choose-cpu-mapping=lanes={lanes}", "--bppsa-pack-batch"]
@@ -205,7 +205,7 @@ def test_chunks_in_lanes(T, plan, link, exact, tmp_path):
     passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-choose-cpu-mapping", "--bppsa-pack-batch"]
     passes += [INFER, "--bppsa-expand-scan"]
     attributes = "attributes {bppsa.lanes = 1 : i64}"
-    # One chunk is the sequential chain.
+    # A single chunk is the sequential chain.
     is_one = int(plan.split(":")[1]) >= T
     for rows in check_variants(tmp_path, link, exact, T, passes, attributes):
         assert ("bppsa.pack_chunks" in rows) != is_one
@@ -231,7 +231,7 @@ func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf3
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize("fused", [False, True], ids=["leaves", "fused"])
 def test_sums(fused, reverse, tmp_path):
-    """Sums over steps and samples, after a chain and inside of a scan."""
+    """Sums over steps and samples are correct after a chain and fused into a scan."""
     random = np.random.default_rng(0)
     a, g, x = (random.uniform(-1, 1, shape) for shape in ((5, B, 4), (B, 4), (5, B, 3)))
     ir = LEAVES.format(reverse="reverse" if reverse else "")
