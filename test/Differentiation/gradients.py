@@ -1,6 +1,6 @@
 """Compares the gradients of bppsa-differentiate with central finite differences of the same loss.
 
-Both functions are evaluated in float64 by bppsa-interpret, which knows nothing of derivatives.
+Both functions are evaluated in float64 by bppsa-interpret, which has no differentiation rules.
 """
 
 import re
@@ -16,7 +16,7 @@ def check(completed):
 
 
 class Module:
-    """The IR of a model with @loss and @grad, and the float64 evaluation of both."""
+    """The IR of a model with @loss and @grad; evaluates both in float64."""
 
     def __init__(self, directory, source, passes=(), loss="loss"):
         self.directory, self.loss = directory, loss
@@ -39,7 +39,7 @@ class Module:
         return self.evaluate(self.file, function, arrays)
 
     def call_all(self, calls):
-        """The results of each (function, arrays) of `calls`, which one process evaluates."""
+        """Returns the results of each (function, arrays) in `calls`, evaluated in one process."""
         arrays = list({id(array): array for _, given in calls for array in given}.values())
         file = self.directory / "calls.mlir"
         file.write_text(append_calls(self.text, calls, arrays))
@@ -57,7 +57,7 @@ class Module:
             return [results[f"res{i}"] for i in range(len(results.files))]
 
     def differentiated(self):
-        """The number of each argument that @grad returns a gradient of, in order."""
+        """Returns the argument number of each gradient that @grad returns, in order."""
         (line,) = re.findall(r"^ *func\.func @grad\((.*)\{$", self.text, re.M)
         signature, _, results = line.partition(") -> (tensor<f32>")
         names = re.findall(r'bppsa\.(?:input|parameter) = "([^"]*)"', signature)
@@ -65,15 +65,16 @@ class Module:
 
 
 def read_signature(text, function):
-    """The types of the arguments and of the results of a function."""
+    """Returns the argument and result types of a function."""
     (line,) = re.findall(rf"^ *func\.func (?:private )?@{function}\((.*)\{{$", text, re.M)
-    # Attributes, which may contain maps with arrows of their own, are in braces.
+    # Attributes are in braces; they may contain maps with arrows.
     arguments, results = re.sub(r"\{[^{}]*\}", "", line).split(") -> ")
     return [re.findall(r"tensor<[^>]*>", part) for part in (arguments, results)]
 
 
 def append_calls(text, calls, arrays):
-    """The module with a function @calls of `arrays`, which returns the results of all `calls`."""
+    """Returns the module with a function @calls of `arrays` that returns the results of all
+    `calls`."""
     numbers = {id(array): i for i, array in enumerate(arrays)}
     types, lines, returned = {}, [], []
     for k, (function, given) in enumerate(calls):

@@ -1,5 +1,6 @@
-"""Gradients of loops whose body is a graph, against finite differences. Each is also lowered and
-compiled, against the float64 gradient that was checked so.
+"""Compares gradients of loops with graph bodies with finite differences.
+
+Each loop is also lowered and compiled, and compared with the verified float64 gradient.
 """
 
 import harness
@@ -29,7 +30,8 @@ MAPS = """
 
 
 def generic(result, maps, kinds, inputs, outs, types, out_type, body):
-    """A linalg.generic in text; `body` computes %r from %a, %b, ... and the accumulator %z."""
+    """Returns a linalg.generic as text; `body` computes %r from %a, %b, ... and the accumulator
+    %z."""
     names = ", ".join(f"%{letter}: f32" for letter in "abcdefgh"[: len(inputs)])
     kinds = ", ".join({"p": '"parallel"', "r": '"reduction"'}[kind] for kind in kinds)
     return f"""
@@ -66,7 +68,8 @@ def elementwise(result, inputs, shape, body):
 
 
 def loss_of(arrays):
-    """Adds up tanh of all elements of (name, type, rank): a loss that sees every slot."""
+    """Sums tanh(x)^2 over all elements of each (name, type, rank), so the loss depends on every
+    slot."""
     text, total = fill("%loss", "tensor<f32>"), "%loss"
     for number, (name, type, rank) in enumerate(arrays):
         dims = ", ".join(f"d{i}" for i in range(rank))
@@ -78,7 +81,7 @@ def loss_of(arrays):
 
 
 def function(arguments, body, arrays):
-    """@loss of named arguments (name, type); names in capitals are parameters."""
+    """Returns @loss of arguments (name, type); uppercase names are parameters."""
     signature = ", ".join(
         f'%{name}: {type} {{bppsa.{"parameter" if name.isupper() else "input"} = "{name}"}}'
         for name, type in arguments
@@ -104,10 +107,10 @@ CELL_LOOP = (
   }""",
 )  # fmt: skip
 CELL = function(*CELL_LOOP, [("%0", "tensor<?x?x4xf32>", 3), ("%1", "tensor<?x?x4xf32>", 3)])
-# The loss sees the activation alone: nothing but the backward pass reads the states.
+# The loss depends only on the activation: the states are used only by the backward pass.
 ACTIVATION = function(*CELL_LOOP, [("%1", "tensor<?x?x4xf32>", 3)])
 
-# A causal convolution of three frames, two of which are a cache; then a gate with a state of its own.
+# A causal convolution of three frames, two of them cached, then a gate with its own state.
 CACHED = function(
     [("x", "tensor<?x?x2x1x6xf32>"), ("c", "tensor<?x2x2x6xf32>"), ("g", "tensor<?x3xf32>"),
      ("K", "tensor<3x2x3x3xf32>")],
@@ -137,7 +140,7 @@ CACHED = function(
     [("%0", "tensor<?x?x2x2x6xf32>", 5), ("%1", "tensor<?x?x3xf32>", 3), ("%2", "tensor<?x?x3x6xf32>", 4)],
 )  # fmt: skip
 
-# A recurrent layer over five bands inside of each step; its last state is the state of the step.
+# Each step runs a recurrent layer over five bands; its last state is the state of the step.
 NESTED = function(
     [("x", "tensor<?x?x5x2x3xf32>"), ("h", "tensor<?x2x4xf32>"), ("W", "tensor<4x3xf32>"),
      ("R", "tensor<4x4xf32>"), ("B", "tensor<4xf32>")],
@@ -161,7 +164,7 @@ NESTED = function(
     [("%0", "tensor<?x?x2x4xf32>", 4), ("%1", "tensor<?x?x5x2x4xf32>", 5)],
 )  # fmt: skip
 
-# A cell over bands that is a graph itself.
+# The nested cell over bands is a graph itself.
 NESTED_GRAPH = function(
     [("x", "tensor<?x?x5x2x3xf32>"), ("h", "tensor<?x2x3xf32>"), ("W", "tensor<3x3xf32>")],
     """
@@ -182,7 +185,7 @@ NESTED_GRAPH = function(
     [("%0", "tensor<?x?x2x3xf32>", 4)],
 )  # fmt: skip
 
-# No states: products of each step alone.
+# No states: each step is an independent product.
 STATELESS = function(
     [("x", "tensor<?x?x3xf32>"), ("W", "tensor<4x3xf32>")],
     """
@@ -213,7 +216,8 @@ CASES = {
 }
 
 
-# Loops whose states are read outside, or not, in both directions; with residuals of nested loops.
+# Loops with and without external uses of the states, in both directions, and nested loops with
+# residuals.
 SEGMENTED = {
     "activation": (ACTIVATION.replace("DIRECTION", ""), CASES["cell"][1]),
     "reversed_activation": (ACTIVATION.replace("DIRECTION", "reverse"), CASES["cell"][1]),
@@ -255,7 +259,7 @@ def test_compiled(case, tmp_path):
 
 @pytest.mark.parametrize("case", SEGMENTED)
 def test_segments(case, tmp_path):
-    """What is run again before the chain goes through it changes no bit."""
+    """Recomputing segments before the backward chain is bit-exact."""
     source, shapes = SEGMENTED[case]
     module = Module(tmp_path, source)
     whole = Kernels(tmp_path, module.text)

@@ -13,7 +13,7 @@ T, B, F = 3, 2, 4
 
 
 def node(kind, inputs="x", outputs="y", **attributes):
-    """Two blanks leave an input out."""
+    """Returns a node; an input between two consecutive spaces is omitted."""
     return helper.make_node(kind, inputs.split(" "), outputs.split(), **attributes)
 
 
@@ -37,7 +37,7 @@ def weights(*shape, name="w", low=-1.0):
 LABELS = numpy_helper.from_array(np.array([[0, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0]]), "l")
 CLASSES = numpy_helper.from_array(np.array([[0, 1], [3, 2], [1, 3]]), "l")
 
-# Nodes and initializers; x is [T, B, F] and positive where that matters.
+# Nodes and initializers; x is [T, B, F], and positive for ops that require it.
 CASES = {
     "Abs": ([node("Abs")], []),
     "Add": ([node("Add", "x w")], [weights(F)]),
@@ -233,7 +233,7 @@ IMAGE_CASES = {
     "Resize-linear": ([node("Resize", "x   s", mode="linear", axes=[3, 2])], [ints("s", 3, 7)]),
     "Resize-cubic": ([node("Resize", "x   s", mode="cubic", axes=[2, 3], exclude_outside=1)], [ints("s", 8, 4)]),
     "PRelu": ([node("Sub", "x c", "d"), node("PRelu", "d w")], [scalar("c", 1.0), weights(C, 1, 1)]),
-    # A value with several uses, and a sum around a layer.
+    # A value with several uses, and a residual connection around a layer.
     "residual": ([node("Conv", "x w", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "r"),
                   node("Conv", "r v", "d", pads=[1, 1, 1, 1]), node("Add", "d x", "y")],
                  [weights(C, C, 3, 3), weights(C, C, 3, 3, name="v")]),
@@ -250,8 +250,8 @@ def make_model(nodes, initializers, shape):
         [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
         initializers,
     )
-    # ONNX Runtime has no padded counts before opset 19; the axes of ReduceMean are an attribute
-    # before opset 18.
+    # ONNX Runtime counts padding in AveragePool only since opset 19; the axes of ReduceMean are an
+    # attribute before opset 18.
     newer = {"Attention": 24, "DFT": 17, "Upsample": 9, "ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24, "Pad": 19}
     newer |= {"CumProd": 26, "SwiGLU": 28, "TensorScatter": 24}
     newer |= {"RMSNormalization": 23, "RotaryEmbedding": 23, "GroupNormalization": 21}
@@ -266,7 +266,7 @@ def make_model(nodes, initializers, shape):
 
 def output_shape(model, x):
     feed = {"x": x.astype(np.float32)}
-    # ONNX Runtime does not know the newest operators.
+    # ONNX Runtime does not support the newest operators.
     if model.opset_import[0].version > 25:
         return onnx.reference.ReferenceEvaluator(model).run(["y"], feed)[0].shape
     return onnxruntime.InferenceSession(model.SerializeToString()).run(["y"], feed)[0].shape
@@ -289,7 +289,7 @@ def check_model(tmp_path, model, x, initializers, passes=(), loss="loss"):
 def test_gradient(tmp_path, name, shape):
     nodes, initializers = CASES[name]
     x = np.random.default_rng(2).uniform(0.4, 1.9, (T, B, F))
-    # Dropout is the identity where a program does not train.
+    # Dropout is the identity unless the program trains.
     passes = ["--bppsa-specialize-training"] if name == "Dropout" else []
     check_model(tmp_path, make_model(nodes, initializers, shape), x, initializers, passes)
 

@@ -1,4 +1,4 @@
-"""Gradients of time loops: every kind of cell, and every way to look at its states."""
+"""Gradients of time loops for every type of cell and every use of the states."""
 
 import dataclasses
 import re
@@ -100,8 +100,8 @@ CELLS = {
 """,
         "%h, %c",
     ),
-    # A captured vector as a factor, a transposed product, a product of a product whose cotangent no
-    # state needs, one matrix used twice, and a product with a captured vector.
+    # Covers a captured vector as a factor, a transposed product, a product of a product whose
+    # cotangent no state needs, a matrix used twice, and a product with a captured vector.
     "custom": Cell(
         1,
         ((H, I), (H, H), (H,)),
@@ -128,7 +128,7 @@ def repeat(kind, count):
 
 
 def recurrence(cell, reverse):
-    """A function that returns a RESULT, which LOOK computes from the trajectories %t0, %t1."""
+    """Returns a function with result RESULT; LOOK computes it from the trajectories %t0 and %t1."""
     captures = ["tensor<" + "x".join(map(str, shape)) + "xf32>" for shape in cell.captures]
     arguments = [f'%seq: tensor<?x?x{I}xf32> {{bppsa.input = "x"}}']
     arguments += [
@@ -171,7 +171,7 @@ def slots(name, source, offset, size, kind=SLOTS):
 
 
 def sum_of(name, terms, shape):
-    """The elementwise sum of two tensors [B, H]; the second one is multiplied by three."""
+    """Returns lines that add two tensors [B, H]; the second one is scaled by three."""
     kind = f"tensor<?x{H}xf32>"
     identity = "affine_map<(a, b) -> (a, b)>"
     return f"""
@@ -190,8 +190,8 @@ def sum_of(name, terms, shape):
 
 ONE = f"tensor<1x?x{H}xf32>"
 SLOT = f"tensor<?x{H}xf32>"
-# The result type, the lines that compute %y from the trajectories %t0 (and %t1), and the number of
-# time steps in the result; "final" and "initial" stand for the slot numbers.
+# Result type, lines that compute %y from the trajectories %t0 (and %t1), and number of time steps
+# in the result. FINAL and INITIAL are replaced by slot numbers.
 LOOKS = {
     "last": (SLOT, slots("%y", "%t0", "FINAL", 1, SLOT), None),
     "every": (SLOTS, slots("%y", "%t0", "FIRST", "%T"), 0),
@@ -260,7 +260,7 @@ def test_cells(tmp_path, cell, look, reverse):
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize("look", sorted(LOOKS))
-def test_looks(tmp_path, look, reverse):
+def test_state_uses(tmp_path, look, reverse):
     check(tmp_path, CELLS["lstm"], look, reverse)
 
 
@@ -271,7 +271,7 @@ def test_few_steps(tmp_path, steps):
 
 @pytest.mark.parametrize("look", ["last", "last-of-every"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-def test_last_step_takes_no_array_of_zeros(tmp_path, look, reverse):
+def test_last_step_allocates_no_zeros(tmp_path, look, reverse):
     module = check(tmp_path, CELLS["tanh"], look, reverse)
     gradient = module.text[module.text.index("@grad") :]
     assert "" in gradient
@@ -279,7 +279,7 @@ def test_last_step_takes_no_array_of_zeros(tmp_path, look, reverse):
 
 
 @pytest.mark.parametrize("cell", ["gru-reset-before", "custom"])
-def test_one_gradient_alone_is_the_same(tmp_path, cell):
+def test_single_gradient_matches_full_gradient(tmp_path, cell):
     source = make_source(CELLS[cell], "every", False)
     rng = np.random.default_rng(4)
     steps, samples, captures = 4, 2, CELLS[cell].captures

@@ -1,4 +1,4 @@
-"""The differentiation rule of every op, against finite differences."""
+"""Compares the differentiation rule of every op with finite differences."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_elementwise(tmp_path, name, frame):
     check_gradients(Module(tmp_path, source, ["--bppsa-add-loss=loss=mse"]), arrays)
 
 
-# Each case: the shapes of the arguments ("?" sizes are 3), the result type, and the lines.
+# Argument shapes ("?" is 3), result type and lines.
 GRAPHS = {
     "broadcast": (
         ("2x3", "3"),
@@ -175,7 +175,7 @@ GRAPHS = {
   %y = linalg.transpose ins(%a0 : tensor<2x?x4xf32>) outs(%e : tensor<4x2x?xf32>)
       permutation = [2, 0, 1]""",
     ),
-    # Rows of a table at indices that repeat.
+    # Row lookup with repeated indices.
     "gather": (
         ("5x2",),
         "4x2",

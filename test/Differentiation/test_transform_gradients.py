@@ -1,4 +1,4 @@
-"""Gradients through attention, spectra, joined updates and resized images."""
+"""Gradients through attention, spectra, scatter updates and resized images."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def attention(inputs, outputs="y", kv_num_heads=2, **attributes):
 
 KEYS = [weights(T, 5, F, name="k"), weights(T, 5, 6, name="v")]
 PAST = [weights(T, 2, 3, 2, name="p"), weights(T, 2, 3, 2, name="q")]
-# Query 1 sees no key.
+# Query 1 attends to no key.
 HIDDEN = array("m", [[True, False, True, True, False], [False] * 5])
 
 # Nodes and initializers; x is [T, B, F].
@@ -86,7 +86,7 @@ def test_gradient(tmp_path, name, shape):
 
 @pytest.mark.parametrize("name", SPECTRA)
 def test_spectrum(tmp_path, name):
-    """Of pairs of elements as complex numbers, or of elements as real ones."""
+    """The last dimension holds complex numbers as pairs, or real numbers."""
     parts = 1 if name == "one-sided" else 2
     x = np.random.default_rng(2).uniform(0.4, 1.9, (T, 5, parts))
     nodes = [node("DFT", "x", axis=1, **SPECTRA[name])]
