@@ -1,11 +1,11 @@
-"""Runs @main of a piece of IR by bppsa-interpret."""
+"""Runs @main of an IR string with bppsa-interpret."""
 
 import harness
 import numpy as np
 
 
 def interpret(tmp_path, ir, *arrays, save=np.savez, **named):
-    """Results of @main, and the completed process."""
+    """Returns the results of @main and the completed process."""
     tool = harness.require_tool("bppsa-interpret")
     (tmp_path / "in.mlir").write_text(ir)
     given = {f"arg{i}": array for i, array in enumerate(arrays)} | named

@@ -1,4 +1,4 @@
-"""bppsa-interpret: loops whose body is a graph of one sample, against numpy."""
+"""bppsa-interpret matches numpy on loops whose body is a graph of one sample."""
 
 import numpy as np
 import pytest

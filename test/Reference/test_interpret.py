@@ -1,4 +1,4 @@
-"""bppsa-interpret: the semantics of single ops against numpy, its archives, and what it refuses."""
+"""bppsa-interpret: op semantics compared with numpy, archives, and error messages."""
 
 import harness
 import numpy as np
@@ -153,7 +153,7 @@ def test_control_flow(tmp_path):
 
 
 def test_running_sums(tmp_path):
-    """Steps are added to the sums of each block and lane, and lanes without a sample left out."""
+    """Steps are added to the sums of each block and lane; padding lanes are excluded."""
     ir = """func.func @main(%a: tensor<?x?x2x4xf32>, %b: tensor<?x?x3x4xf32>, %n: index,
         %o: tensor<?x2x3x4xf32>, %s: tensor<?x2x4xf32>)
         -> (tensor<?x2x3x4xf32>, tensor<2x3xf32>, tensor<?x2x4xf32>, tensor<2xf32>, tensor<2xf32>) {
@@ -180,7 +180,7 @@ def test_running_sums(tmp_path):
     assert "needs states of 12 samples, found other sizes" in message
 
 
-def test_unwritten_elements_are_not_numbers(tmp_path):
+def test_unwritten_elements_are_nan(tmp_path):
     ir = """func.func @main() -> tensor<2xf32> {
       %0 = tensor.empty() : tensor<2xf32>
       return %0 : tensor<2xf32> }"""
@@ -195,7 +195,7 @@ def test_refuses_unknown_ops(tmp_path):
     assert "'vector.reduction' op is not known to the reference interpreter" in message
 
 
-def test_refuses_reads_outside(tmp_path):
+def test_refuses_out_of_bounds_reads(tmp_path):
     ir = """func.func @main(%x: tensor<4xf32>, %i: index) -> f32 {
       %0 = tensor.extract %x[%i] : tensor<4xf32>
       return %0 : f32 }"""

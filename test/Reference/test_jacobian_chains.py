@@ -1,4 +1,4 @@
-"""Chains of Jacobians in archives: written by the interpreter, read as IR."""
+"""Chains of Jacobians in archives, written by the interpreter and read back as IR."""
 
 import json
 
@@ -17,7 +17,7 @@ def run(tool, *arguments):
 
 
 def dense(archive, link):
-    """The matrices of a link, for each sample or for all."""
+    """Returns the dense matrices of a link, per sample or shared by all samples."""
     rows, cols = archive[f"link_{link}.shape"]
     starts, columns = archive[f"link_{link}.indptr"], archive[f"link_{link}.indices"]
     data = archive[f"link_{link}.data"]
@@ -29,7 +29,7 @@ def dense(archive, link):
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
-    """The Jacobians of a small network, with the arrays of the call that made them."""
+    """The Jacobian chain of a small network, with the arrays of the call that produced it."""
     folder = tmp_path_factory.mktemp("chain")
     b = images.ImageBuilder((2, 5, 4))
     b.conv(3, (3, 3), pads=(1, 1, 1, 1)).layer("Relu").pool("MaxPool", (2, 2)).flatten()
@@ -58,7 +58,7 @@ def chain(tmp_path_factory):
 
 
 def test_rules_and_jacobians_of_links_agree(chain, tmp_path):
-    """The interpreter takes the rules of links; those that products are made of have become Jacobians."""
+    """Differentiation rules of links give the same results as their explicit Jacobians."""
     folder, _, _ = chain
     options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={tmp_path}/out.npz"]
     harness.check_succeeded(run("bppsa-interpret", folder / "links.mlir", *options))
@@ -68,7 +68,7 @@ def test_rules_and_jacobians_of_links_agree(chain, tmp_path):
             np.testing.assert_allclose(products[name], rules[name], rtol=1e-12, atol=1e-15)
 
 
-def test_links_have_made_no_jacobians(chain, tmp_path):
+def test_links_create_no_jacobians(chain, tmp_path):
     folder, _, _ = chain
     options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={tmp_path}/out.npz"]
     options.append(f"--jacobians={tmp_path}/chain.npz")
@@ -78,13 +78,13 @@ def test_links_have_made_no_jacobians(chain, tmp_path):
 
 
 def test_product_of_links_is_the_gradient(chain):
-    """From the cotangent of the logits to the gradient of the image, against float64 autograd."""
+    """The chain maps the logits' cotangent to the image gradient, as in float64 autograd."""
     folder, model, arrays = chain
     with np.load(folder / "chain.npz") as archive:
         links = [dense(archive, k) for k in range(1, 7)]
         assert len(archive.files) == 4 * 6
     exact, _ = references.gradients(model, arrays, "cross-entropy")
-    # The last layer's cotangent is (softmax - one-hot) / N.
+    # The cotangent of the last layer is (softmax - one-hot) / N.
     session = onnxruntime.InferenceSession(model.SerializeToString())
     logits = session.run(None, {"x": arrays["x"]})[0].astype(np.float64)
     weights = np.exp(logits - logits.max(-1, keepdims=True))
@@ -142,7 +142,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_chain(name, tmp_path):
+def test_invalid_chain_rejected(name, tmp_path):
     changes, message = BAD[name]
     arrays = {k: v for k, v in {**GOOD, **changes}.items() if v is not None}
     np.savez(tmp_path / "chain.npz", **arrays)

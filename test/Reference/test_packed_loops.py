@@ -1,4 +1,4 @@
-"""bppsa-interpret: packed loops, against numpy."""
+"""bppsa-interpret matches numpy on packed loops."""
 
 import numpy as np
 from interpreting import run
@@ -52,7 +52,7 @@ func.func @main(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %r: tensor<4x4xf32>)
 
 
 def packed_example(x, h):
-    """What LANES computes: a reversed recurrence, and sums over samples and steps."""
+    """Reference for LANES: a reversed recurrence, and sums over samples and steps."""
     trajectory = [h]
     for t in reversed(range(len(x))):
         state = 1 / (1 + np.exp(-(trajectory[0] / 2 + x[t])))

@@ -1,4 +1,4 @@
-"""bppsa-interpret: one process has all steps; and the transitions that shares make, against numpy."""
+"""bppsa-interpret: a single process holds all steps; transitions of shards match numpy."""
 
 import harness
 import numpy as np
@@ -40,8 +40,8 @@ def test_one_process_has_all_steps(tmp_path):
     assert np.array_equal(enter, own)
 
 
-def test_packed_transitions_are_products_of_jacobians(tmp_path):
-    """5 samples in lanes of 2: the links of 4 steps, the last one first, applied to unit vectors."""
+def test_packed_transition_is_jacobian_product(tmp_path):
+    """5 samples in lanes of 2: the links of 4 steps, last step first, applied to unit vectors."""
     rng = np.random.default_rng(1)
     a, w = (rng.normal(size=shape).astype(np.float32) for shape in [(4, 5, 3), (3, 3)])
     (tmp_path / "plain.mlir").write_text(TRANSITION)
