@@ -1,7 +1,7 @@
-"""The parts that all campaigns share: starting commands, judging how they end, reporting faults.
+"""Shared parts of all campaigns: starting commands, checking how they end, reporting faults.
 
-A campaign is a subclass of `Campaign`. The driver, campaigns.py, makes a fresh folder and a random
-source for every run, and calls `run`. A run raises `Fault` if a command did not end as it must.
+A campaign is a subclass of `Campaign`. The driver, campaigns.py, creates a new folder and a random
+source for every run and calls `run`. A run raises `Fault` if a command did not end correctly.
 """
 
 import dataclasses
@@ -17,22 +17,22 @@ CRASHES = re.compile(
     r"LLVM ERROR|UNREACHABLE|Assertion|Stack dump|PLEASE submit|Sanitizer|: runtime error: |"
     r"terminate called|double free|corrupted|stack smashing|Traceback"
 )
-# Words of MLIR's verifier and of failed conversions, which say nothing to the author of a model.
+# Text of MLIR's verifier and of failed conversions, which does not help the author of a model.
 INTERNALS = re.compile(
     r"'[a-z_]+\.[a-z_.]+' op|see current operation|op operand|failed to legalize|failed to verify|"
     r"unrealized_conversion_cast|\bloc\("
 )
-# Lines that may accompany any result, of bppsa-compile and of compiled programs.
+# Lines of bppsa-compile and of compiled programs that may accompany any result.
 ASIDES = re.compile(r"(bppsa-compile: )?(warning|note): ")
-# Control characters but for tabs, and bytes that were not UTF-8.
+# Control characters except tabs, and bytes that are not UTF-8.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\udc80-\udcff]")
 DIVERGED = re.compile(r"the (loss|gradient)\b.* is -?(inf|nan)|not finite")
-# Temporary files of interrupted writes: of bppsa-compile, and of compiled programs.
+# Temporary files of interrupted writes of bppsa-compile and of compiled programs.
 TEMPORARY = re.compile(r".*\.tmp\d+|\..*\.\d+\.tmp")
 
 
 class Fault(Exception):
-    """A command that did not end as it must."""
+    """A command that ended incorrectly."""
 
     def __init__(self, message, run=None):
         super().__init__(message)
@@ -41,7 +41,7 @@ class Fault(Exception):
 
 @dataclasses.dataclass
 class Run:
-    """A command that has ended; it was started in a folder of its own."""
+    """A finished command, started in its own folder."""
 
     command: list
     status: int
@@ -50,16 +50,17 @@ class Run:
     environment: dict
 
     def text(self):
-        """The command line for a shell."""
+        """Returns the command line for a shell."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
         return " ".join([*settings, shlex.join(self.command)])
 
     def lines(self):
-        """The lines of standard error other than warnings and notes."""
+        """Returns the lines of standard error except warnings and notes."""
         return [line for line in self.errors.splitlines() if not ASIDES.match(line)]
 
     def diverged(self):
-        """Whether training ended at numbers that are not finite, and so keeps what it has written."""
+        """Returns whether training ended at non-finite numbers, in which case it keeps its
+        files."""
         return bool(DIVERGED.search(self.errors))
 
     def fail(self, message):
@@ -67,7 +68,7 @@ class Run:
 
 
 def start(folder, command, environment=None, **options):
-    """Starts a command in `folder`, in a process group of its own."""
+    """Starts a command in `folder`, in its own process group."""
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options}
     return subprocess.Popen(
         [str(word) for word in command],
@@ -80,7 +81,7 @@ def start(folder, command, environment=None, **options):
 
 
 def end(process, command, limit, environment=None):
-    """The end of a command that was started. Kills its group and faults after `limit` seconds."""
+    """Waits for a started command. Kills its group and faults after `limit` seconds."""
     command = [str(word) for word in command]
     try:
         output, errors = process.communicate(timeout=limit)
@@ -104,8 +105,8 @@ def execute(folder, command, limit=60, environment=None, **options):
 def check_end(run, accepted=(0, 1, 2), mayBeSilent=False, mayGoOn=False):
     """Faults unless the run ended with an accepted status and, on failure, with one line.
 
-    mayBeSilent: standard error was not read, so there may be no line.
-    mayGoOn: training may have reported files that it could not write before it failed.
+    mayBeSilent: standard error was not read, so there may be no line. mayGoOn: training may have
+    reported failed writes before it failed.
     """
     if run.status < 0:
         run.fail(f"signal {-run.status}")
@@ -125,7 +126,7 @@ def check_end(run, accepted=(0, 1, 2), mayBeSilent=False, mayGoOn=False):
 
 
 def check_files(run, folder, expected, optional=()):
-    """Faults unless `folder` holds `expected`, and at most `optional` in addition."""
+    """Faults unless `folder` holds all of `expected` and nothing else except `optional`."""
     found = set(os.listdir(folder))
     if missing := set(expected) - found:
         run.fail(f"status {run.status} without {sorted(missing)}")
@@ -137,9 +138,9 @@ class Campaign:
     """Runs of one type of fault. Subclasses set the names and implement `run`."""
 
     name = ""
-    # Runs of a whole campaign and of the short one in the test suite.
+    # Number of runs of a full campaign and of the short one in the test suite.
     count, short = 1000, 5
-    # Seconds that a command may take on a machine that is busy with other work.
+    # Seconds that a command may take on a busy machine.
     limit = 120
 
     def __init__(self, programs):
@@ -148,13 +149,13 @@ class Campaign:
         self.extremes = {}
 
     def prepare(self, folder):
-        """Makes what all runs share, in a folder that outlives them."""
+        """Creates files shared by all runs in a folder that outlives them."""
 
     def run(self, source, folder):
-        """One run, in an empty folder; returns a word for the statistics."""
+        """Executes one run in an empty folder; returns a word for the statistics."""
         raise NotImplementedError
 
     def note_most(self, name, value):
-        """Keeps the largest value of that name for the statistics."""
+        """Records the largest value of that name for the statistics."""
         with self.lock:
             self.extremes[name] = max(value, self.extremes.get(name, value))

@@ -4,10 +4,10 @@
 
   test/Campaigns/campaigns.py [CAMPAIGN...] [--count N] [--seconds S] [--seed N] [--keep DIR]
 
-Each run of a campaign is decided by the seed and the number of the run. A command must end in time,
-with a status of docs/Reference/CommandLine.md and one line of explanation on failure, and must leave whole
-files or none. The files of a run that does not are kept, with the command line that repeats it. The
-exit status is 1 if a run was wrong. docs/Contributing/Testing.md describes the campaigns.
+The seed and the number of a run determine the run. A command must end in time with a status listed
+in docs/Reference/CommandLine.md. On failure it must print one line of explanation. It must leave
+complete files or none. The files of a faulty run are kept, with the command line that repeats it.
+The exit status is 1 if any run was faulty. docs/Contributing/Testing.md describes the campaigns.
 """
 
 import argparse
@@ -54,7 +54,7 @@ class Driver:
         self.ends = collections.Counter()
 
     def repeat(self, number):
-        """The command line that repeats a run."""
+        """Returns the command line that repeats a run."""
         words = [sys.argv[0], self.campaign.name, "--seed", self.arguments.seed]
         words += ["--first", number, "--count", 1, "--programs", *self.arguments.programs]
         return " ".join(map(str, words))
@@ -77,7 +77,7 @@ class Driver:
         print(text, flush=True)
 
     def run(self, number):
-        """One run; its word for the statistics."""
+        """Executes one run; returns its word for the statistics."""
         source = random.Random(f"{self.arguments.seed}/{self.campaign.name}/{number}")
         folder = self.folder / str(number)
         folder.mkdir()
@@ -92,7 +92,7 @@ class Driver:
             shutil.rmtree(folder, ignore_errors=True)
 
     def numbers(self, count):
-        """The numbers of the runs, until the time is over."""
+        """Yields the run numbers until the time limit."""
         begin = time.monotonic()
         for number in range(self.arguments.first, self.arguments.first + count):
             if self.arguments.seconds and time.monotonic() - begin > self.arguments.seconds:
@@ -100,12 +100,12 @@ class Driver:
             yield number
 
     def run_all(self, count):
-        """All runs; the number of faults."""
+        """Executes all runs; returns the number of faults."""
         begin = time.monotonic()
         shared = self.folder / "shared"
         shared.mkdir()
         self.campaign.prepare(shared)
-        # Threads take the numbers themselves, so that none waits in a queue when the time is over.
+        # Threads draw run numbers on demand, so that no run is queued at the time limit.
         numbers = self.numbers(count)
         lock = self.campaign.lock
 

@@ -108,7 +108,7 @@ def change_names(source, arrays):
 
 
 def change_samples(source, arrays):
-    """Another number of samples, the same in all arrays where it was the same."""
+    """Changes the number of samples of all arrays to the same count."""
     count = source.choice([0, 1, 2, 33, 300])
     for name, array in arrays.items():
         for axis, size in enumerate(array.shape):
@@ -137,7 +137,7 @@ def entry(array):
 
 
 def random_header(source, array):
-    """The text of a header, right or nearly right."""
+    """Returns the text of a header, correct or nearly correct."""
     shape = list(array.shape)
     if source.random() < 0.6:
         numbers = [source.choice(HUGE) for _ in range(source.choice([0, 1, 1, 2, 5, 60]))]
@@ -154,7 +154,7 @@ def random_header(source, array):
 
 
 def random_entry(source, array):
-    """An array as .npy with a header of its own, whose length may be wrong, too."""
+    """Returns an array as .npy with a random header, possibly of the wrong length."""
     header = random_header(source, array).encode()
     if source.random() < 0.7:
         header += b" " * (-(len(header) + 11) % 64) + b"\n"
@@ -168,7 +168,7 @@ def random_entry(source, array):
 
 
 def write_archive(source, entries):
-    """A zip file of entries; some are compressed, doubled, or have strange names."""
+    """Returns a zip file of entries; some are compressed, duplicated, or have unusual names."""
     stream = io.BytesIO()
     methods = [zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED] * 3 + [zipfile.ZIP_BZIP2]
     with zipfile.ZipFile(stream, "w", allowZip64=True) as archive:
@@ -208,7 +208,7 @@ def change_entries(source, arrays):
 
 
 def change_directory(source, content):
-    """Fields of the records of the archive at extremes: sizes, offsets, methods, flags, counts."""
+    """Sets fields of zip records to extremes: sizes, offsets, methods, flags, counts."""
     content = bytearray(content)
     records = []
     for magic, fields in (
@@ -237,13 +237,13 @@ def save(arrays):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
-            # Without the time, so that equal arrays have equal bytes.
+            # Entries have no time, so that equal arrays have equal bytes.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), entry(array))
     return stream.getvalue()
 
 
 def change(source, arrays):
-    """The bytes of a changed data set."""
+    """Returns the bytes of a changed data set."""
     arrays = dict(arrays)
     level = source.choice(["values", "values", "entries", "entries", "directory", "bytes", "bytes"])
     if level == "values":
@@ -259,7 +259,7 @@ def change(source, arrays):
 
 
 def is_damaged(path):
-    """Whether the content of an entry of an archive differs from its checksum."""
+    """Returns whether the content of a zip entry differs from its checksum."""
     try:
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():
@@ -282,7 +282,7 @@ def is_damaged(path):
 # --- the campaign ---
 
 
-# Of each command the options, and the files that it writes.
+# By command: its options and the files it writes.
 COMMANDS = {
     "train": (["--save", "s.onnx", "--checkpoint", "c", "--log", "l"], ["c", "l", "s.onnx"]),
     "blocks": (["--shuffle-memory", "2K", "--checkpoint", "c"], ["c"]),
@@ -295,7 +295,7 @@ TRAINING = ["--epochs", 2, "--batch", 8, "--quiet"]
 
 
 def make_command(source, program, folder):
-    """A command on the data set `bad.npz`, and the files that it writes."""
+    """Returns a command on the data set `bad.npz`, and the files it writes."""
     word = source.choice(sorted(COMMANDS))
     options, outputs = COMMANDS[word]
     if word == "val":
@@ -309,7 +309,7 @@ def make_command(source, program, folder):
 
 
 def check_arrays(run, path):
-    """Faults unless a file that the program wrote has finite arrays."""
+    """Faults unless all arrays of an output file are finite."""
     with np.load(path) as archive:
         for name in archive.files:
             if not np.all(np.isfinite(archive[name])):
@@ -327,7 +327,7 @@ class ChangedArrays(Campaign):
         (folder / "bad.npz").write_bytes(change(source, program.arrays))
         inputs = ["bad.npz"]
         if source.random() < 0.1:
-            # As a shard of a directory, next to a good one.
+            # Makes it a shard of a directory, next to a valid shard.
             (folder / "bad").mkdir()
             (folder / "bad.npz").rename(folder / "bad" / "1.npz")
             (folder / "bad" / "0.npz").write_bytes(save(program.arrays))

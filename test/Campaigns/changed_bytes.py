@@ -1,10 +1,10 @@
-"""Random changes to the bytes of any file."""
+"""Random changes to the bytes of a file."""
 
 NUMBERS = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
 
 
 def place(source, content):
-    """A position in the bytes; the two ends, which have the headers, are likelier."""
+    """Returns a random position; prefers both ends, which hold the headers."""
     if source.random() < 0.5:
         return source.randrange(len(content))
     edge = source.randrange(min(len(content), 300))
@@ -76,7 +76,7 @@ CHANGES = [
 
 
 def change(source, content):
-    """`content` with one or a few changes."""
+    """Returns `content` with one or a few random changes."""
     content = bytearray(content)
     for _ in range(source.choice([1, 1, 1, 2, 4])):
         if content:

@@ -15,7 +15,7 @@ TRAINING = ["--batch", 8, "--quiet", "--seed", 3, "--ema", 0.9, "--val", "d.npz"
 
 
 def find_places(value, depth=0):
-    """The containers and keys of all values in a JSON value, but for very deep ones."""
+    """Returns the container and key of every value in a JSON value, up to a depth of 20."""
     if depth > 20:
         return []
     if isinstance(value, dict):
@@ -53,7 +53,7 @@ def describe(meta):
 
 
 def change(source, content):
-    """The bytes of a changed checkpoint."""
+    """Returns the bytes of a changed checkpoint."""
     level = source.choice(["bytes", "description", "description", "arrays", "arrays", "entries"])
     if level == "bytes":
         return changed_bytes.change(source, content)
@@ -79,7 +79,7 @@ def change(source, content):
 
 
 class ChangedCheckpoints(Campaign):
-    """Training that goes on from a changed checkpoint, or from that of another program."""
+    """Training resumed from a changed checkpoint or from that of another program."""
 
     name = "checkpoints"
     count, short = 3500, 30

@@ -71,7 +71,7 @@ def replace_number(source, text, other):
 
 
 def replace_alike(source, text, other):
-    """A token in place of one of the same type: of values, types, attributes or words."""
+    """Replaces a token with one of the same type: a value, type, attribute or word."""
     tokens = list(TOKEN.finditer(text))
     if not tokens:
         return text
@@ -97,7 +97,7 @@ def change_lines(source, text, other):
 
 
 def replace_value(source, text, other):
-    """An operand in place of another one."""
+    """Replaces one operand with another."""
     values = list(re.finditer(r"%[\w#]+", text))
     if len(values) < 2:
         return text
@@ -114,7 +114,7 @@ CHANGES += [change_lines, change_lines, replace_value, replace_value, join_modul
 
 
 class ChangedIR(Campaign):
-    """Changed modules and random passes: bppsa-opt ends with a result or a diagnostic."""
+    """Changed modules and random passes: bppsa-opt exits with a result or a diagnostic."""
 
     name = "ir"
     count, short = 2000, 10

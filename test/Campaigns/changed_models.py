@@ -38,7 +38,7 @@ NAMES = [
 
 
 def make_cycle(model, choice):
-    """A node reads what a node after it makes."""
+    """Makes a node read the output of a later node."""
     nodes = model.graph.node
     first = choice(nodes)
     if first.input:
@@ -60,7 +60,7 @@ def change_name(model, choice):
 
 
 def rename_value(model, choice):
-    """A value gets another name everywhere."""
+    """Renames a value everywhere."""
     graph = model.graph
     old = choice([name for node in graph.node for name in [*node.input, *node.output]] or [""])
     new = choice([*NAMES, choice([*graph.input, *graph.output]).name])
@@ -73,7 +73,7 @@ def rename_value(model, choice):
 
 
 def make_huge(model, choice):
-    """Sizes of inputs or initializers that no memory holds."""
+    """Sets sizes of inputs or initializers beyond any memory."""
     graph = model.graph
     if graph.initializer and choice([True, False]):
         tensor = choice(graph.initializer)
@@ -86,7 +86,7 @@ def make_huge(model, choice):
 
 
 def add_external_data(model, choice):
-    """An initializer whose values are in another file: missing, outside, too short, a folder."""
+    """Moves an initializer to external data: missing, out of bounds, too short, or a folder."""
     if not model.graph.initializer:
         return
     tensor = choice(model.graph.initializer)
@@ -116,7 +116,7 @@ def add_external_data(model, choice):
 
 
 def nest(model, choice):
-    """The graph as the branch of an `If`, many times over."""
+    """Nests the graph in branches of `If`, up to 300 deep."""
     condition = numpy_helper.from_array(programs.np.array(True), "condition")
     for _ in range(choice([1, 3, 40, 300])):
         branch = onnx.GraphProto()
@@ -135,7 +135,7 @@ def nest(model, choice):
 
 
 def repeat_nodes(model, choice):
-    """A long chain of nodes."""
+    """Inserts a long chain of nodes."""
     value = choice([info.name for info in model.graph.input] or ["x"])
     op = choice(["Tanh", "Relu", "Identity", "Neg", "Sigmoid"])
     count = choice([10, 300])
@@ -149,7 +149,7 @@ def repeat_nodes(model, choice):
 
 
 def add_function(model, choice):
-    """A local function, which may call itself, in place of an operator."""
+    """Replaces an operator with a local function, which may call itself."""
     node = choice(model.graph.node)
     body = [
         helper.make_node(
@@ -163,7 +163,7 @@ def add_function(model, choice):
 
 
 def change_values(model, choice):
-    """Weights that are not finite, all zero or very large."""
+    """Makes weights non-finite, zero or very large."""
     if not model.graph.initializer:
         return
     tensor = choice(model.graph.initializer)
@@ -199,7 +199,7 @@ def repeat_part(model, choice):
 
 
 def change_op(model, choice):
-    """Any operator of ONNX in place of another one."""
+    """Replaces an operator with any operator of ONNX."""
     choice(model.graph.node).op_type = choice(onnx.defs.get_all_schemas()).name
 
 
@@ -219,10 +219,10 @@ OWN += [repeat_nodes, add_function, change_values, remove_part, repeat_part, cha
 
 
 def change(source, model):
-    """The bytes of a changed model; it keeps at least a graph."""
+    """Returns the bytes of a changed model that still has a graph."""
     for _ in range(source.choice([1, 1, 2, 3])):
         if model.graph.node:
-            # There is nothing to choose from after a change that has removed it.
+            # An earlier change may have removed all candidates.
             with contextlib.suppress(IndexError):
                 source.choice([*OWN, source.choice(test_fuzz.CHANGES)])(model, source.choice)
     return model.SerializeToString()
@@ -232,13 +232,13 @@ def change(source, model):
 
 
 class ChangedModels(Campaign):
-    """Changed models for bppsa-compile; one in ten is compiled to a program, which runs."""
+    """Changed models for bppsa-compile; one in ten is compiled to a program and run."""
 
     name = "models"
     count, short = 2500, 12
 
     def choose(self, source):
-        """A model, and the options that it is compiled with."""
+        """Returns a model and its compiler options."""
         if source.random() < 0.5:
             model = onnx.ModelProto()
             model.CopyFrom(source.choice(test_fuzz.CASES).model)
@@ -263,7 +263,7 @@ class ChangedModels(Campaign):
         options += source.choice(
             [[], [], ["--scan=blelloch"], ["--backward=scan"], ["--training-mode"]]
         )
-        # Sizes that no memory holds must not take that of the machine.
+        # Sizes beyond any memory must not exhaust the memory of this machine.
         command = ["prlimit", "--as=8000000000", programs.harness.COMPILER, "m.onnx", "-o", "out"]
         run = execute(folder, [*command, "-O0", "--mcpu=x86-64-v3", *phase, *options], self.limit)
         check_end(run, accepted=(0, 1))
@@ -274,7 +274,7 @@ class ChangedModels(Campaign):
         return f"status {run.status}" + (" whole" if isWhole else "")
 
     def run_program(self, folder):
-        """Programs of changed models start, and compute on data of their own."""
+        """Checks that a program of a changed model starts and runs on generated data."""
         command = ["prlimit", "--as=4000000000", "./out"]
         check_end(execute(folder, [*command, "info"], self.limit), accepted=(0,))
         bench = ["bench", "--seq-len", 5, "--batch", 3, "--repeat", 1]

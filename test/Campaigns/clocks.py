@@ -1,4 +1,4 @@
-"""Clocks that jump, stand still or go back while programs run."""
+"""Clocks that jump, stop or run backward while programs run."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def refuse_constant(word):
 
 
 def read_json(run, text):
-    """JSON without NaN and infinity, which other readers refuse."""
+    """Parses JSON; rejects NaN and infinity, as other parsers do."""
     try:
         return json.loads(text, parse_constant=refuse_constant)
     except ValueError as error:
@@ -24,11 +24,11 @@ def read_json(run, text):
 
 
 class Clocks(Campaign):
-    """Training, measurements and bppsa-compile under clocks that are wrong."""
+    """Training, benchmarks and bppsa-compile under wrong clocks."""
 
     name = "clocks"
     count, short = 300, 4
-    # Training goes on measuring until it has spent some time, which a frozen clock never shows.
+    # Training measures variants until some time has passed, which never happens on a frozen clock.
     limit = 60
 
     def prepare(self, folder):
@@ -42,7 +42,7 @@ class Clocks(Campaign):
         return {"LD_PRELOAD": str(self.library), "BPPSA_CLOCK": f"{mode}:{seed}"}
 
     def require_effect(self, folder):
-        """Under a clock that stands still, epochs take no time."""
+        """Checks that epochs take no time under a frozen clock."""
         folder.mkdir()
         trained = self.trainings[self.programs.names[0]]
         trained.write_data(folder)
@@ -74,7 +74,7 @@ class Clocks(Campaign):
         if word == "train":
             return trained.words(quiet=source.random() < 0.5)
         if word == "auto":
-            # Times choose the variant.
+            # The choice of the variant depends on measured times.
             words = [program.path, "train", "--data", "d.npz", "--epochs", training.EPOCHS]
             return words + ["--batch", source.choice([2, 6, 24]), "--log", "l"]
         if word == "bench":

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or pipes whose reader goes away."""
+"""Standard streams that are closed, full, or pipes whose reader exits."""
 
 import json
 
@@ -6,7 +6,7 @@ import programs
 import training
 from campaign import Campaign, check_end, execute
 
-# In bash, as the status of the first command of a pipe is needed.
+# Bash is needed to get the status of the first command of a pipe.
 STREAMS = {
     "stdout closed": 'exec "$@" >&-',
     "stderr closed": 'exec "$@" 2>&-',
@@ -22,12 +22,12 @@ STREAMS = {
     "a slow reader": '"$@" | (sleep 0.03; head -c 10); exit ${PIPESTATUS[0]}',
     "no reader of errors": '"$@" 2> >(true)',
 }
-# Standard output cannot be written to at all; results that go there are lost.
+# Standard output cannot be written at all, so results sent to it are lost.
 LOST = ["stdout closed", "both closed", "all closed", "stdout full", "both full"]
 
 
 class ClosedPipes(Campaign):
-    """Commands whose output nobody takes: training goes on, results that are lost are an error."""
+    """Commands without a reader of their output: training continues; lost results are an error."""
 
     name = "closed-pipes"
     count, short = 600, 10

@@ -1,4 +1,4 @@
-"""Disks and files that become full: old files are kept, and what could not be written is said."""
+"""Full disks and file size limits: old files are kept, and every failed write is reported."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import killed
 import training
 from campaign import CRASHES, check_end, execute
 
-# Runs a command on a file system of its own, of so many KiB, and copies out what it leaves there.
+# Runs a command on a tmpfs of $1 KiB and copies the remaining files out.
 ON_A_DISK = """mkdir disk && mount -t tmpfs -o size=$1k tmpfs disk || exit 99; shift
 for name in d.npz m.onnx c l s.onnx b.onnx y; do [ ! -e $name ] || mv $name disk || exit 98; done
 mkdir -p disk/tmp; cd disk; "$@"; status=$?; cd ..; cp -a disk/. . || exit 97; exit $status"""
@@ -19,7 +19,7 @@ def can_mount(folder):
 
 
 class FullDisks(killed.Kills):
-    """Training, infer, grad and bppsa-compile where files or the disk may not grow."""
+    """Training, infer, grad and bppsa-compile with limited file or disk size."""
 
     name = "full-disks"
     count, short = 600, 3
@@ -29,16 +29,17 @@ class FullDisks(killed.Kills):
         self.mounts = can_mount(folder)
 
     def limited(self, source, command, size):
-        """The command where files of about `size` bytes do not always fit."""
+        """Returns the command under a limit near `size` bytes, which some files exceed."""
         if self.mounts and source.random() < 0.5:
-            # Data and old files lie on the disk, too, and files are written next to old ones.
+            # The disk also holds the data and old files, and new files are written next to old
+            # ones.
             kib = max(4, int(source.uniform(0.1, 5) * size / 1024)) + 8
             return [*IN_NAMESPACE, "sh", "-c", ON_A_DISK, "sh", kib, *command]
         return ["prlimit", f"--fsize={int(source.uniform(0, 1.2) * size)}", *command]
 
     @staticmethod
     def clean(folder):
-        """Removes the mount point and the copied folder for temporary files."""
+        """Removes the mount point and the copied folder of temporary files."""
         if (folder / "disk").exists():
             (folder / "disk").rmdir()
         if (folder / "tmp").exists():
@@ -72,7 +73,8 @@ class FullDisks(killed.Kills):
 
     @staticmethod
     def check_named(run, folder, trained):
-        """Each file that differs from a complete run is named, and the status says so."""
+        """Checks that every file that differs from a complete run is named and that the status is
+        not 0."""
         found = {path.name: path.read_bytes() for path in folder.iterdir()}
         wanted = {"s.onnx": trained.saved, "b.onnx": trained.best}
         lost = {name for name, content in wanted.items() if found.get(name) != content}
@@ -88,7 +90,7 @@ class FullDisks(killed.Kills):
         if run.status == 0 and lost:
             run.fail(f"status 0 without {sorted(lost)}")
         if silent := [name for name in lost if f"'{name}'" not in run.errors]:
-            # After an error that ends training nothing is written any more.
+            # Nothing is written after an error that ends training.
             if "training goes on" in run.errors.splitlines()[-1]:
                 run.fail(f"does not say that {silent} could not be written")
 

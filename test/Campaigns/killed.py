@@ -1,4 +1,4 @@
-"""SIGKILL at random times: files are old or whole, and training goes on to the same bits."""
+"""SIGKILL at random times: files are old or complete, and resumed training has the same bits."""
 
 import os
 import signal
@@ -10,7 +10,8 @@ from campaign import TEMPORARY, Campaign, check_end, end, execute, start
 
 
 def kill_after(folder, command, seconds, limit, environment=None):
-    """Kills a command and its children after some time; its end, and whether this ended it."""
+    """Kills a command and its children after some time; returns its end and whether it was
+    killed."""
     process = start(folder, command, environment)
     time.sleep(seconds)
     try:
@@ -24,7 +25,7 @@ def kill_after(folder, command, seconds, limit, environment=None):
 
 
 class Kills(Campaign):
-    """Kills training, infer, grad and bppsa-compile, and looks at their files."""
+    """Kills training, infer, grad and bppsa-compile, and checks their files."""
 
     name = "kills"
     count, short = 500, 4
@@ -58,7 +59,7 @@ class Kills(Campaign):
         return [self.programs.get(name).path, word, "--data", "d.npz", "--out", "y"], {}
 
     def measure(self, folder, name, word):
-        """The bytes of the output of an undisturbed run, and its seconds."""
+        """Returns the output bytes and the seconds of an undisturbed run."""
         folder.mkdir()
         self.write_inputs(folder, name)
         command, environment = self.command(name, word)
@@ -105,7 +106,7 @@ class Kills(Campaign):
         left = {path.name for path in folder.iterdir()} - {"d.npz", "m.onnx", "tmp", "y"}
         if strange := [other for other in left if not TEMPORARY.fullmatch(other)]:
             run.fail(f"leaves {strange} behind")
-        # What was left does not disturb the next run.
+        # Leftover files do not affect the next run.
         check_end(execute(folder, command, self.limit, environment), accepted=(0,))
         if (folder / "y").read_bytes() != expected:
             run.fail("the run after the kill has another output")

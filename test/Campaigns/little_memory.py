@@ -1,4 +1,4 @@
-"""Little memory: one line and status 1, and no file, wherever memory ends."""
+"""Commands that run out of memory exit with status 1 and one line, and leave no partial files."""
 
 import programs
 import training
@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 def find_need(folder, command, limit, low=1 << 20):
-    """The bytes of address space with which a command succeeds, within a MiB."""
+    """Returns the minimum address space with which a command succeeds, to 1 MiB."""
     high = 64 << 30
     while high - low > MIB:
         middle = (low + high) // 2
@@ -18,7 +18,7 @@ def find_need(folder, command, limit, low=1 << 20):
 
 
 class LittleMemory(Campaign):
-    """Commands with less address space than they need, from what a program needs to start."""
+    """Commands with less address space than they need, down to the minimum to start."""
 
     name = "little-memory"
     count, short = 600, 3
@@ -44,7 +44,7 @@ class LittleMemory(Campaign):
         )
         tool = programs.harness.COMPILER if word == "compile" else trained.program.path
         command, outputs = self.command(source, trained, word)
-        # Below this, the loader of the system ends the process before its first instruction.
+        # Below this limit the system's loader ends the process before its first instruction.
         start = self.need((tool, "start"), [tool, "--version"], folder)
         whole = self.need((name, word), command, folder)
         for path in folder.iterdir():
@@ -57,7 +57,7 @@ class LittleMemory(Campaign):
         if run.status == 0:
             check_files(run, folder, [*inputs, *outputs])
         else:
-            # A checkpoint and a log that were written before memory ended stay.
+            # A checkpoint and a log written before the failure are kept.
             kept = ["c", "l", "b.onnx"] if word == "train" else []
             check_files(run, folder, inputs, optional=kept)
             if word == "train":
@@ -65,7 +65,7 @@ class LittleMemory(Campaign):
         return f"{word} {run.status}"
 
     def command(self, source, trained, word):
-        """A command and the files that it writes."""
+        """Returns a command and the files it writes."""
         path = trained.program.path
         if word == "train":
             return trained.words(), list(training.FILES.values())

@@ -1,4 +1,4 @@
-"""The programs that campaigns run, and data that they accept."""
+"""The programs that campaigns run, and valid data for them."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ STEPS, SAMPLES = 5, 24
 
 
 def build(nodes, inputs, outputs, weights):
-    """A model; `inputs` and `outputs` have a name, a type and a shape each."""
+    """Returns a model; `inputs` and `outputs` are lists of (name, type, shape)."""
     graph = helper.make_graph(
         nodes,
         "graph",
@@ -38,7 +38,7 @@ def weight(*shape):
 
 
 def tokens():
-    """The mean of embedded tokens, and two heads."""
+    """Mean of embedded tokens with two heads."""
     nodes = [
         helper.make_node("Gather", ["table", "x"], ["rows"]),
         helper.make_node("ReduceMean", ["rows"], ["mean"], axes=[1], keepdims=0),
@@ -55,7 +55,7 @@ def tokens():
 
 
 def normalized():
-    """A matrix and a batch normalization in training mode."""
+    """A matrix product and a batch normalization in training mode."""
     statistics = ["scale", "shift", "mean", "var"]
     nodes = [
         helper.make_node("Gemm", ["x", "weight"], ["product"], transB=1),
@@ -74,7 +74,7 @@ def normalized():
 
 
 STREAM = ["--loss=mse", "--carry=cache:cache_next,h:h_next"]
-# Of each program the model, or a function that builds it, and the options of bppsa-compile.
+# By program: the model or a function that builds it, and the options of bppsa-compile.
 SOURCES = {
     "rnn": (EXAMPLES / "bitstream_rnn.onnx", []),
     "lengths": (
@@ -91,7 +91,7 @@ SOURCES = {
 
 @dataclasses.dataclass
 class Program:
-    """A compiled program, what `info` says of it, and a data set that it accepts."""
+    """A compiled program, the output of its `info`, and a valid data set."""
 
     name: str
     path: pathlib.Path
@@ -100,18 +100,18 @@ class Program:
     model: bytes
 
     def infos(self):
-        """The arrays that a data set has."""
+        """Returns the descriptions of the arrays of a data set."""
         losses = self.info.get("losses", [self.info])
         return [*self.info["inputs"], *(loss["target_array"] for loss in losses)]
 
     def sizes(self):
-        """Options for small sizes of `bench`."""
+        """Returns options for small sizes of `bench`."""
         isTimed = any(info["time_axis"] is not None for info in self.info["inputs"])
         return ["--batch", 3, *(["--seq-len", 4] if isTimed else [])]
 
 
 def make_array(info, sizes, rng):
-    """Values that the program accepts for an array that `info` describes."""
+    """Returns valid random values for an array described by `info`."""
     shape = [dim if isinstance(dim, int) else sizes[dim] for dim in info["shape"]]
     if "float" in info["dtype"]:
         return rng.standard_normal(shape).astype(np.float32)
@@ -126,7 +126,7 @@ def make_array(info, sizes, rng):
 
 
 def make_arrays(program, samples=SAMPLES, steps=STEPS, seed=0):
-    """A data set for the program."""
+    """Returns a data set for the program."""
     rng = np.random.default_rng(seed)
     infos = program.infos()
     sizes = {name: steps for name in program.info["symbols"]}
@@ -137,8 +137,10 @@ def make_arrays(program, samples=SAMPLES, steps=STEPS, seed=0):
 
 
 class Programs:
-    """Compiles each program when it is first asked for; `names` limits those that are used. A name
-    with a slash is the path of a trainer that exists, for campaigns that compile nothing."""
+    """Compiles each program on first use; `names` limits the programs in use.
+
+    A name with a slash is the path of an existing trainer, for campaigns that compile nothing.
+    """
 
     def __init__(self, names):
         self.names = names

@@ -5,7 +5,7 @@ import numpy as np
 import programs
 from campaign import Campaign, check_end, check_files, execute
 
-# Counts that a run can do, and such that no option accepts or no memory holds.
+# Feasible counts, and counts that options reject or that exceed any memory.
 COUNTS = ["1", "2", "3", "7", "24", "25", "1000"]
 WORDS = ["", " ", "x", "nan", "inf", "-inf", "1e999", "-1", "0", "0.5", "1", "1.0", "1e3", "0x10"]
 WORDS += [
@@ -107,12 +107,12 @@ OPTIONS = {
     "bench": SIZES_OF_STEPS | {"--repeat": COUNTS[:3], "--calibrate": None} | VARIANT | COMMON,
     "info": SIZES_OF_STEPS | {"--compact": None} | COMMON,
 }
-# Options whose file is written: nothing may be there after a failure.
+# Options that name an output file; it must not exist after a failure.
 OUTPUTS = ["--save", "--save-best", "--out", "--trace"]
 
 
 def random_option(source, options):
-    """An option with a value that fits, or with any word, or without one."""
+    """Returns an option with a valid value, a random word, or no value."""
     name = source.choice(sorted(options))
     values = options[name]
     if source.random() < 0.04:
@@ -126,7 +126,7 @@ def random_option(source, options):
 
 
 def random_command(source):
-    """The words after the name of a program."""
+    """Returns the words after the program name."""
     command = source.choice([*sorted(OPTIONS), "train", "train", "train"])
     words = (
         [command]
@@ -140,7 +140,7 @@ def random_command(source):
     for _ in range(source.choice([0, 1, 1, 2, 2, 3, 4, 8])):
         words += random_option(source, OPTIONS[command])
     if command == "bench":
-        # The sizes by default take an emulated program minutes.
+        # The default sizes take minutes in an emulated program.
         given = " ".join(words)
         words += [f"{size}=3" for size in SIZES_OF_STEPS if size not in given]
     if source.random() < 0.05:
@@ -158,7 +158,7 @@ class ProgramOptions(Campaign):
         program = self.programs.choose(source)
         (folder / "d.npz").write_bytes(changed_arrays.save(program.arrays))
         (folder / "link").symlink_to("o4")
-        # Sizes that no memory holds must not take that of the machine.
+        # Sizes beyond any memory must not exhaust the memory of this machine.
         command = ["prlimit", "--as=4000000000", program.path, *random_command(source)]
         run = execute(folder, command, self.limit)
         check_end(run, accepted=(0, 1, 2))
@@ -173,7 +173,7 @@ class ProgramOptions(Campaign):
 
     @staticmethod
     def check_nothing_written(run, folder):
-        """Training that fails after it began may leave a checkpoint, a log and the best model."""
+        """Failed training may leave a checkpoint, a log and the best model once it has started."""
         if run.diverged() or "training goes on" in run.errors:
             return
         if left := sorted(
@@ -210,7 +210,7 @@ COMPILE = {
 
 
 def compile_command(source, base):
-    """The words after the name of bppsa-compile; most stop at an early phase, to save time."""
+    """Returns the words after bppsa-compile; most stop at an early phase to save time."""
     words = [
         "m.onnx",
         "-o",
@@ -228,12 +228,12 @@ def compile_command(source, base):
             "--compile-to=" + source.choice(["differentiate", "scan", "scan", "lower"]),
             "--emit=mlir",
         ]
-    # Code for one CPU and without optimisation, as far as nothing else is asked for.
+    # Compile for one CPU without optimization unless the options say otherwise.
     return words + [word for word in ("--mcpu=x86-64-v3", "-O0") if word[:3] not in given]
 
 
 class CompilerOptions(Campaign):
-    """Random options of bppsa-compile on models that it accepts."""
+    """Random options of bppsa-compile with valid models."""
 
     name = "compiler-options"
     count, short = 1500, 5
@@ -252,7 +252,7 @@ class CompilerOptions(Campaign):
         words = compile_command(source, programs.SOURCES[program.name][1])
         run = execute(folder, [programs.harness.COMPILER, *words], self.limit)
         check_end(run, accepted=(0, 1, 2))
-        # Phases that were dumped before an error stay, and may be in a folder of any name.
+        # Phases dumped before an error are kept, in a folder of any name.
         outputs = {"out", "phases", *WORDS} | {name for name in ("logits",) if run.status == 0}
         check_files(run, folder, ["m.onnx", *self.weights], optional=outputs)
         if run.status != 0 and (folder / "out").exists():

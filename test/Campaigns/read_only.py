@@ -1,4 +1,4 @@
-"""Files and folders without permission, for a user other than root."""
+"""Files and folders without permissions, accessed by a user other than root."""
 
 import os
 
@@ -11,7 +11,7 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 
 class ReadOnly(Campaign):
-    """Outputs in folders or files that cannot be written, inputs that cannot be read."""
+    """Outputs in unwritable folders or files, and unreadable inputs."""
 
     name = "read-only"
     count, short = 300, 5
@@ -21,7 +21,7 @@ class ReadOnly(Campaign):
         for parent in (folder, folder.parent):
             parent.chmod(0o755)
         program = self.trainings[self.programs.names[0]].program.path
-        # Permissions do not stop root, and only root becomes another user.
+        # Root ignores permissions, so root runs the commands as another user.
         self.prefix = AS_NOBODY if os.geteuid() == 0 else []
         run = execute(folder, [*self.prefix, program, "--version"], self.limit)
         self.works = run.status == 0
@@ -64,7 +64,7 @@ class ReadOnly(Campaign):
         return f"{word}, {what}"
 
     def command(self, source, trained, word):
-        """A command that writes to `place`, or reads what cannot be read."""
+        """Returns a command that writes to `place` or reads an unreadable file."""
         path = trained.program.path
         compile = [programs.harness.COMPILER, "m.onnx", "-O0", "--mcpu=x86-64-v3"]
         compile += programs.SOURCES[trained.program.name][1]

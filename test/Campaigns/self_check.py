@@ -1,4 +1,4 @@
-"""Deliberately broken commands, each of which the campaigns must find."""
+"""Deliberately broken commands; the campaigns must detect each of them."""
 
 import argparse
 import contextlib
@@ -13,7 +13,7 @@ from campaign import Fault, check_end, check_files, execute
 from changed_arrays import ChangedArrays
 from changed_ir import ChangedIR
 
-# Scripts that end in a way no program may.
+# Scripts whose exit a campaign must report as a fault.
 SCRIPTS = {
     "a crash": "kill -SEGV $$",
     "an abort after a message": "echo 'error: x' >&2; kill -ABRT $$",
@@ -28,7 +28,7 @@ SCRIPTS = {
     "bytes that are not UTF-8": "printf 'error: \\377\\n' >&2; exit 1",
     "a hang": "sleep 60",
 }
-# A program that crashes on data sets of an odd size, and one that writes its files in place.
+# A program that crashes on data sets of odd size, and one that writes its files in place.
 CRASHING = '#!/bin/sh\n[ $(($(wc -c < bad.npz) % 2)) -eq 0 ] || kill -SEGV $$\necho "error: x" >&2\nexit 1\n'
 WRITING = "#!/bin/sh\nprintf 12 > s.onnx\nsleep 60\nprintf 34 >> s.onnx\n"
 
@@ -58,7 +58,7 @@ def find_lost_file(folder):
 
 
 def find_write_in_place(folder):
-    """A kill finds a file that was written in place."""
+    """A kill exposes a file that is written in place."""
     trained = training.Training(write_program(folder, WRITING), 60, saved=b"1234")
     run, _ = killed.kill_after(folder, [trained.program.path], 0.3, 60)
     (folder / "program").unlink()
@@ -92,7 +92,7 @@ CASES |= {
 
 
 class Broken:
-    """Stands for `programs.Programs`; its only program crashes on some data sets."""
+    """Replaces `programs.Programs`; its only program crashes on some data sets."""
 
     names = ["broken"]
 
@@ -104,7 +104,8 @@ class Broken:
 
 
 def check_campaign(folder, makeDriver):
-    """A whole campaign finds the crashes of a program, keeps their inputs, and repeats them."""
+    """Checks that a campaign finds the crashes of a program, keeps their inputs, and repeats
+    them."""
     (folder / "kept").mkdir()
     arguments = argparse.Namespace(
         seed=0, first=0, seconds=None, jobs=1, keep=folder / "kept", programs=[]
@@ -118,7 +119,7 @@ def check_campaign(folder, makeDriver):
 
 
 def check_all(folder: pathlib.Path, makeDriver):
-    """Whether every case is found; prints those that are not."""
+    """Returns whether all cases are detected; prints the others."""
     missed = []
     for number, (name, find) in enumerate(CASES.items()):
         place = folder / str(number)

@@ -1,4 +1,4 @@
-"""SIGSTOP and SIGCONT at random times: the same bits."""
+"""SIGSTOP and SIGCONT at random times do not change the bits of the results."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from campaign import Campaign, check_end, end, start
 
 
 class Stops(Campaign):
-    """Training that is stopped and goes on, many times."""
+    """Training that is stopped and continued many times."""
 
     name = "stops"
     count, short = 200, 2

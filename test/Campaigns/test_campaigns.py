@@ -1,4 +1,4 @@
-"""A few runs of every campaign, and a check that the campaigns find broken programs."""
+"""Runs every campaign briefly and checks that the campaigns detect broken programs."""
 
 import sys
 

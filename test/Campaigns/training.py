@@ -1,4 +1,4 @@
-"""Training runs that campaigns disturb, and the results of undisturbed ones."""
+"""Training runs that campaigns disturb, and the results of undisturbed runs."""
 
 import dataclasses
 import io
@@ -15,13 +15,13 @@ FILES = {"--save": "s.onnx", "--save-best": "b.onnx", "--checkpoint": "c", "--lo
 
 
 def read_log(text):
-    """The entries of a log without its times."""
+    """Returns the entries of a log without times."""
     entries = [json.loads(line) for line in text.splitlines()]
     return [{k: v for k, v in entry.items() if "seconds" not in k} for entry in entries]
 
 
 def read_checkpoint(content):
-    """The state in a checkpoint, all of whose arrays can be read."""
+    """Returns the state in a checkpoint after reading all of its arrays."""
     with np.load(io.BytesIO(content)) as archive:
         arrays = {name: archive[name] for name in archive.files}
     return json.loads(arrays["checkpoint"].tobytes())["state"]
@@ -41,7 +41,7 @@ class Training:
     log: list = dataclasses.field(default_factory=list)
 
     def words(self, epochs=EPOCHS, resumes=False, quiet=True):
-        """A fixed variant, so that all runs have the same bits."""
+        """The variant is fixed, so that all runs have the same bits."""
         variant = self.program.info["variants"][0]
         words = [
             self.program.path,
@@ -62,7 +62,7 @@ class Training:
         (folder / "d.npz").write_bytes(changed_arrays.save(self.program.arrays))
 
     def learn(self, folder):
-        """Runs undisturbed for any number of epochs, and keeps the results."""
+        """Runs undisturbed for each number of epochs and keeps the results."""
         folder.mkdir(parents=True)
         self.write_data(folder)
         for epochs in range(1, EPOCHS + 1):
@@ -80,7 +80,7 @@ class Training:
             (folder / name).write_bytes(OLD)
 
     def check_files(self, run, folder):
-        """Every file is absent, the old one, or whole."""
+        """Checks that every file is absent, unchanged, or complete."""
         found = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         if found.get("s.onnx", OLD) not in (OLD, self.saved):
             run.fail("the file of --save is neither the old one nor the trained model")
@@ -105,7 +105,7 @@ class Training:
         return len(left)
 
     def check_complete(self, run, folder):
-        """A run that came to its end has the bits of the undisturbed one."""
+        """Checks that a finished run has the same bits as the undisturbed run."""
         if (folder / "s.onnx").read_bytes() != self.saved:
             run.fail("ends in other bits than the undisturbed run")
         if read_log((folder / "l").read_text()) != self.log:
@@ -115,7 +115,7 @@ class Training:
         self.check_files(run, folder)
 
     def go_on(self, folder):
-        """Runs to the end, from the checkpoint if there is one."""
+        """Runs to the end, resuming from the checkpoint if there is one."""
         resumes = (folder / "c").exists() and (folder / "c").read_bytes() != OLD
         run = execute(folder, self.words(resumes=resumes), self.limit)
         check_end(run, accepted=(0,))
@@ -123,7 +123,7 @@ class Training:
 
 
 def learn_all(programs, folder, limit):
-    """The trainings of all programs, by name."""
+    """Returns the training runs of all programs by name."""
     trainings = {}
     for name in programs.names:
         trainings[name] = Training(programs.get(name), limit)
