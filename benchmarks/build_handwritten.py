@@ -12,7 +12,7 @@ FLAGS = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-pthread"]
 
 
 def compiler():
-    """The C++ compiler to use, or None."""
+    """Returns a C++ compiler, or None."""
     return next(
         (path for path in map(shutil.which, ("clang++-22", "clang++", "g++")) if path), None
     )
@@ -27,7 +27,7 @@ def available():
 
 
 def build(shape, folder):
-    """Compiles the program of `shape` into `folder` unless one newer than its sources is there."""
+    """Compiles the program of `shape` into `folder` unless it is newer than its sources."""
     program = folder / f"hand-{shape.cell}-h{shape.hidden}-i{shape.features}-b{shape.batch}"
     newest = max(source.stat().st_mtime for source in SOURCES.iterdir())
     if program.exists() and program.stat().st_mtime > newest:

@@ -13,7 +13,7 @@ from shapes import CLASSES, GATES
 
 
 def parameters(cell, features, hidden, rng, dtype=jnp.float32):
-    """Uniform weights from a numpy generator."""
+    """Returns uniform random weights from a numpy generator."""
     gates = GATES[cell]
     shapes = {
         "r": (hidden, gates * hidden),
@@ -54,7 +54,7 @@ def _lstm(p, state, given):
 
 
 def logits(cell, p, x, unroll=1, every_step=False):
-    """Scores [B, C] of sequences [T, B, I], or [T, B, C] of every step."""
+    """Returns scores [B, C] of sequences [T, B, I], or [T, B, C] with `every_step`."""
     zero = jnp.zeros((x.shape[1], p["r"].shape[0]), x.dtype)
     step = {"rnn": _rnn, "gru": _gru, "lstm": _lstm}[cell]
     given = x @ p["w"] + p["b"]
@@ -67,7 +67,7 @@ def logits(cell, p, x, unroll=1, every_step=False):
 
 
 def loss(cell, p, x, target, unroll=1, every_step=False):
-    """With `every_step`, of the same target [B] at each step."""
+    """Returns the mean cross-entropy; with `every_step`, every step has the same target [B]."""
     scores = jax.nn.log_softmax(logits(cell, p, x, unroll, every_step))
     targets = jnp.broadcast_to(target, scores.shape[:-1])
     return -jnp.mean(jnp.take_along_axis(scores, targets[..., None], -1))

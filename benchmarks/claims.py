@@ -64,7 +64,7 @@ def _against_peers():
 def _long_sequences():
     claims = []
     for cell in ("rnn", "gru"):
-        # Of a loss on the last step alone, few steps have a cotangent that is not zero.
+        # With a loss only on the last step, most steps have zero cotangents.
         for batch, every_step in itertools.product((16, 64), (True, False)):
             short, long = (
                 Shape(cell, 20, features_of(cell, 20), batch, steps, every_step=every_step)
@@ -106,15 +106,15 @@ def _scans():
 
 
 CLAIMS = [*_against_peers(), *_long_sequences(), *_two_threads(), *_scans()]
-# Whole steps of these take no more than 1 / 0.85 of what their operations take at the peak. With
-# a loss on the last step alone, a long chain ends where cotangents are zero, and computes less.
+# A whole step takes at most 1 / 0.85 of the time of its operations at peak speed. The loss is on
+# every step because the chain of a last-step loss ends early at zero cotangents.
 NEAR_PEAK = (
     Shape("gru", 128, 64, 16, 1000, every_step=True),
     Shape("gru", 256, 256, 64, 100, every_step=True),
     Shape("gru", 256, 256, 64, 1000, every_step=True),
 )
 PEAK_SHARE = 0.85
-# Whole steps of these take no more than 1.25 of what multiply-adds and functions take at the peak.
+# A whole step takes at most 1.25 times its multiply-adds and functions at peak speed.
 COUNTED = (Shape("lstm", 20, 12, 16, 1000, every_step=True),)
 OVER_COUNTED = 1.25
 
@@ -145,7 +145,7 @@ NETWORK_CLAIMS = [
 
 
 def measure_rate(name, folder):
-    """What handwritten/NAME.cpp prints of one core, the best of a few runs."""
+    """Returns the rate printed by handwritten/NAME.cpp on one core, the best of a few runs."""
     program = folder / name
     source = HERE / f"handwritten/{name}.cpp"
     subprocess.run(
@@ -166,7 +166,7 @@ def measure_rate(name, folder):
 
 
 def _open(points, options):
-    """The peers of `points` by name and threads; those that cannot run are left out with a line."""
+    """Opens the peers of `points` by name and threads; prints a line for each unavailable peer."""
     peers = {}
     for key in dict.fromkeys((point.peer, point.threads) for point in points):
         name, threads = key
@@ -181,10 +181,10 @@ def _open(points, options):
 
 
 def measure_points(points, options):
-    """Medians over rounds, of each point that can be measured."""
+    """Returns medians over rounds of each point that can be measured."""
     peers = _open(points, options)
     points = [point for point in points if (point.peer, point.threads) in peers]
-    # Times of one call: all parts of a step come together.
+    # One call measures all parts of a step.
     calls = list(dict.fromkeys((p.peer, p.threads, p.shape) for p in points))
     repeats, answers = {}, {call: [] for call in calls}
     try:
@@ -212,7 +212,7 @@ def measure_points(points, options):
 
 
 def judge(case, ratio, wanted, at_most, times):
-    """A row of the results; `ratio` is None where it was not measured."""
+    """Returns a row of the results; `ratio` is None if not measured."""
     fine = ratio is not None and (ratio <= wanted if at_most else ratio >= wanted)
     verdict = "not measured" if ratio is None else "pass" if fine else "FAIL"
     return {
@@ -244,7 +244,7 @@ def judge_shares(shapes, found, peak):
 
 
 def judge_counts(shapes, found, peak, functions):
-    """`peak` in GFLOP/s, `functions` in billions a second."""
+    """Takes `peak` in GFLOP/s and `functions` in billions per second."""
     rows = []
     for shape in shapes:
         time = found.get(Point("auto", shape))
@@ -256,7 +256,7 @@ def judge_counts(shapes, found, peak, functions):
 
 
 def measure_networks(claims, options):
-    """Rows of claims on networks, by layers/run.py."""
+    """Returns rows of claims on networks, measured by layers/run.py."""
     rows = []
     for network, pruned in dict.fromkeys((claim.network, claim.pruned) for claim in claims):
         own = [claim for claim in claims if (claim.network, claim.pruned) == (network, pruned)]

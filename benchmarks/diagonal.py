@@ -48,7 +48,7 @@ CELLS = {
 
 
 def write_ir(cell, size, plan):
-    """The chain of a cell as a function, with a plan or as `sequential`."""
+    """Returns a function with the chain of a cell, with a plan or `sequential`."""
     saved, emitted, link = CELLS[cell]
     sequence, state, vector = (f"{kind}{size}xf32>" for kind in ("tensor<?x?x", "tensor<?x", "vector<"))
     loop = "bppsa.chain"
@@ -76,7 +76,7 @@ func.func @backward({commas(f"%{x}s: {sequence}" for x in saved)}, %seed: {state
 
 
 def evaluate(cell, steps, options, folder):
-    """The FLOPs of each plan over those of the sequential chain."""
+    """Returns the FLOPs of each plan relative to the sequential chain."""
     source, result = folder / "chain.mlir", folder / "plans.json"
     source.write_text(write_ir(cell, options.hidden, "sequential"))
     names = ",".join(dict.fromkeys(["linear", *options.plans]))
@@ -90,7 +90,7 @@ def evaluate(cell, steps, options, folder):
 
 
 def draw(cell, steps, options):
-    """Inputs, and the shapes of results. Gates are close to one, so that nothing underflows."""
+    """Returns inputs and result shapes. Gates are close to one to avoid underflow."""
     random = np.random.default_rng(steps)
     sequence, state = (steps, options.batch, options.hidden), (options.batch, options.hidden)
     saved, emitted, _ = CELLS[cell]
@@ -107,7 +107,7 @@ def time_once(run):
 
 
 def time_plans(runs, options):
-    """Medians in microseconds, over rounds in which the plans take turns."""
+    """Returns medians in microseconds over interleaved rounds of all plans."""
     turns = {plan: [] for plan in runs}
     for _ in range(options.rounds):
         for plan, run in runs.items():
@@ -117,7 +117,7 @@ def time_plans(runs, options):
 
 
 def measure(cell, options, folder):
-    """One entry for each length."""
+    """Returns one entry per length."""
     level = max(count for count in kernels.LEVELS if kernels.can_run(count))
     compiled = {}
     for plan in ("sequential", *options.plans):
@@ -176,7 +176,7 @@ def main():
         print(markdown(json.loads(options.render.read_text())), end="")
         return
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    # Memory that is freed stays with the process, as with the allocator of compiled programs.
+    # Keep freed memory in the process, like the allocator of compiled programs.
     for option, value in ((-4, 0), (-1, 2**31 - 1)):
         ctypes.CDLL(None).mallopt(option, value)
     results = {"machine": _machine(), "command": _command(sys.argv[1:]), "runs": []}

@@ -37,7 +37,7 @@ HIDDEN, LENGTH, BATCH = 128, 50, 32
 
 
 def make_model(count):
-    """The model, and the outputs of its modules."""
+    """Returns the model and the outputs of its modules."""
     spec = models.Spec("GRU", hidden=HIDDEN, features=HIDDEN, layers=count, head="steps")
     model = models.build(spec)
     last = model.graph.output[0].name
@@ -68,7 +68,7 @@ class Programs:
             subprocess.run([compiler, folder / "model.onnx", *options], check=True)
 
     def train(self, window):
-        """The events of all ranks."""
+        """Returns the trace events of all ranks."""
         trace = self.folder / "trace.json"
         words = ["train", "--data", self.data, "--batch", str(BATCH), "--no-shuffle", "--quiet"]
         words += ["--threads", "1", "--mapping", "lanes", "--trace", trace]
@@ -79,7 +79,7 @@ class Programs:
 
 
 def spans(events, rank, kind):
-    """Beginnings and ends of the parts of steps of a rank."""
+    """Returns start and end of part `kind` of each step of a rank."""
     parts = {
         int(event["name"].split()[1]): (event["ts"], event["ts"] + event["dur"])
         for event in events
@@ -98,7 +98,7 @@ def within(moments, span):
 
 
 def sent(events, rank, other):
-    """When the messages from one rank to another were ready."""
+    """Returns the times at which messages from one rank to another were ready."""
     return [
         event["args"]["ready"]
         for event in events
@@ -109,7 +109,7 @@ def sent(events, rank, other):
 
 
 def waits(events, rank):
-    """Beginnings and ends of what a rank waits for of others."""
+    """Returns start and end of each wait of a rank for other ranks."""
     return [
         (event["ts"], event["ts"] + event["dur"])
         for event in events
@@ -118,7 +118,7 @@ def waits(events, rank):
 
 
 def costs(events, count):
-    """F, B, W and the mean time of both messages on their ways, of each step of the last module."""
+    """Returns F, B, W and the mean latency of both messages, for each step of the last module."""
     last, before = count - 1, count - 2
     up, down = sent(events, before, last), sent(events, last, before)
     heard = {rank: waits(events, rank) for rank in (before, last)}
@@ -127,7 +127,7 @@ def costs(events, count):
     for forward, backward, below, back in zip(*sides, strict=True):
         waited = [wait for wait in heard[last] if forward[0] <= wait[0] <= forward[1]]
         came = [wait[1] for wait in heard[before] if back[0] <= wait[1] <= back[1]]
-        # Its loss follows for the sum of all.
+        # The loss for the total follows the activation.
         activation, *_ = within(up, below)
         [cotangent] = within(down, backward)
         way = (waited[0][1] - activation + came[-1] - cotangent) / 2
@@ -162,7 +162,7 @@ def main():
             for window in windows:
                 events = programs.train(window)
                 found[window] += periods(events)
-            # Those of the last window, end-to-end.
+            # The last window is end-to-end.
             measured += costs(events, options.modules)
     times = [statistics.median(column) for column in zip(*measured, strict=True)]
     print("a module takes", ", ".join(f"{name} {time / 1e3:.2f} ms" for name, time in zip(("F", "B", "W", "way"), times, strict=True)))  # fmt: skip

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Writes the ONNX model of a benchmark shape: recurrent layers and a classifier on the last state."""
+"""Writes the ONNX model of a benchmark shape: recurrent layers and a classifier."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -8,7 +8,10 @@ from shapes import CLASSES, GATES
 
 
 def _layer(shape, number, data, rng):
-    """The nodes of layer `number` of x `data`, and its weights; the last one only has a last state."""
+    """Returns the nodes of layer `number` on `data`, its weights and its output.
+
+    The last layer outputs only its last state.
+    """
     rows, bound = GATES[shape.cell] * shape.hidden, shape.hidden**-0.5
     sizes = {
         "W": (shape.directions, rows, shape.features_of_layer(number)),
@@ -38,12 +41,13 @@ def _layer(shape, number, data, rng):
 
 
 def parameters(model):
-    """The initializers that are trained: all but the sizes of reshapes."""
+    """Returns the trained initializers: all except the sizes of reshapes."""
     return [i for i in model.graph.initializer if i.data_type == TensorProto.FLOAT]
 
 
 def write(shape, path):
-    """x is [T, B, features], logits are [B, CLASSES]; weights are seeded, with PyTorch's range."""
+    """Writes a model with x [T, B, features], logits [B, CLASSES] and seeded weights in PyTorch's
+    range."""
     rng = np.random.default_rng(1)
     width, bound = shape.directions * shape.hidden, shape.hidden**-0.5
     nodes, weights, data = [], {}, "x"

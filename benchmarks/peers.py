@@ -19,9 +19,10 @@ from shapes import GATES
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMES = ("forward_us", "backward_us", "update_us", "step_us")
-# What trees of matrix products reach at least on one core; plans that need more time are not tried.
+# Minimum rate of trees of matrix products on one core; plans that exceed the time limit at this
+# rate are skipped.
 PRODUCT_FLOPS_PER_SECOND = 10e9
-# Peers in Python, and the module that each needs.
+# Python peers and the module each needs.
 WORKERS = {"pytorch": "torch", "jax": "jax", "onnxruntime": "onnxruntime.training"}
 
 
@@ -30,11 +31,11 @@ class Unavailable(Exception):
 
 
 class Failed(Exception):
-    """A measurement that did not come to an end; the message is one line."""
+    """A measurement that did not finish; the message is one line."""
 
 
 def _bind(threads):
-    """What a child does before it starts: one thread means one core."""
+    """Returns a function that binds a child with one thread to one core."""
     if threads != 1:
         return None
     core = max(os.sched_getaffinity(0))
@@ -42,7 +43,7 @@ def _bind(threads):
 
 
 def _run(command, threads, timeout):
-    """Standard output of a command; Failed with the first line of its complaint otherwise."""
+    """Returns the standard output of a command; raises Failed with the first line of its error."""
     try:
         done = subprocess.run(
             list(map(str, command)),
@@ -73,7 +74,7 @@ class Handwritten:
         }
 
     def skip(self, shape, threads, seconds):
-        """Why this shape is not measured here, or None."""
+        """Returns the reason to skip this shape, or None."""
         return None if shape.is_plain() else "not one layer with a loss on the last state"
 
     def measure(self, shape, threads, repeat, timeout):
@@ -160,7 +161,7 @@ class Worker:
 
 
 class Compiled:
-    """A program made by bppsa-compile, with one way to run the backward pass.
+    """A program of bppsa-compile with one variant of the backward pass.
 
     variant is "auto" (the program chooses), "sequential", or a scan plan such as "chunked:32".
     """
@@ -178,7 +179,7 @@ class Compiled:
         return ["--backward=auto", f"--scan={self.variant}"]
 
     def compile(self, model, timeout=300):
-        """Compiles an ONNX file unless that is done; returns (program, seconds)."""
+        """Compiles an ONNX file unless the program is up to date; returns (program, seconds)."""
         program = self.folder / f"{model.stem}-{self.variant.replace(':', '')}"
         record = program.with_suffix(".json")
         newest = max(model.stat().st_mtime, pathlib.Path(self.compiler).stat().st_mtime)
@@ -205,7 +206,7 @@ class Compiled:
         return path
 
     def skip(self, shape, threads, seconds):
-        """Trees of matrix products are out of the question for large states."""
+        """Skips trees of matrix products for large states."""
         if self.variant in ("auto", "sequential", "linear"):
             return None
         size = shape.hidden * (2 if shape.cell == "lstm" else 1)

@@ -43,7 +43,7 @@ BATCH = {"dense": 128, "gru": 32}
 WARM_UP = 4
 SPLIT = ("--split-backward",)
 V = ("--pipeline-placement=v", "--split-backward")
-# By schedule: the options of the compiler. Fused schedules run in programs that split nothing.
+# Compiler options by schedule. Fused schedules need a program without split backward passes.
 SCHEDULES = {
     "gpipe": (),
     "1f1b": (),
@@ -72,7 +72,7 @@ def dense(layers=8, units=512):
 
 
 def make(name, samples):
-    """A model, and arrays to train it with."""
+    """Returns a model and its training data."""
     random = np.random.default_rng(1)
     if name == "gru":
         spec = models.Spec("GRU", hidden=64, features=64, layers=2, head="last")
@@ -83,7 +83,7 @@ def make(name, samples):
 
 
 class Pipeline:
-    """The programs of a model in a folder, by the options of the compiler."""
+    """The programs of a model in a folder, keyed by compiler options."""
 
     def __init__(self, build, folder, name, steps):
         model, arrays = make(name, BATCH[name] * MICROBATCHES * steps)
@@ -103,7 +103,7 @@ class Pipeline:
         return self.programs[options]
 
     def run(self, schedule, *options):
-        """The events of the ranks."""
+        """Returns the trace events of all ranks."""
         trace = self.folder / "trace.json"
         realtime = ["chrt", "-r", "10"] if shutil.which("chrt") else []
         if realtime and subprocess.run([*realtime, "true"], capture_output=True, check=False).returncode:
@@ -118,7 +118,7 @@ class Pipeline:
 
 
 class Operation:
-    """What a rank computes of a microbatch, by an event of the trace and the waits in it."""
+    """Computation of a rank on one microbatch, from a trace event and the waits in it."""
 
     def __init__(self, event, waits):
         part, microbatch, *rest = event["name"].split()
@@ -127,7 +127,7 @@ class Operation:
         self.ready, self.end = event["ts"], event["ts"] + event["dur"]
         self.waits = [wait for wait in waits if event["ts"] <= wait["ts"] < self.end]
         self.work = event["dur"] - sum(wait["dur"] for wait in self.waits)
-        # It begins when what it waits for is there.
+        # The operation begins when its input has arrived.
         self.begin = self.end - self.work
 
     @property
@@ -136,7 +136,7 @@ class Operation:
 
     @property
     def needed(self):
-        """The operation whose result it waits for."""
+        """The key of the operation that produces the input."""
         return self.part, self.microbatch, self.stage + (1 if self.part == "B" else -1)
 
 
@@ -151,8 +151,12 @@ def read_operations(events, rank):
 
 
 def read_steps(events, is_fused):
-    """Microseconds of each step: from its start to that of the next one, its span, and the most work
-    of a rank; of each stage and part; and from an operation to the end of the wait for its result."""
+    """Returns durations in microseconds and the bubble of each step.
+
+    The durations are: the time between starts of steps, with and without waits between steps; the
+    span of a step and the maximum work of a rank; the work of each stage and part; and the time
+    from the end of an operation to the end of the wait for its result.
+    """
     steps, gathered = [], []
     for rank in range(RANKS):
         own = read_operations(events, rank)
@@ -184,7 +188,7 @@ def read_steps(events, is_fused):
 
 
 def predict(build, schedule, times, hop):
-    """The span in microseconds and the bubble of stages that take these times."""
+    """Returns the predicted span in microseconds and the bubble for these stage times."""
     stages = 1 + max(stage for stage, _ in times)
     groups = [
         ",".join(f"{times.get((stage, part), 0):.2f}" for part in "FBW") + f",{max(hop, 0):.2f}"

@@ -76,7 +76,7 @@ def draw_panel(drawing, left, title, times, caption, limits):
     drawing.text(left + width, top + height + 34, "time steps T", 12, svg.GRAY, "end")
     for name, curve in times.items():
         places = [(x_of(steps), y_of(value)) for steps, value in sorted(curve.items())]
-        # The sequential order is dashed next to a scan.
+        # The sequential order is dashed if a scan is drawn too.
         dash = "6 4" if name == "bppsa" and SCAN in times else None
         drawing.curve(places, COLORS[name], dash=dash)
         for x, y in places:

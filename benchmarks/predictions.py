@@ -24,7 +24,7 @@ WORKERS = [2**k for k in range(15)]
 
 
 def evaluate(shape, plans, tools, folder):
-    """The evaluator's figures of each plan, on the chain of the training step."""
+    """Returns the evaluator's results for each plan on the chain of the training step."""
     model, step, result = (folder / name for name in ("m.onnx", "step.mlir", "plans.json"))
     onnx_models.write(shape, model)
     command = [tools / "bppsa-compile", model, "--backward=sequential", "--emit=mlir"]
@@ -42,7 +42,7 @@ def evaluate(shape, plans, tools, folder):
 
 
 def fewest_workers(plan, linear):
-    """The fewest workers with which a plan is faster than the chain; None if there are not enough."""
+    """Returns the minimum number of workers with which a plan beats the chain, or None."""
     own, chain = ({m["workers"]: m["flops"] for m in p["makespans"]} for p in (plan, linear))
     return next((w for w in WORKERS if own[w] < chain[w]), None)
 

@@ -35,7 +35,7 @@ LATENCY = 50e-6
 EXCHANGES = ("barrier", "allreduce", "dear", "p3")
 # The first steps of a run touch memory for the first time.
 WARM_UP = 4
-# Of a core that messages take while they are sent; beyond it bppsa-schedule refuses to predict.
+# Maximum share of a core for message threads; bppsa-schedule predicts nothing beyond it.
 MOST_SHARE = 0.9
 GRU = models.Spec("GRU", hidden=128, features=32, head="last")
 LSTM = models.Spec("LSTM", hidden=256, features=64, layers=4, head="last")
@@ -70,8 +70,11 @@ class Program:
         return cls(build, folder, "vgg11", images.vgg11(64, hidden=False), arrays, batch)
 
     def train(self, ranks, *options):
-        """Microseconds of the steps of an epoch, what rank 0 waits in each of them, and which share of
-        a processor its messages take while they are sent."""
+        """Trains for an epoch; returns step times, waits and message share of rank 0.
+
+        The times are microseconds per step. The share is the fraction of a core that message
+        threads use while they send.
+        """
         launcher = ["mpirun", "-quiet", "--oversubscribe", "-n", str(ranks)]
         words = ["train", "--data", self.data, "--batch", str(self.batch), "--no-shuffle"]
         words += ["--threads", "1", "--mapping", "lanes", "--quiet", "--trace", self.trace]
@@ -90,8 +93,11 @@ class Program:
         return [end - begin for begin, end in spans], waited, [sum(taken) / sent if sent else 0]
 
     def bench(self, ranks, compute):
-        """The times of a step on the samples of one rank, as bppsa-schedule reads them: those of
-        `bench`, which make `compute` milliseconds together as those of the runs do."""
+        """Writes step times on the samples of one rank for bppsa-schedule.
+
+        The times of `bench` are scaled so that they add up to `compute` milliseconds, as measured
+        in runs.
+        """
         words = ["bench", "--batch", str(self.batch // ranks)]
         words += ["--seq-len", str(self.length)] if self.length else []
         words += ["--threads", "1", "--mapping", "lanes", "--repeat", "5"]
@@ -119,15 +125,17 @@ def middle(microseconds):
 
 
 def share_of_messages(ranks, taken):
-    """Of the processors of a machine, what its ranks lose while they send, of which the messages of
-    each take `taken` of one."""
+    """Returns the share of computation that ranks lose while they send.
+
+    The messages of each rank take `taken` of a core.
+    """
     cores = len(os.sched_getaffinity(0))
-    # Threads of messages have cores of their own where there are enough.
+    # With enough cores, message threads have cores of their own.
     return 0 if cores >= 2 * ranks else taken * max(ranks / cores, 1)
 
 
 def why_not_predicted(ranks, share):
-    """Why there is no prediction where messages take that share of a core; None where there is."""
+    """Returns the reason for no prediction at this message share, or None."""
     if share <= MOST_SHARE:
         return None
     return (
@@ -137,7 +145,7 @@ def why_not_predicted(ranks, share):
 
 
 def interleave(settings, rounds, measure):
-    """All steps, waits and shares of each setting, whose runs take turns."""
+    """Returns all steps, waits and shares of each setting, measured in interleaved runs."""
     found = {setting: ([], [], []) for setting in settings}
     for _ in range(rounds):
         for setting in settings:
@@ -154,10 +162,11 @@ def measure_scaling(program, rounds):
 
 
 def measure_exchanges(program, ranks, rounds):
-    # Nothing is sent while these steps compute.
+    # These steps send nothing while they compute.
     spans, waited, _ = program.train(ranks, "--exchange=barrier")
     compute = middle(spans) - middle(waited)
-    # A rank sends gradients to the owners of all parts but its own, and the sums of these to all.
+    # A rank sends gradients to the owners of all other parts, and the sums of its part to all
+    # ranks.
     sent = 2 * program.parameters * (ranks - 1) / ranks
     gigabits = float(f"{sent * 32 / (compute * 1e6):.3g}")
     throttle = f"--throttle={gigabits},{LATENCY}"

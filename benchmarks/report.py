@@ -7,7 +7,7 @@ from shapes import BARS, Shape
 
 BEGIN, END = "<!-- results: written by benchmarks/run.py -->", "<!-- end of results -->"
 FAMILY = "bppsa "
-# The status of a bar in reports, by its source.
+# Status of a bar in reports, by its source.
 LEVELS = {"slice": "required", "design": "goal"}
 
 
@@ -16,13 +16,13 @@ def shape_of(entry):
 
 
 def step_of(entry, peer, key="step_us"):
-    """Microseconds a time step of one peer, or None where it was not measured."""
+    """Returns microseconds per time step of a peer, or None if not measured."""
     result = entry["peers"].get(peer, {})
     return result[key] / entry["shape"]["steps"] if key in result else None
 
 
 def best_scan(entry):
-    """(plan, result) of the fastest scan plan, or None."""
+    """Returns (plan, result) of the fastest scan plan, or None."""
     plans = {
         name[len(FAMILY) :]: result
         for name, result in entry["peers"].items()
@@ -34,14 +34,14 @@ def best_scan(entry):
 
 
 def ours(entry):
-    """The variant that stands for this project: what a user gets without options, if measured."""
+    """Returns the variant that represents bppsa: the default of a program, if measured."""
     return next(
         (name for name in (FAMILY + "auto", FAMILY + "sequential") if step_of(entry, name)), None
     )
 
 
 def ratio(entry, peer):
-    """How many times as long the peer's whole step takes as ours, or None."""
+    """Returns the peer's step time divided by ours, or None."""
     mine = ours(entry)
     theirs = step_of(entry, peer)
     return theirs / step_of(entry, mine) if mine and theirs else None
@@ -97,7 +97,7 @@ def _plans(entries):
 
 
 def bars(entries):
-    """One (bar, measured ratio or None) for each bar, from the runs with one thread."""
+    """Returns (bar, measured ratio or None) for each bar, from the runs with one thread."""
     measured = {shape_of(entry): entry for entry in entries if entry["threads"] == 1}
     return [
         (bar, ratio(measured[bar.shape], bar.peer) if bar.shape in measured else None)
@@ -110,7 +110,7 @@ def verdict(found, required):
 
 
 def markdown(results, with_bars=True):
-    """The whole report as text."""
+    """Returns the whole report as text."""
     machine, parts = results["machine"], []
     versions = ", ".join(
         f"{name} {version}" for name, version in sorted(results["versions"].items())
@@ -158,7 +158,7 @@ def markdown(results, with_bars=True):
 
 
 def write_into(path, text, begin=BEGIN, end=END):
-    """Puts the report between the markers of a document, or makes the document."""
+    """Writes the report between the markers of a document, or creates the document."""
     content = path.read_text() if path.exists() else f"# Benchmarks\n\n{begin}\n{end}\n"
     if begin not in content or end not in content:
         raise ValueError(f"{path} lacks the lines '{begin}' and '{end}' between which results go")

@@ -119,7 +119,7 @@ PATH_OPTIONS += tuple(f"--{name}-python" for name in WORKERS)
 
 
 def _command(arguments):
-    """The command line without the options that only say where things are on this machine."""
+    """Returns the command line without options for paths on this machine."""
     kept, words = [], iter(arguments)
     for word in words:
         if word in PATH_OPTIONS:
@@ -158,7 +158,7 @@ def _selected(options):
 
 
 def _open_peers(options, threads, skipped):
-    """The peers that can run; notes the others in `skipped`."""
+    """Returns the available peers; records the others in `skipped`."""
     variants = options.variants or (BAR_VARIANTS if options.bars else VARIANTS)
     makers = []
     for peer in options.peers:
@@ -186,7 +186,7 @@ def _open_peers(options, threads, skipped):
 
 
 def _measure_shape(shape, peers, threads, options):
-    """Medians of every peer on one shape, their turns interleaved."""
+    """Returns medians of every peer on one shape, measured in interleaved turns."""
     results, turns = {}, {}
     for peer in peers:
         reason = peer.skip(shape, threads, options.plan_seconds)
@@ -194,13 +194,13 @@ def _measure_shape(shape, peers, threads, options):
             results[peer.name] = {"skipped": reason}
             continue
         try:
-            # The first turn warms up and tells how many repeats fill a turn.
+            # The first turn warms up and determines the number of repeats that fill a turn.
             first = peer.measure(shape, threads, 1, options.timeout)
         except (Failed, subprocess.CalledProcessError) as error:
             results[peer.name] = {"error": str(error)}
             continue
         repeat = int(options.seconds * 1e6 / max(first["step_us"], 1e-3))
-        # A step that fills the turn many times over is measured once.
+        # A step that takes many times the length of a turn is measured once.
         slow = first["step_us"] > 20e6 * options.seconds
         turns[peer] = (max(1, min(repeat, MOST_REPEATS)), [first] if slow else [])
     for _ in range(options.rounds):
@@ -224,7 +224,8 @@ def _measure_shape(shape, peers, threads, options):
 
 
 def _compiler_bars(options):
-    """Time to compile and to start, and that neither time nor size depends on a fixed T."""
+    """Checks the times to compile and to start, and that time and size do not depend on a fixed
+    T."""
     options.work.mkdir(parents=True, exist_ok=True)
     compiled = Compiled("auto", options.compiler, options.work)
     found = []
@@ -285,7 +286,7 @@ def _print_shape(entry):
 
 
 def _print_bars(results):
-    """Prints every bar; returns whether all that must hold do."""
+    """Prints every bar; returns whether all required bars pass."""
     fine = True
     for bar, found in report.bars(results["runs"]):
         verdict = report.verdict(found, bar.ratio)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 CLASSES = 10
 CELLS = ("rnn", "gru", "lstm")
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-# Sigmoids and hyperbolic tangents of a unit in a step.
+# Sigmoids and hyperbolic tangents per unit and step.
 FUNCTIONS = {"rnn": 1, "gru": 3, "lstm": 5}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Recurrent layers with a classifier of CLASSES outputs on the last state of the last one.
+    """Recurrent layers with a classifier of CLASSES outputs on the last state of the last layer.
 
-    With `every_step`, the classifier and the loss are on each step's state.
+    With `every_step`, the classifier and the loss use the state of each step.
     """
 
     cell: str
@@ -34,17 +34,17 @@ class Shape:
         return f"{self.cell.upper()}{stack}{both} {sizes}{losses}"
 
     def is_plain(self):
-        """Whether there is one layer of one direction with a loss on the last state."""
+        """Returns whether there is one unidirectional layer with a loss on the last state."""
         return self.layers == 1 and self.directions == 1 and not self.every_step
 
     def features_of_layer(self, layer):
-        """What layer `layer` gets at each step."""
+        """Returns the number of input features of layer `layer`."""
         return self.features if layer == 0 else self.directions * self.hidden
 
     def flops(self):
-        """Of one training step: multiply-adds of forward, chain and weight gradients, times two.
+        """Returns the FLOPs of a training step: forward, chain and weight gradients.
 
-        A classifier of every step is counted, one of the last step is not.
+        The classifier is counted only if it runs on every step.
         """
         inner = self.directions * GATES[self.cell] * self.hidden
         columns = sum(
@@ -55,7 +55,7 @@ class Shape:
         return 2 * self.steps * self.batch * (inner * columns + classifier)
 
     def functions(self):
-        """How often one training step evaluates an exponential or a function made of one."""
+        """Returns the number of exponentials and functions based on one in a training step."""
         units = self.layers * self.directions * self.hidden
         classes = CLASSES if self.every_step else 0
         return self.steps * self.batch * (FUNCTIONS[self.cell] * units + classes)
@@ -75,7 +75,7 @@ class Bar:
 
 
 def features_of(cell, hidden):
-    """Input features used with a hidden size: the paper's at 20, round numbers above."""
+    """Returns the input features for a hidden size: the paper's at 20, round numbers above."""
     if hidden <= 20:
         return 1 if cell == "rnn" else 12
     return 256 if hidden == 256 else 64
@@ -106,7 +106,7 @@ _LSTM20 = Shape("lstm", 20, 12, 16, 1000)
 _RNN128, _GRU128 = Shape("rnn", 128, 64, 16, 1000), Shape("gru", 128, 64, 16, 1000)
 _LSTM128, _GRU256 = Shape("lstm", 128, 64, 16, 1000), Shape("gru", 256, 256, 64, 300)
 
-# "slice" bars have to hold for the first release on the CPU; "design" bars are where it is headed.
+# "slice" bars are required for the first CPU release; "design" bars are long-term goals.
 BARS = [
     Bar(_RNN20, "pytorch", 30, "slice"),
     Bar(_RNN20, "jax", 5, "slice"),

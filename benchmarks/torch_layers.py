@@ -14,7 +14,7 @@ import time
 import bppsa.torch
 import torch
 
-#: Kind, features, units, T, B.
+# Layer type, features, units, T, B.
 CASES = [
     ("LSTM", 64, 128, 1000, 16),
     ("LSTM", 64, 128, 200, 16),
@@ -24,7 +24,7 @@ CASES = [
 
 
 class Loop:
-    """Steps of Adam on a layer and a linear one behind it."""
+    """Steps of Adam on a recurrent layer followed by a linear layer."""
 
     def __init__(self, layer: torch.nn.Module, features: int, units: int, steps: int, samples: int):
         torch.manual_seed(0)
@@ -34,7 +34,7 @@ class Loop:
         self.target = torch.randint(0, 11, (samples,))
 
     def step(self) -> float:
-        """Its seconds."""
+        """Runs one step and returns its seconds."""
         begin = time.perf_counter()
         self.optimizer.zero_grad()
         logits = self.head(self.layer(self.x)[0][-1])
@@ -52,7 +52,7 @@ def measure(kind: str, features: int, units: int, steps: int, samples: int, roun
     for turn in range(rounds + 1):
         for library, loop in loops.items():
             seconds = loop.step()
-            if turn > 0:  # The first one compiles and warms up.
+            if turn > 0:  # The first turn compiles and warms up.
                 times[library].append(seconds)
     medians = {library: 1e3 * statistics.median(seconds) for library, seconds in times.items()}
     case = f"{kind} I={features} H={units} T={steps} B={samples}"

@@ -17,7 +17,7 @@ import tempfile
 
 import numpy as np
 
-# Input channels, output channels, rows and columns, whether a max pool of 2 x 2 follows.
+# Input channels, output channels, image size, and whether a 2 x 2 max pool follows.
 CONVOLUTIONS = [
     (3, 64, 32, True),
     (64, 128, 16, True),
@@ -45,7 +45,7 @@ FIGURES = (
 
 
 def pruned_convolution(random, inputs, outputs, size, kept):
-    """Columns of each row of the transposed Jacobian of a 3 x 3 convolution with padding 1."""
+    """Returns the columns of each row of the transposed Jacobian of a padded 3 x 3 convolution."""
     rows = [[] for _ in range(inputs * size * size)]
     weights = random.random((outputs, inputs, 3, 3)) < kept
     for o, i, ky, kx in np.argwhere(weights):
@@ -57,7 +57,7 @@ def pruned_convolution(random, inputs, outputs, size, kept):
 
 
 def max_pool(random, channels, size, of_sample):
-    """Each element of a 2 x 2 window, or the largest one, has an entry for the window."""
+    """Returns the rows of a 2 x 2 max pool: each element, or only the maximum, has an entry."""
     half = size // 2
     c, y, x = np.meshgrid(*(np.arange(n) for n in (channels, size, size)), indexing="ij")
     window = ((c * half + y // 2) * half + x // 2).reshape(-1)
@@ -69,7 +69,7 @@ def max_pool(random, channels, size, of_sample):
 
 
 def links(kept, of_sample):
-    """(rows, number of columns, whether all samples share it), in the order of cotangents."""
+    """Yields (rows, number of columns, whether all samples share it) in the order of cotangents."""
     random = np.random.default_rng(4202)
     linear = [list(np.flatnonzero(random.random(10) < kept)) for _ in range(512)]
     yield linear, 10, True
@@ -82,7 +82,8 @@ def links(kept, of_sample):
 
 
 def write_chain(path, chain):
-    """The links as a list of jacobian.apply ops; what leaves the last one, the image's, is not wanted."""
+    """Writes the links as jacobian.apply ops; the result of the last one, the image gradient, is
+    unused."""
     types, body, entering = [], [], None
     for k, (rows, cols_of, shared) in enumerate(chain):
         size = len(rows)
@@ -107,7 +108,8 @@ def write_chain(path, chain):
 
 
 def evaluate(opt, chain, levels, of_sample, folder):
-    """The figures of hybrid:0 to hybrid:(levels - 1), and FLOPs of each of their levels."""
+    """Returns the results of hybrid:0 to hybrid:(levels - 1), and the FLOPs of each of their
+    levels."""
     write_chain(folder / "chain.mlir", chain)
     plans = ",".join(f"hybrid:{level}" for level in range(levels))
     options = f"algorithms={plans} workers=1,2,16,1024 output={folder}/plans.json"

@@ -29,7 +29,7 @@ CHANNELS, SIZE, SAMPLES, LAYERS, KEPT = 128, 8, 16, 3, 0.03
 
 
 def pruned_weights():
-    """Those of a chain of convolutions of which 97 % are zero, and of its classifier."""
+    """Returns weights of a chain of convolutions pruned by 97 %, and of its classifier."""
     rng = np.random.default_rng(1)
     shape = (CHANNELS, CHANNELS, 3, 3)
     scale = (CHANNELS * 9 * KEPT) ** -0.5
@@ -64,7 +64,7 @@ def write_pruned_chain(path):
 
 
 def logits_in_jax(weights, x):
-    """The same network, which is dense in JAX."""
+    """Computes the same network in JAX, with dense layers."""
     import jax
 
     convolutions, head = weights
@@ -74,7 +74,8 @@ def logits_in_jax(weights, x):
 
 
 def jax_pruned_chain(repeat):
-    """Milliseconds of its backward pass: what the gradient takes beyond the loss."""
+    """Returns milliseconds of the backward pass: the time of the gradient minus that of the
+    loss."""
     import jax
     import jax.numpy as jnp
 
@@ -97,7 +98,7 @@ def jax_pruned_chain(repeat):
 
 
 def measure_pruned_chain(options):
-    """Backward passes in milliseconds: dense in order, over patterns, and JAX."""
+    """Returns backward times in milliseconds: dense sequential, sparse patterns, and JAX."""
     model = options.work / "pruned.onnx"
     write_pruned_chain(model)
     times = {}
@@ -121,7 +122,8 @@ def measure_pruned_chain(options):
 
 
 def measure(shape, contestants, part, options):
-    """Medians of `part` of each (peer, threads), in milliseconds; None where one cannot run."""
+    """Returns medians of `part` for each (peer, threads) in milliseconds; None if a peer cannot
+    run."""
     peers, repeats = {}, {}
     for name, threads in contestants:
         try:
@@ -146,7 +148,7 @@ def measure(shape, contestants, part, options):
 
 
 def rows(options):
-    """(what, without it, with it, JAX)."""
+    """Yields (description, time without, time with the technique, time of JAX)."""
     yield ("convolutions pruned to 3 %, backward: dense / sparse", *measure_pruned_chain(options))
     long, short = (Shape("gru", 20, 12, 16, steps, every_step=True) for steps in (4000, 100))
     (start,) = measure(short, [("auto", 1)], "step_us", options)

@@ -14,14 +14,14 @@ import traceback
 
 def serve(versions, measure):
     """Announces `versions` (a dictionary), then answers requests with measure(request)."""
-    # Peers print to stdout as they like; the answers go to a copy of it.
+    # Peers may print to stdout, so the answers go to a copy of it.
     answers = sys.stdout
     sys.stdout = sys.stderr
     print(json.dumps({"ready": versions}), file=answers, flush=True)
     for line in sys.stdin:
         try:
             answer = measure(json.loads(line))
-        except Exception as error:  # one shape that fails must not end the run
+        except Exception as error:  # A failing shape must not end the run.
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
         print(json.dumps(answer), file=answers, flush=True)

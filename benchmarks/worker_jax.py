@@ -19,7 +19,7 @@ from shapes import CLASSES
 from worker import serve
 
 UNROLLS = (1, 2, 4, 8)
-# The unroll factor of longer sequences is the best one of this length.
+# Longer sequences use the best unroll factor of this length.
 LONGEST_TRIAL = 100
 
 
@@ -70,7 +70,7 @@ class _Functions:
 
 @functools.lru_cache(maxsize=4)
 def _best_unroll(*shape):
-    """The unroll factor whose step is fastest."""
+    """Returns the unroll factor with the fastest step."""
     candidates = []
     for unroll in UNROLLS:
         functions = _Functions(*shape, unroll)
@@ -81,7 +81,7 @@ def _best_unroll(*shape):
 
 @functools.lru_cache(maxsize=4)
 def _best(cell, features, hidden, batch, steps, every_step):
-    """The functions of the best unroll factor, compiled."""
+    """Returns the best unroll factor and its compiled functions."""
     trial = min(steps, LONGEST_TRIAL)
     unroll = _best_unroll(cell, features, hidden, batch, trial, every_step)
     functions = _Functions(cell, features, hidden, batch, steps, every_step, unroll)

@@ -24,7 +24,7 @@ from worker import serve
 
 
 def _complete(graph, shape):
-    """Gives the layer what the gradient wants: all outputs, and initial states."""
+    """Adds all outputs and initial states to the layer, which its gradient requires."""
     layer, states = graph.node[0], ["h", "c"] if shape.cell == "lstm" else ["h"]
     del layer.output[:]
     layer.output.extend(["Y", *(f"Y_{state}" for state in states)])
@@ -36,7 +36,7 @@ def _complete(graph, shape):
 
 
 def _prepare(request, folder):
-    """The module and the optimizer of a shape, from the files that the package makes of its model."""
+    """Returns the module and optimizer of a shape, from artifacts generated for its model."""
     shape = Shape(**{name: request[name] for name in Shape.__dataclass_fields__})
     onnx_models.write(shape, folder / "model.onnx")
     model = onnx.load(folder / "model.onnx")
@@ -63,7 +63,7 @@ def _prepare(request, folder):
 
 
 def _step(module, optimizer, x, target):
-    """Microseconds of forward and backward pass, and of the update."""
+    """Returns microseconds of the forward and backward pass, and of the update."""
     module.train()
     start = time.perf_counter()
     module(x, target)

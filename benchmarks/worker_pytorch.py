@@ -34,7 +34,7 @@ def _prepare(request):
 
 
 def _step(model, optimizer, x, target):
-    """Microseconds of forward with loss, backward, update and the whole."""
+    """Returns microseconds of forward with loss, backward, update and the whole step."""
     start = time.perf_counter()
     loss = torch.nn.functional.cross_entropy(model(x), target)
     forward = time.perf_counter()
@@ -50,7 +50,7 @@ def _step(model, optimizer, x, target):
 
 
 def time_steps(model, optimizer, x, target, repeat):
-    """Medians over `repeat` steps, after one that warms up."""
+    """Returns medians over `repeat` steps after one warm-up step."""
     _step(model, optimizer, x, target)
     columns = zip(*(_step(model, optimizer, x, target) for _ in range(repeat)))
     names = ("forward_us", "backward_us", "update_us", "step_us")

@@ -28,17 +28,17 @@ from frameworks import CELLS, PEERS, Missing, flops, open_peer, state_size
 
 
 def too_large(peer, point, limit):
-    """Why a point is left out, or None: dense Jacobians of every step have to fit."""
+    """Returns the reason to skip a point, or None; dense Jacobians of all steps must fit."""
     if peer != "jax-assoc":
         return None
     size = state_size(point["cell"], point["hidden"])
-    # The tree keeps the Jacobians, their products, and the halves of both in between.
+    # The tree keeps the Jacobians, their products, and the intermediate halves of both.
     needed = 4 * 4 * point["steps"] * point["batch"] * size * size
     return f"about {needed / 1e9:.0f} GB of Jacobians" if needed > limit else None
 
 
 def ordered_points(options):
-    """Shapes of the published experiments first, then everything by cost."""
+    """Returns shapes of the published experiments, then all others by cost."""
     shapes = itertools.product(options.cells, options.steps, options.batch, options.hidden)
     points = [dict(zip(("cell", "steps", "batch", "hidden"), shape)) for shape in shapes]
 
@@ -89,7 +89,7 @@ def parse():
 
 
 def load(path, description):
-    """The results so far; a file from another machine or library version is refused."""
+    """Returns the results so far; rejects a file from another machine or library version."""
     if not path.exists():
         return {"description": description, "points": {}}
     results = json.loads(path.read_text())
@@ -111,7 +111,7 @@ def save(path, results):
 def measure(peer, point, tf32, seconds):
     try:
         return peer.measure(point, tf32, seconds)
-    except Exception as error:  # out of memory, an unsupported shape: the next point may work
+    except Exception as error:  # Out of memory or an unsupported shape; the next point may work.
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
     finally:
         peer.release()

@@ -23,21 +23,21 @@ import frameworks
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLANS = ("chunked", "chunked:128", "blelloch")
-# A tree keeps a matrix for each step: larger states have none.
+# A tree keeps a matrix for each step, which does not fit for larger states.
 MOST_TREE_STATE = 64
-# Larger states are far beyond what a scan is for.
+# Scans are not worthwhile for larger states.
 WIDEST_SCAN = 256
-# Neighbours in the archive share most of their bytes; the window holds several.
+# Adjacent programs in the archive share most of their bytes; the window holds several.
 WINDOW = 32 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """One way to run the backward pass of one model."""
+    """One variant of the backward pass of one model."""
 
     cell: str
     hidden: int
-    name: str  # "sequential", a scan plan, or "auto": the program's own choice between the two
+    name: str  # "sequential", a scan plan, or "auto": the program selects one of the two.
     program: pathlib.Path
 
     @property
@@ -63,9 +63,10 @@ def write_model(cell, hidden, path):
 
 
 def _programs(models, plans):
-    """(cell, hidden, plan, variants): the first plan's program has the sequential order too.
+    """Yields (cell, hidden, plan, variants).
 
-    A wide model has no plan: the empty one.
+    The program of the first plan also contains the sequential order. A wide model has an empty
+    plan.
     """
     for cell, size in models:
         if size > WIDEST_SCAN:
@@ -92,7 +93,7 @@ def _compile(compiler, model, plan, variants, options, out):
 def make(folder, compiler, models, plans, options):
     """Compiles the programs of `models`, pairs of cell and hidden size, into `folder`.
 
-    `options` are further ones of the compiler.
+    `options` are additional compiler options.
     """
     import numpy as np
 
@@ -131,7 +132,7 @@ def make(folder, compiler, models, plans, options):
 
 @contextlib.contextmanager
 def opened(folder):
-    """(manifest, variants, folder of the weights) of a folder that `make` has written."""
+    """Opens a folder written by `make`; yields (manifest, variants, folder of the weights)."""
     for name in ("manifest.json", "programs.tar.xz"):
         if not (folder / name).exists():
             raise SystemExit(f"run.py: {folder} has no {name}: make it with --compile")

@@ -10,7 +10,7 @@ import json
 
 
 def run(results, variants, folder, call, save):
-    """Calibrates the programs that choose; returns the files of constants by program."""
+    """Calibrates the programs that select a variant; returns the files of constants by program."""
     files = {}
     for variant in variants:
         if variant.name != "auto":
@@ -40,7 +40,7 @@ def _calibrate(variant, path, call):
 
 
 def lines(results):
-    """Markdown: what the calibrations found."""
+    """Yields Markdown lines of the calibration results."""
     answers = results.get("calibrations", {})
     if not answers:
         return

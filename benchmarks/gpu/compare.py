@@ -24,13 +24,13 @@ import bundle
 import frameworks
 import kernels
 
-# A plan of `chunked` also compiles the sequential pass.
+# A `chunked` program also contains the sequential pass.
 PLANS = ("chunked", "blelloch", "linear")
 COLUMNS = ("registers", "shared", "spills", *kernels.KINDS, "other")
 
 
 def normalise(text):
-    """The text of a kernel with names in the order in which they appear."""
+    """Returns the text of a kernel with names numbered in order of appearance."""
     names = {}
 
     def rename(match):
@@ -65,7 +65,7 @@ def compile_kernels(compiler, model, plan, arch, work):
 
 
 def drop_equal(old, new):
-    """The kernels of two programs that have no equal in the other one, in their order."""
+    """Returns the kernels of each program without an equal kernel in the other, in order."""
     common = collections.Counter(k.normal for k in old) & collections.Counter(k.normal for k in new)
 
     def rest(found):
@@ -81,7 +81,7 @@ def drop_equal(old, new):
 
 
 def pair_by_kind(old, new):
-    """Pairs of kernels of a kind, in their order; None where one program has fewer."""
+    """Returns pairs of kernels of the same kind, in order; None if one program has fewer."""
     pairs = []
     for kind in dict.fromkeys(k.kind for k in (*old, *new)):
         of_old, of_new = ([k for k in found if k.kind == kind] for found in (old, new))
@@ -92,7 +92,7 @@ def pair_by_kind(old, new):
 
 
 def describe(title, old, new):
-    """A row of the table, and whether the new kernel is worse."""
+    """Returns a row of the table, and whether the new kernel is worse."""
     if not old or not new:
         return [title, (old or new).name, "only old" if old else "only new", "kernels"], True
     changes = [

@@ -15,14 +15,14 @@ UNROLLS = (1, 4)
 
 
 def features_of(cell, hidden):
-    """Input features that go with a hidden size."""
+    """Returns the number of input features for a hidden size."""
     if hidden >= 64:
         return 64
     return 1 if cell == "rnn" else 12
 
 
 def flops(cell, hidden, batch, steps):
-    """Multiply-adds of a step, times two: a measure of cost for ordering the points."""
+    """Returns twice the multiply-adds of a step, used as the cost that orders the points."""
     return 2 * steps * batch * GATES[cell] * hidden * (3 * hidden + 2 * features_of(cell, hidden))
 
 
@@ -40,14 +40,14 @@ class Missing(Exception):
 
 
 def repeats(first_us, seconds):
-    """How often to repeat a call whose first time is known: `seconds` worth, 3 to 50 times."""
+    """Returns how often to repeat a call, given its first time: `seconds` worth, 3 to 50 times."""
     if first_us > 5e6:
         return 1
     return max(3, min(50, int(seconds * 1e6 / max(first_us, 1.0))))
 
 
 def median_time(call, wait, seconds):
-    """Median microseconds of a call on the host's clock, after one to warm up."""
+    """Returns median microseconds of a call on the host clock, after a warm-up call."""
 
     def once():
         start = time.perf_counter()
@@ -105,8 +105,11 @@ class PyTorch:
         return Model().to(self.device)
 
     def _clock(self):
-        """(mark, elapsed): mark() notes a point on the device's time line; elapsed(i) is the
-        microseconds from mark i to mark i + 1."""
+        """Returns (mark, elapsed).
+
+        mark() records a point on the device timeline; elapsed(i) is the microseconds from mark i to
+        i + 1.
+        """
         torch, marks = self.torch, []
         if self.device == "cpu":
             return (
@@ -174,7 +177,7 @@ class PyTorch:
 
 
 def jax_cells(jnp, sigmoid):
-    """Cells of one sample: cell(p, state, x) -> state; an LSTM's state is h, then c."""
+    """Returns cells of one sample: cell(p, state, x) -> state; an LSTM's state is h, then c."""
 
     def rnn(p, h, x):
         return jnp.tanh(x @ p["w"] + h @ p["r"] + p["b"])
@@ -197,7 +200,7 @@ def jax_cells(jnp, sigmoid):
 
 
 def scan_layer(jax, cell, unroll):
-    """last(p, x, zero): the last state, differentiated by JAX."""
+    """Returns last(p, x, zero), the last state, differentiated by JAX."""
     over_batch = jax.vmap(cell, (None, 0, 0))
 
     def last(p, x, zero):
@@ -210,7 +213,8 @@ def scan_layer(jax, cell, unroll):
 
 
 def associative_layer(jax, cell):
-    """last(p, x, zero): the last state, differentiated by an associative scan over Jacobians."""
+    """Returns last(p, x, zero), the last state, differentiated by an associative scan of
+    Jacobians."""
     jnp = jax.numpy
     over_batch = jax.vmap(cell, (None, 0, 0))
     over_all = jax.vmap(over_batch, (None, 0, 0))
@@ -234,7 +238,7 @@ def associative_layer(jax, cell):
     def backward(saved, cotangent):
         p, x, zero, states = saved
         before = jnp.concatenate([zero[None], states[:-1]])
-        # From the last step to the second: products of the transposed Jacobians carry the
+        # Products of the transposed Jacobians, from the last step to the second, propagate the
         # cotangent of the last state back.
         transposed = jnp.swapaxes(jacobians(p, before[1:], x[1:]), -1, -2)[::-1]
         products = jax.lax.associative_scan(lambda a, b: b @ a, transposed)
@@ -251,7 +255,7 @@ class Jax:
     """lax.scan, or associative_scan for the backward pass."""
 
     def __init__(self, device, associative):
-        # Both libraries share the GPU, so none may take all its memory at once.
+        # Both libraries share the GPU, so neither may allocate all its memory.
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
         try:
             import jax
@@ -284,7 +288,7 @@ class Jax:
         return {n: uniform(k, s, jnp.float32) for (n, s), k in zip(shapes.items(), keys)}
 
     def loss(self, point, unroll):
-        """loss(p, x, target) of one shape."""
+        """Returns loss(p, x, target) of one shape."""
         jax, jnp = self.jax, self.jax.numpy
         cell = jax_cells(jnp, jax.nn.sigmoid)[point["cell"]]
         layer = associative_layer(jax, cell) if self.associative else scan_layer(jax, cell, unroll)
@@ -303,7 +307,8 @@ class Jax:
         return jax.random.uniform(jax.random.key(2), size), jax.numpy.arange(size[1]) % CLASSES
 
     def _compile(self, point, unroll):
-        """Calls without arguments for forward, gradient and step, and the step's bytes."""
+        """Returns functions without arguments for forward, gradient and step, and the bytes of a
+        step."""
         jax, jnp = self.jax, self.jax.numpy
         p, (x, target) = self.parameters(point), self.data(point)
         moments = jax.tree_util.tree_map(jnp.zeros_like, p)

@@ -9,18 +9,18 @@ import numpy as np
 
 import frameworks
 
-# Where the gates of PyTorch and of frameworks.jax_cells (GRU r z n; LSTM i f g o) are in ONNX's
-# order (GRU z r h; LSTM i o f c).
+# Index of each gate of PyTorch and frameworks.jax_cells (GRU r z n; LSTM i f g o) in ONNX's order
+# (GRU z r h; LSTM i o f c).
 GATE_ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 2, 3, 1)}
 
 
 def rows(cell, hidden):
-    """For each row of a peer's weights the row of ONNX's."""
+    """Returns ONNX's row for each row of a peer's weights."""
     return np.concatenate([gate * hidden + np.arange(hidden) for gate in GATE_ORDER[cell]])
 
 
 def by_pytorch(cell, weights, x, target, dtype):
-    """Gradients of nn.RNN, nn.GRU or nn.LSTM with a linear head, on the CPU."""
+    """Returns gradients of nn.RNN, nn.GRU or nn.LSTM with a linear head, on the CPU."""
     import torch
 
     hidden, features = weights["R0"].shape[2], weights["W0"].shape[2]
@@ -57,7 +57,7 @@ def by_pytorch(cell, weights, x, target, dtype):
 
 
 def by_jax(cell, weights, x, target, dtype):
-    """Gradients of the loops of frameworks.py, differentiated by JAX, on the CPU."""
+    """Returns gradients of the loops of frameworks.py, differentiated by JAX, on the CPU."""
     import jax
 
     jnp = jax.numpy
@@ -69,7 +69,7 @@ def by_jax(cell, weights, x, target, dtype):
     def loss(given):
         w, r = given["W0"][0][order].T, given["R0"][0][order].T
         first, second = given["B0"][0][:count][order], given["B0"][0][count:][order]
-        # A GRU's last gate has a bias inside of the product with r.
+        # The last gate of a GRU has a bias inside the recurrent product.
         inside = jnp.arange(count) >= (count - hidden if cell == "gru" else count)
         p = {"w": w, "r": r, "b": first + jnp.where(inside, 0, second), "q": second[-hidden:]}
         zero = jnp.zeros((x.shape[1], frameworks.state_size(cell, hidden)), w.dtype)
@@ -84,7 +84,7 @@ def by_jax(cell, weights, x, target, dtype):
 
 
 def reference():
-    """(name, function) of the reference that this machine has."""
+    """Returns (name, function) of the reference available on this machine."""
     for name, module, function in (("pytorch", "torch", by_pytorch), ("jax", "jax", by_jax)):
         try:
             __import__(module)
@@ -100,14 +100,14 @@ def relative_error(found, wanted):
 
 
 def compare(found, wanted, single):
-    """The array that is furthest from `wanted` as a multiple of what it may be.
+    """Returns the array with the largest error relative to its limit.
 
-    It may be max(20 e, 1e-6), where e is the error of `single`, an ordinary float32 program.
+    The limit is max(20 e, 1e-6), where e is the error of `single`, a plain float32 program.
     """
     worst = {"array": "", "error": 0.0, "limit": 1e-6, "ok": True}
     for name, array in wanted.items():
         limit = max(20 * relative_error(single[name], array), 1e-6)
-        # A program that names no array or makes it NaN is wrong.
+        # A missing array or NaN is an error.
         error = relative_error(found[name], array) if name in found else float("inf")
         if not error / limit <= worst["error"] / worst["limit"]:
             worst = {"array": name, "error": error, "limit": limit, "ok": error <= limit}

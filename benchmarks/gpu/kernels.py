@@ -56,7 +56,8 @@ class Kernel:
         self.step, self.inner = self._find_walk()
 
     def _find_walk(self):
-        """(instructions of the run without loops in it, those of one round of these)."""
+        """Returns (instructions of the run without inner loops, instructions of one round of these
+        loops)."""
         time_loops = [
             loop
             for loop in loops(self.successors, set(self.successors))
@@ -65,12 +66,13 @@ class Kernel:
         return self._count_round(time_loops) if time_loops else (None, None)
 
     def count_largest_loop(self):
-        """The same for the largest loop, waiting or not; all instructions where there is none."""
+        """Does the same for the largest loop, with or without barriers; counts the kernel if there
+        is none."""
         found = loops(self.successors, set(self.successors))
         return self._count_round(found) if found else (self._count(self.blocks), collections.Counter())
 
     def _count_round(self, candidates):
-        """Instructions of an iteration of the largest loop, and those of loops inside of it."""
+        """Returns instructions of an iteration of the largest loop, and of the loops inside it."""
         outer = max(candidates, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
         heads = {to for block in set(self.blocks) - outer for to in self.successors[block]} & outer
         without_head = {b: [to for to in self.successors[b] if to not in heads] for b in outer}
@@ -85,7 +87,7 @@ class Kernel:
 
 
 def parse_blocks(text):
-    """(instructions of each basic block, its successors)."""
+    """Returns (instructions of each basic block, its successors)."""
     blocks, successors, number, labels = {0: []}, {}, 0, {}
     for line in text[text.index("{") + 1 :].splitlines():
         line = line.strip()
@@ -104,13 +106,13 @@ def parse_blocks(text):
         target = re.search(r"bra(?:\.uni)?\s+(\$\w+)", last)
         falls = not (last.startswith(("bra", "ret"))) and block + 1 in blocks
         successors[block] = [block + 1] * falls + ([labels[target.group(1)]] if target else [])
-    # Behind a jump begins a block, which is empty and never reached where a label follows.
+    # A jump followed by a label leaves an empty, unreachable block.
     reached = reach(successors, set(blocks), 0) | {0}
     return {b: blocks[b] for b in reached}, {b: successors[b] for b in reached}
 
 
 def reach(successors, blocks, start):
-    """Those of `blocks` that can come after `start`."""
+    """Returns the subset of `blocks` that is reachable from `start`."""
     seen, todo = set(), [start]
     while todo:
         for to in successors[todo.pop()]:
@@ -121,7 +123,7 @@ def reach(successors, blocks, start):
 
 
 def loops(successors, blocks):
-    """The strongly connected parts of `blocks` that have an edge."""
+    """Returns the strongly connected components of `blocks` that have an edge."""
     reached = {block: reach(successors, blocks, block) for block in blocks}
     parts = {
         frozenset(b for b in reached[block] if block in reached[b])
@@ -141,7 +143,7 @@ def count_kinds(lines):
 
 
 def kernels_of(ptx, names):
-    """The kernels of a program that run with a state in shared memory, and have one of `names`."""
+    """Yields the kernels that match `names` and keep a state in shared memory."""
     for match in re.finditer(r"\.entry (\w+)\(.*?^}", ptx, re.S | re.M):
         kernel = Kernel(match.group(1), match.group(0))
         if kernel.step and re.fullmatch(names, kernel.name):
@@ -150,7 +152,7 @@ def kernels_of(ptx, names):
 
 
 def find_assembler():
-    """ptxas, found as the compiler finds it, or None."""
+    """Returns ptxas, searched for like the compiler does, or None."""
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     for root in filter(None, roots):
         if os.access(f"{root}/bin/ptxas", os.X_OK):
@@ -159,7 +161,7 @@ def find_assembler():
 
 
 def assemble(path, arch):
-    """{kernel: (registers, shared bytes, bytes of spills)}, empty without ptxas."""
+    """Returns {kernel: (registers, shared bytes, bytes of spills)}, empty without ptxas."""
     assembler = find_assembler()
     if not assembler:
         return {}
@@ -176,7 +178,7 @@ def assemble(path, arch):
 
 
 def resident_blocks(threads, registers, shared):
-    """Blocks that a multiprocessor has at a time."""
+    """Returns the number of blocks resident on a multiprocessor."""
     warps = -(-threads // 32)
     of_warp = -(-registers * 32 // 256) * 256
     by_shared = SHARED // (shared + 1024)
@@ -206,7 +208,7 @@ HEAD = ("model", "kernel", "threads", "registers", "shared", "spills", "blocks (
 
 
 def print_table(rows):
-    """Without the kinds of instructions that no kernel has."""
+    """Prints the table without the instruction types that no kernel has."""
     head = [*HEAD, *KINDS, "other"]
     kept = [
         i for i in range(len(head)) if i < len(HEAD) or any(found[i] != "0" for found in rows)

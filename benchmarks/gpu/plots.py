@@ -11,7 +11,7 @@ DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
 class Axis:
-    """A logarithmic axis from `begin` to `end` of the page that holds `values`."""
+    """A logarithmic axis for `values` from `begin` to `end` on the page."""
 
     def __init__(self, values, begin, end):
         self.low = math.floor(math.log10(min(values)))
@@ -50,7 +50,7 @@ def _line(number, name, points, x, y):
 
 
 def chart(title, series):
-    """An SVG file with a line for each of `series`: name -> [(time steps, microseconds)]."""
+    """Returns an SVG with a line for each of `series`: name -> [(time steps, microseconds)]."""
     every = [point for points in series.values() for point in points]
     x = Axis([steps for steps, _ in every], LEFT, WIDTH - RIGHT)
     y = Axis([time for _, time in every], HEIGHT - BOTTOM, TOP)
@@ -68,7 +68,7 @@ def chart(title, series):
 
 
 def collect(results):
-    """{(cell, hidden, batch): {name: [(steps, microseconds of the backward pass)]}}"""
+    """Returns {(cell, hidden, batch): {name: [(steps, microseconds of the backward pass)]}}."""
     charts = {}
     for entry in results["points"].values():
         point = entry["point"]

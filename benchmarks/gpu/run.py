@@ -42,18 +42,18 @@ import tables
 SMALL, MIDDLE = (7, 3), (200, 16)
 TINY = ((9, 3),)
 HIDDEN, BATCH, STEPS = (8, 20, 32, 64, 128), (1, 16, 64, 256), (100, 1000, 10000, 30000)
-# A length of the published experiments with GRUs that is not on the grid.
+# A length of the published GRU experiments that is not on the grid.
 IRMAS = {"cell": "gru", "hidden": 20, "batch": 16, "steps": 1034}
 MOST_REPEATS = 200
 CALIBRATION_SECONDS = 300
 
 
 class Failed(RuntimeError):
-    """A program that gave no answer, and why."""
+    """A program gave no answer; the message says why."""
 
 
 def call(command, timeout):
-    """What a program writes to stdout."""
+    """Returns the standard output of a program."""
     try:
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True, timeout=timeout, check=False
@@ -72,7 +72,7 @@ def call(command, timeout):
 
 
 class Checks:
-    """Compares gradients with the reference; one model and size at a time is kept."""
+    """Compares gradients with the reference; caches the latest references."""
 
     def __init__(self, folder, timeout):
         self.folder, self.timeout = folder, timeout
@@ -86,7 +86,7 @@ class Checks:
         return x, np.arange(batch) % frameworks.CLASSES
 
     def _wanted(self, cell, hidden, size):
-        """The data, and the gradients of float64 and of ordinary float32."""
+        """Returns the data and the gradients in float64 and in plain float32."""
         with np.load(self.folder / f"{cell}-h{hidden}.npz") as stored:
             weights = dict(stored)
         x, target = self._data(cell, hidden, size)
@@ -106,7 +106,7 @@ class Checks:
 
 
 def run_checks(results, variants, checks, sizes, jobs, save):
-    """Checks what has not been checked: a few programs at a time, for each model and size."""
+    """Runs the missing checks of each model and size, a few programs at a time."""
     groups = {}
     for variant in variants:
         for size in sizes:
@@ -138,7 +138,7 @@ def bar_points():
 
 
 def models_of(options):
-    """Pairs of cell and hidden size: the grid and, unless sizes are named, those of the bars."""
+    """Returns pairs of cell and hidden size: the grid and, unless sizes are given, the bars."""
     models = list(itertools.product(options.cells, options.hidden or HIDDEN))
     if not options.hidden:
         models += [(p["cell"], p["hidden"]) for p in bar_points() if p["cell"] in options.cells]
@@ -146,7 +146,7 @@ def models_of(options):
 
 
 def ordered_points(options, models):
-    """The points of the bars, those of the published experiments, then everything by cost."""
+    """Returns the points of the bars, the published experiments, then all others by cost."""
     grid = argparse.Namespace(**{**vars(options), "hidden": options.hidden or HIDDEN})
     points = [*bar_points(), IRMAS, *baselines.ordered_points(grid)]
     chosen = [p for p in points if (p["cell"], p["hidden"]) in models]
@@ -154,11 +154,11 @@ def ordered_points(options, models):
 
 
 def too_large(variant, point, options):
-    """Why a variant is not measured at a point, or None."""
+    """Returns the reason to skip a variant at a point, or None."""
     size = frameworks.state_size(point["cell"], point["hidden"])
     maps = point["steps"] * point["batch"] * (size + 1) * size
     if variant.name == "auto":
-        return None  # a choice that takes the larger variant is a wrong one
+        return None  # Selecting a variant that does not fit is an error, so it is measured.
     if variant.name == "blelloch" and 4 * maps > options.gigabytes * 1e9:
         return f"about {4 * maps / 1e9:.0f} GB of matrices"
     if variant.name != "sequential" and 2 * maps * size > options.tera * 1e12:
@@ -182,7 +182,7 @@ class Turns:
         self.repeat, self.answers, self.error = 3, [], None
 
     def take(self):
-        """One turn, unless the last one failed or took far too long."""
+        """Runs one turn unless the last turn failed or took far too long."""
         if self.error or (self.answers and self.answers[-1]["step_us"] > 20e6 * self.seconds):
             return
         try:
@@ -198,7 +198,7 @@ class Turns:
         self.repeat = max(3, min(fill, MOST_REPEATS))
 
     def summary(self):
-        """Medians of the turns after the first, which warms up, and every turn's step."""
+        """Returns medians of the turns after the warm-up turn, and every turn's step."""
         if self.error or not self.answers:
             return {"error": self.error or "no turn"}
         counted = self.answers[1:] or self.answers
@@ -216,7 +216,7 @@ def peer_turns(peer, point, options):
 
 
 def measure_point(point, variants, peers, options):
-    """One answer for each peer and variant at one point, their turns interleaved."""
+    """Returns one answer per peer and variant at one point, measured in interleaved turns."""
     turns, answers = {}, {}
     for name, peer in peers.items():
         reason = baselines.too_large(name, point, options.gigabytes * 1e9)
@@ -243,7 +243,7 @@ def measure_point(point, variants, peers, options):
 
 
 def run_points(results, variants, peers, options, save):
-    """Measures what has not been measured, until --budget ends."""
+    """Measures the missing points until --budget ends."""
     models = {(v.cell, v.hidden) for v in variants}
     points = ordered_points(options, models)
     todo = [p for p in points if tables.shape_key(p) not in results["points"]]
@@ -270,7 +270,7 @@ def run_points(results, variants, peers, options, save):
 
 
 def open_peers(options, device):
-    """The peers of --peers that are installed; on a GPU PyTorch has to be among them."""
+    """Returns the installed peers of --peers; on a GPU, PyTorch is required."""
     peers = {}
     for name in options.peers:
         try:
@@ -284,7 +284,7 @@ def open_peers(options, device):
 
 
 def describe(manifest, checks, peers, options):
-    """What has to be the same when a run goes on."""
+    """Returns the settings that must not change between resumed runs."""
     description = {
         "device": "cpu, emulated" if manifest["emulated"] else "cuda",
         "programs": f"{manifest['compiler']} {' '.join(manifest['options'])}".strip(),
@@ -320,13 +320,13 @@ def open_results(options, description):
 
 
 def command_line():
-    """The command without the folders of this machine."""
+    """Returns the command without the folders of this machine."""
     words = [pathlib.Path(word).name if "/" in word else word for word in sys.argv]
     return shlex.join(words)
 
 
 def measure(options):
-    """--measure; returns the exit status."""
+    """Implements --measure; returns the exit status."""
     options.end = time.monotonic() + options.budget
     with bundle.opened(options.measure) as (manifest, variants, folder):
         peers = open_peers(options, "cpu" if manifest["emulated"] else "cuda")
@@ -355,7 +355,7 @@ def measure(options):
 
 
 def rehearse(options, folder):
-    """Everything on the CPU, at tiny sizes."""
+    """Runs everything on the CPU at tiny sizes."""
     options.hidden, options.batch, options.steps = (4,), (2,), (5,)
     options.rounds, options.seconds, options.jobs = 1, 0.001, 1
     options.measure, options.out = folder / "programs", options.out or folder / "results.json"

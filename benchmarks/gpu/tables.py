@@ -12,7 +12,7 @@ TIMES = ("forward_us", "backward_us", "step_us")
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """`what` of the best variant, or of the one named, is at most `limit`."""
+    """`what` of the best variant, or of the named variant, is at most `limit`."""
 
     point: tuple  # cell, hidden, batch, steps
     what: str  # a key of LABELS
@@ -25,7 +25,7 @@ class Bar:
         return f"{cell.upper()} H={hidden} B={batch} T={steps}{way}: {LABELS[self.what][0]}"
 
 
-# What a bar measures: its name, its unit, and its value from one answer at one entry.
+# Measured quantities of bars: name, unit, and value of one answer at one entry.
 LABELS = {
     "backward": ("backward", "us", lambda answer, entry: answer["backward_us"]),
     "step": ("whole step", "us", lambda answer, entry: answer["step_us"]),
@@ -61,12 +61,12 @@ BARS = (
     Bar(("rnn", 20, 16, 30000), "memory", 25),
     Bar(("lstm", 512, 64, 1000), "share", 1.2),
 )
-# A program's own choice takes at most this much of the better one's time, at every point.
+# The step of the selected variant takes at most this many times the best step, at every point.
 MOST_OF_CHOICE = 1.05
 
 
 def saved_bytes(point):
-    """Of the states of all steps, in float32."""
+    """Returns the bytes of the states of all steps in float32."""
     states = 2 if point["cell"] == "lstm" else 1
     return 4 * states * point["steps"] * point["batch"] * point["hidden"]
 
@@ -76,7 +76,7 @@ def shape_key(point):
 
 
 def measured(entry):
-    """The variants of our programs that have times at a point."""
+    """Returns the variants of our programs that have times at a point."""
     return {
         name: answer
         for name, answer in entry["answers"].items()
@@ -85,7 +85,7 @@ def measured(entry):
 
 
 def judge(results, bar):
-    """(value, variant) of the best that a bar may take, or (None, None)."""
+    """Returns (value, variant) of the best variant allowed by a bar, or (None, None)."""
     point = dict(zip(("cell", "hidden", "batch", "steps"), bar.point))
     entry = results["points"].get(shape_key(point))
     if entry is None:
@@ -102,7 +102,7 @@ def judge(results, bar):
 
 
 def number(value):
-    """Three significant digits without an exponent."""
+    """Formats three significant digits without an exponent."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -119,13 +119,13 @@ def bar_rows(results):
 
 
 def choice_row(results):
-    """How much slower than the better variant a program's own choice is, where that is worst."""
+    """Returns the row of the worst slowdown of the selected variant relative to the better one."""
     label, limit = "step of `auto` relative to the best variant, at the worst point", f"{MOST_OF_CHOICE} x"
     worst = (0, "")
     for key, entry in results["points"].items():
         ours = measured(entry)
         if "auto" in ours and "sequential" in ours:
-            # The choice is between this order and the first plan that the program has.
+            # A program selects between the sequential order and its first plan.
             better = min(ours[name]["step_us"] for name in list(ours)[:2])
             worst = max(worst, (ours["auto"]["step_us"] / better, key))
     ratio, key = worst
@@ -136,7 +136,7 @@ def choice_row(results):
 
 
 def check_lines(results):
-    """What is to be said of the gradients."""
+    """Yields the lines on gradient checks."""
     checks = results["checks"]
     wrong = [key for key, check in checks.items() if not check.get("ok")]
     yield (
@@ -150,7 +150,7 @@ def check_lines(results):
 
 
 def wrong_variants(results):
-    """Keys `cell-hH variant` of programs whose gradients are outside of the bound."""
+    """Returns keys `cell-hH variant` of programs whose gradients are outside the bound."""
     return {check["variant"] for check in results["checks"].values() if not check.get("ok")}
 
 
@@ -175,7 +175,7 @@ def cell_rows(results, cell, names):
 
 
 def ratios(entry):
-    """The best variant, and how much faster than the best peer backward pass and step are."""
+    """Returns the best variant and its speedups of backward pass and step over the best peer."""
     ours = measured(entry)
     peers = [entry["answers"].get(name, {}) for name in PEERS]
     peers = [answer for answer in peers if "step_us" in answer]
@@ -193,14 +193,14 @@ def ratios(entry):
 
 
 def _wrapped(line):
-    """The line, wrapped at the line width of the documentation unless it is part of a table."""
+    """Wraps the line at the line width of the documentation unless it is part of a table."""
     if line.startswith("|"):
         return line
     return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def markdown(results):
-    """The report, as one text."""
+    """Returns the report as one text."""
     description = results["description"]
     lines = ["| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in description.items()]

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 CLASSES = 10
-# Features of the convolutions of VGG-11; 0 stands for a max pool.
+# Channels of the convolutions of VGG-11; 0 is a max pool.
 VGG11 = (64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0)
 
 
@@ -32,7 +32,7 @@ NETWORKS = {"lenet5": lenet5, "vgg11": vgg11}
 
 
 def make(name, pruned_percent):
-    """A network with seeded weights, of which the smallest are zero."""
+    """Returns a network with seeded weights, of which the smallest are pruned."""
     torch.manual_seed(1)
     network = NETWORKS[name]()
     with torch.no_grad():
@@ -42,6 +42,6 @@ def make(name, pruned_percent):
             kept = max(1, round(weights.numel() * (100 - pruned_percent) / 100))
             least = weights.abs().flatten().kthvalue(weights.numel() - kept + 1).values
             weights *= weights.abs() >= least
-            # As much signal as before.
+            # Preserves the scale of activations.
             weights *= (100 / (100 - pruned_percent)) ** 0.5
     return network

@@ -49,7 +49,7 @@ def export(name, pruned, folder):
 
 
 def compile_plan(model, plan, pruned, options):
-    """(program, record) of one backward pass; the program is None where it was refused."""
+    """Returns (program, record) of one backward pass; the program is None if compilation failed."""
     program = options.work / f"{model.stem}-{plan.replace(':', '')}"
     command = [options.tools / "bppsa-compile", model, "-o", program, f"--mcpu={options.mcpu}"]
     if plan == "sequential":
@@ -66,7 +66,7 @@ def compile_plan(model, plan, pruned, options):
 
 
 def evaluate(model, pruned, plans, options):
-    """FLOPs and critical path of each plan, for one sample, by the plan evaluator."""
+    """Returns FLOPs and critical path of each plan for one sample, from the plan evaluator."""
     graph, result = options.work / "graph.mlir", options.work / "plans.json"
     command = [options.tools / "bppsa-compile", model, "--emit=mlir", "--compile-to=loss", "-o", graph]
     subprocess.run([*command, *(["--prune-zeros"] if pruned else [])], check=True)
@@ -90,14 +90,14 @@ def time_program(program, batch, repeat, threads):
 
 
 def time_pytorch(network, batch, repeat):
-    """Medians of one turn, in microseconds."""
+    """Returns medians of one turn, in microseconds."""
     optimizer = torch.optim.Adam(network.parameters(), lr=0.0, fused=True)
     x, target = torch.rand(batch, 3, 32, 32), torch.arange(batch) % networks.CLASSES
     return time_steps(network, optimizer, x, target, repeat)
 
 
 def measure(peers, options):
-    """Medians over rounds; `peers` are functions of a number of repeats."""
+    """Returns medians over rounds; `peers` are functions of a number of repeats."""
     repeats, turns = {}, {name: [] for name in peers}
     for name, peer in peers.items():
         first = peer(1)
@@ -112,7 +112,7 @@ def measure(peers, options):
 
 
 def run_network(name, pruned, options):
-    """One entry for each batch size."""
+    """Returns one entry per batch size."""
     model = export(name, pruned, options.work)
     programs, records = {}, {}
     for plan in ("sequential", *options.plans):
@@ -149,7 +149,7 @@ def _cell(number):
 
 
 def markdown(results):
-    """Backward passes in milliseconds, and what the plan evaluator counts, as tables."""
+    """Returns tables of backward times in milliseconds and of the plan evaluator's counts."""
     plans = list(dict.fromkeys(p for run in results["runs"] for p in run["compiled"]))
     header = ["network", "pruned", "B", *plans, "PyTorch", "sequential / linear"]
     times = [header]

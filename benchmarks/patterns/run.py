@@ -20,7 +20,7 @@ ROWS = ("conv", "relu", "max_pool")
 
 
 def jacobian(layer, x):
-    """The Jacobian of one sample, row by row; and the seconds that it took."""
+    """Returns the Jacobian of one sample, computed row by row, and the time in seconds."""
     begin = time.perf_counter()
     y = layer(x).reshape(-1)
     rows = [
@@ -33,7 +33,7 @@ def jacobian(layer, x):
 def measure(name, layer, x, entries, repeat):
     runs = [jacobian(layer, x) for _ in range(repeat)]
     nonzeros = int((runs[0][0] != 0).sum())
-    # Autograd finds nonzeros: all entries of a convolution, a part of those of the others.
+    # Autograd finds only nonzeros: all entries of a convolution, and some entries of other layers.
     assert nonzeros == entries if name == "conv" else nonzeros <= entries, (name, nonzeros, entries)
     return 1e6 * statistics.median(seconds for _, seconds in runs)
 

@@ -35,7 +35,7 @@ def seconds_of(function):
 
 
 def in_turns(candidates, turns):
-    """Medians of the seconds that each of `candidates`, functions that measure, returns."""
+    """Returns the median seconds of each of `candidates`, functions that measure."""
     found = {name: [] for name in candidates}
     for _ in range(turns):
         for name, measure in candidates.items():
@@ -101,14 +101,14 @@ def measure_enhancer(folder, compiler, turns, with_inductor):
 
 
 def ragged_lengths():
-    """All the same, spread evenly, and drawn: three draws, the median counts."""
+    """Returns equal, evenly spread and random lengths; the median of three random draws is used."""
     even = np.linspace(1, RAGGED_STEPS, RAGGED_SAMPLES).round()
     drawn = np.random.default_rng(0).integers(1, RAGGED_STEPS + 1, (3, RAGGED_SAMPLES))
     return {"all T": [np.full(RAGGED_SAMPLES, RAGGED_STEPS)], "even": [even], "uniform": list(drawn)}
 
 
 def train_seconds(program, data):
-    """Of one step, in the best of several epochs of one batch."""
+    """Returns the seconds of one step: the best of several epochs of one batch."""
     log = data.with_suffix(".log")
     words = ["--data", data, "--epochs", 30, "--batch", RAGGED_SAMPLES, "--threads", 1, "--log", log]
     subprocess.run(

@@ -16,7 +16,7 @@ DILATIONS = (1, 2, 5, 5, 2, 1)
 
 
 class Attention(nn.Module):
-    """Scales channels by what a GRU over frames makes of their power."""
+    """Scales channels by a function of their power, computed by a GRU over frames."""
 
     def __init__(self, channels):
         super().__init__()
@@ -30,7 +30,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """A convolution over three frames of half of the channels, `dilation` apart."""
+    """A convolution over three frames, `dilation` apart, on half of the channels."""
 
     def __init__(self, dilation):
         super().__init__()
@@ -89,7 +89,7 @@ class DualPath(nn.Module):
 
 
 class Enhancer(nn.Module):
-    """[N, 2, 1, 129] and states to [N, 2, 1, 66] and the next states."""
+    """Maps [N, 2, 1, 129] and states to [N, 2, 1, 66] and the next states."""
 
     def __init__(self):
         super().__init__()
@@ -142,7 +142,7 @@ def export_enhancer(module, path):
 
 
 class RaggedGRU(nn.Module):
-    """Ten classes of sequences [T, B, 64] of unlike lengths, told by the last state."""
+    """Classifies sequences [T, B, 64] of different lengths into ten classes by the last state."""
 
     def __init__(self, hidden=64):
         super().__init__()
@@ -155,7 +155,7 @@ class RaggedGRU(nn.Module):
 
 
 def export_ragged(module, path):
-    """Writes the model node by node: PyTorch's exporter has no form of packed sequences in any order."""
+    """Writes the model node by node; PyTorch cannot export packed sequences in arbitrary order."""
 
     def gates(tensor):
         reset, update, new = tensor.detach().chunk(3)
