@@ -2,7 +2,7 @@
 
 #rolled = #llvm.loop_annotation<unroll = <disable = true>>
 
-// What a GPU has instructions for becomes intrinsics; libdevice is not called.
+// Math functions with GPU instructions become intrinsics, not calls to libdevice.
 
 // CHECK-LABEL: gpu.module @device
 // CHECK-NOT:     __nv_
@@ -24,7 +24,7 @@ gpu.module @device {
     gpu.return
   }
 
-  // A division whose divisor is known to be ordinary has no branch.
+  // A division whose divisor is known to be a normal number has no branch.
 
   // CHECK-LABEL: llvm.func @divide(
   // CHECK-SAME:      %[[X:[^:]*]]: f32, %[[Y:[^:]*]]: f32
@@ -42,8 +42,8 @@ gpu.module @device {
     gpu.return
   }
 
-  // Copies to shared memory that nothing waits for yet, and groups of them. Arrays there begin at multiples of
-  // what one instruction reads at most.
+  // Asynchronous copies to shared memory, and groups of them. Shared arrays are aligned to the
+  // widest load.
 
   // CHECK:         llvm.mlir.global internal @__wg_ahead_0() {addr_space = 3 : i32, alignment = 16 : i64}
   // CHECK-LABEL: llvm.func @ahead(
@@ -59,8 +59,7 @@ gpu.module @device {
     gpu.return
   }
 
-  // A block of one warp has no need of a barrier of blocks. Small blocks that wait may use all
-  // registers.
+  // A block of one warp needs no block barrier. Small blocks with barriers may use all registers.
 
   // CHECK-LABEL: llvm.func @one_warp(
   // CHECK-SAME:      nvvm.minctasm = 1 : i32
@@ -116,7 +115,7 @@ gpu.module @device {
     gpu.return
   }
 
-  // A loop that is not to be unrolled is one for LLVM too.
+  // A loop marked as not unrolled is not unrolled by LLVM either.
 
   // CHECK-LABEL: llvm.func @rolled(
   // CHECK:         llvm.cond_br %{{.*}}, ^[[BODY:.*]], ^

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-gpu-launch-to-call --split-input-file --verify-diagnostics | FileCheck %s
 
-// A launch function has the sizes of grid and block and the arguments of its kernel;
-// there is one for each kernel.
+// Each kernel has a launch function, whose arguments are the grid and block sizes and the arguments
+// of the kernel.
 
 // CHECK-LABEL: module attributes {gpu.container_module}
 // CHECK:         func private @bppsa_launch_scale(index, index, memref<?xf32>, f32)
@@ -54,7 +54,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Blocks of a kernel that loads with acquire semantics wait for each other.
+// A kernel with acquire loads is launched cooperatively, because its blocks wait for each other.
 
 // CHECK-LABEL:   func @g
 // CHECK:           call @bppsa_launch_cooperative_wait(

@@ -2,8 +2,8 @@
 
 // CHECK:       func.func private @bppsa_rt_parallel_for(i64, !llvm.ptr, !llvm.ptr)
 
-// The body has its buffer once, a copy of the constant, and address and size of the array through
-// the structure.
+// The body function allocates its buffer outside the loop, recreates the constant, and gets the
+// address and size of the array from the capture structure.
 // CHECK-LABEL: func.func private @fill_body(
 // CHECK-SAME:      %[[FIRST:.*]]: i64, %[[LAST:.*]]: i64, %[[CAPTURES:.*]]: !llvm.ptr)
 // CHECK-NEXT:    %[[BUFFER:.*]] = memref.alloca() : memref<4xf32>
@@ -44,7 +44,8 @@ func.func @fill(%x: memref<?xf32>, %n: index) {
 
 // -----
 
-// Iterations are counted over all dimensions, and an inner loop is one of this thread.
+// Iterations are numbered over all dimensions, and an inner parallel loop is sequential in its
+// thread.
 // CHECK-LABEL: func.func private @two_body(
 // CHECK:         scf.for %[[I:.*]] =
 // CHECK-DAG:       %[[COLUMN:.*]] = arith.remui %[[I]], %[[M:.*]] : index

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector | FileCheck %s
 
-// Twenty units are a tile of 16 and one of 4; each entry of the state is
-// multiplied with a contiguous row of the transposed matrix.
+// Twenty units form a tile of 16 and one of 4. Each element of the state is multiplied by a
+// contiguous row of the transposed matrix.
 
 // CHECK-LABEL: func.func @cell
 // CHECK:         memref.collapse_shape
@@ -28,7 +28,7 @@ func.func @cell(%x: memref<?x?x20x1xf32>, %h0: memref<?x20x1xf32>, %r: memref<20
   return
 }
 
-// Neighbouring entries of a row of the sum share a vector: there are no lanes to add up.
+// Consecutive elements of a row of the sum share a vector, so lanes need no reduction.
 
 // CHECK-LABEL: func.func @outer
 // CHECK:         vector.broadcast {{.*}} : f32 to vector<16xf32>
@@ -40,8 +40,8 @@ func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2
   return
 }
 
-// Two samples share each row of the matrix; the run time says how many make a task, and the last one
-// may be alone.
+// Two samples share each row of the matrix. The runtime chooses the number of samples per task, and
+// the last sample may be processed separately.
 
 // CHECK-LABEL: func.func @together
 // CHECK:         call @bppsa_rt_task_size(%{{.*}}, %c1{{.*}}, %c2{{.*}}) : (index, index, index) -> index
@@ -69,7 +69,7 @@ func.func @together(%x: memref<?x?x16x1xf32>, %h0: memref<?x16x1xf32>, %r: memre
   return
 }
 
-// LLVM computes with ten numbers one by one, so ten units are a tile of 8 and one of 2.
+// Ten units form a tile of 8 and one of 2, because LLVM scalarizes vectors of ten elements.
 
 // CHECK-LABEL: func.func @ten
 // CHECK-NOT:     vector<10xf32>
@@ -83,8 +83,8 @@ func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x1
   return
 }
 
-// A task has as many quarters of the rows as threads leave it, and running sums of all of them: each slab is
-// read for one after the other, whose rows are copied side by side.
+// The runtime chooses how many quarters of the rows a task gets; a task has running sums for all of
+// them. For each slab it processes one quarter after the other and copies the rows contiguously.
 
 // CHECK-LABEL: func.func @large
 // CHECK:         %[[PARTS:.*]] = call @bppsa_rt_task_size(%c4{{.*}}, %c1{{.*}}, %c4{{.*}})
@@ -102,7 +102,8 @@ func.func @large(%a: memref<?x?x512x1xf32>, %b: memref<?x?x128x1xf32>, %c: memre
   return
 }
 
-// Without states, four steps share each row of the matrix, and the rest of a task comes one by one.
+// Without states, four steps share each row of the matrix; the remaining steps of a task are
+// processed one by one.
 
 // CHECK-LABEL: func.func @steps
 // CHECK:         scf.parallel

@@ -2,7 +2,8 @@
 
 #shared = #gpu.address_space<workgroup>
 
-// Threads with an element of a smaller tile are in one branch as long as tiles have as many elements.
+// A smaller tile occupies only some threads, so its operations are in a branch. Consecutive
+// operations on tiles with the same number of elements share the branch.
 
 // CHECK-LABEL: func @parts(
 // CHECK-SAME:      %[[N:.*]]: index, %[[X:.*]]: memref<?x4x8xf32>)
@@ -42,7 +43,8 @@ func.func @parts(%n: index, %x: memref<?x4x8xf32>) {
   return
 }
 
-// A loop carries what a thread has of its tiles. What a branch gives to code behind a barrier leaves it.
+// The loop carries the tile elements owned by each thread. A value that code after a barrier uses
+// is yielded by its branch.
 
 // CHECK-LABEL: func @loop(
 // CHECK-DAG:     %[[NOTHING:.*]] = ub.poison : f32
@@ -79,7 +81,8 @@ func.func @loop(%n: index, %x: memref<8xf32>) {
   return
 }
 
-// All threads of a block take the same branch of an scf.if of the block. What a body yields is an element of a result.
+// All threads of a block take the same branch of a block-level scf.if. Its body yields one element
+// of the result tile per thread.
 
 // CHECK-LABEL: func @branches(
 // CHECK:         gpu.launch
@@ -116,8 +119,8 @@ func.func @branches(%n: index, %condition: i1, %x: memref<8xf32>) {
   return
 }
 
-// In loops, threads without an element compute the last one again, and write it to spare rows of shared memory; other writes are
-// in a branch, as is all else.
+// In loops, threads without an element recompute the last one and write it to spare rows of shared
+// memory. Writes to device memory, and all code outside loops, stay in a branch.
 
 // CHECK-LABEL: func @repeat(
 // CHECK:         gpu.launch
@@ -164,8 +167,10 @@ func.func @repeat(%n: index, %x: memref<20xf32>) {
   return
 }
 
-// Threads that share a row add up what they have by shuffles, in which those without a row take part with their place in the
-// last one. One of them writes the sum to shared memory, and all to device memory, those beyond the last row again to that.
+// Threads that share a row add their partial sums with shuffles. Threads without a row take part at
+// the corresponding position of the last row. One thread of the row writes the sum to shared
+// memory. All of them write it to device memory, and threads past the last row store the last row
+// again.
 
 // CHECK-LABEL: func @replicated(
 // CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
@@ -203,7 +208,8 @@ func.func @replicated(%n: index, %x: memref<6x4xf32>) {
   return
 }
 
-// Bodies that say so are run again by threads without an element: one that writes, only where these are in the last warp.
+// Threads without an element repeat bodies that are marked repeatable. A body that writes is
+// repeated only if all of these threads are in the last warp.
 
 // CHECK-LABEL: func @repeated_bodies(
 // CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
@@ -233,8 +239,9 @@ func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
   return
 }
 
-// A loop and a branch hand on an element of a vector each. Columns of a matrix are those of neighbouring threads by fours, or less: here
-// two, and the last one of a thread may be none. Of threads with the same element of a vector one adds it.
+// The loop and the branch each pass on one vector element per thread. Neighbouring threads own up
+// to four consecutive matrix columns each: two here, and the last column of a thread may not exist.
+// Among threads with the same vector element, one adds it.
 
 // CHECK-LABEL: func @accumulated(
 // CHECK-SAME:      %{{[^:]*}}: index, %[[SUMS:[^:]*]]: memref<5x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)

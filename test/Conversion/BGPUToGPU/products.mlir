@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
-// A number is split into two of 11 bits, whose products with those of the other factor are added up from the smallest on; the
-// sum is added to that of the tile. A fragment that two products have is split once.
+// Each fp32 factor is split into two parts of 11 bits. The partial products are summed from the
+// smallest to the largest, then added to the accumulator tile. A fragment used by two products is
+// split once.
 
 // CHECK-LABEL: func @fp32(
 // CHECK:         gpu.launch
@@ -48,7 +49,8 @@ func.func @fp32(%n: index, %x: memref<4x32x4xf32>) {
   return
 }
 
-// With less precision there is one product, which goes on from the sums; two numbers of bf16 are in one register.
+// At lower precision a single product accumulates into the sums. One register holds two bf16
+// values.
 
 // CHECK-LABEL: func @bf16(
 // CHECK:           %[[A0:.*]] = memref.load %{{.*}}[%{{.*}}, %{{.*}}, %c0]
@@ -82,7 +84,8 @@ func.func @bf16(%n: index, %x: memref<4x32x4xf32>) {
   return
 }
 
-// A fragment that a loop does not change is rounded in front of it, and one that it carries at its beginning.
+// A loop-invariant fragment is rounded before the loop; a carried fragment is rounded at the start
+// of each iteration.
 
 // CHECK-LABEL: func @loop(
 // CHECK:           memref.load

@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
-// All passes together: the state is in shared memory twice, and one barrier ends each step. What
-// seven steps ahead reads from memory is asked for while the step waits for the state. There are no
-// branches: threads without a row use spare rows of shared arrays, and store the last row of others
-// again.
+// The full pipeline: the state is double-buffered in shared memory, and each step ends with one
+// barrier. The sequence element for seven steps ahead is requested while the step waits for the
+// state. There are no branches: threads without a row use spare rows of shared arrays and store the
+// last row again.
 
 // CHECK-LABEL: func private @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[R:.*]]: memref<4x4xf32>, %[[B:.*]]: memref<4xf32>, %[[H:.*]]: memref<?x?x4xf32>)

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
-// Halves of the numbers of four threads go to halves of these: each keeps one half, and sends the other one. Two threads have
-// the same sum in the end.
+// A reduce-scatter over four threads: each thread keeps half of its elements and sends the other
+// half. Two threads end up with the same sum.
 
 // CHECK-LABEL: func @scatter(
 // CHECK-SAME:      %{{.*}}: index, %[[X:.*]]: memref<8x4x2xf32>, %[[Y:.*]]: memref<8x2xf32>)
@@ -38,8 +38,8 @@ func.func @scatter(%n: index, %x: memref<8x4x2xf32>, %y: memref<8x2xf32>) {
   return
 }
 
-// A warp waits for itself. A group of blocks waits at its counter, to which the first thread of each adds one, between two
-// barriers of the block.
+// A warp barrier synchronizes one warp. A group of blocks waits at its counter: between two block
+// barriers, the first thread of each block increments it.
 
 // CHECK-LABEL: func @barriers(
 // CHECK-SAME:      %{{.*}}: index, %[[COUNTERS:.*]]: memref<?x32xi32>, %[[COUNT:.*]]: i32)
@@ -66,7 +66,8 @@ func.func @barriers(%n: index, %counters: memref<?x32xi32>, %count: i32) {
   return
 }
 
-// Where blocks are many, and one warp each, a barrier is one of the warp: blocks with others get all registers.
+// In kernels of many one-warp blocks, a block barrier becomes a warp barrier, because kernels with
+// block barriers are given all registers.
 
 // CHECK-LABEL: func private @many(
 // CHECK:         gpu.launch

@@ -3,8 +3,9 @@
 !map = memref<1x21x21xf32, strided<[441, 21, 1], offset: ?>>
 !vector = memref<1x21xf32, strided<[21, 1], offset: ?>>
 
-// A cotangent that each iteration multiplies by the next transition is a tile, which the loop carries and the block shares;
-// transitions are fetched ahead. Threads have their rows in registers before they multiply.
+// The cotangent that each iteration multiplies by the next transition is a tile, carried by the
+// loop and shared by the block. Transitions are prefetched, and threads load their rows into
+// registers before they multiply.
 
 // CHECK-LABEL: func private @carries(
 // CHECK-SAME:      %[[ROWS:[^:]*]]: index, %[[LAST:[^:]*]]: index, %[[V:[^:]*]]: memref<?x?x21xf32>, %[[G:[^:]*]]: memref<?x21xf32>, %[[M:[^:]*]]: memref<?x?x21x21xf32>)

@@ -1,8 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// Thread n has row n of both sums, a tile of vectors and one of numbers, which the loop carries. After 512 steps, and at the
-// end, it adds them to those of its block in memory. The factor is read ahead as what is saved. What is added as it is, is
-// added where it is made. A second kernel adds the blocks up.
+// The loop carries row n of both sums in thread n, as a tile of vectors and a tile of scalars.
+// Every 512 steps, and at the end, the thread adds them to the sums of its block in memory. The
+// factor is prefetched like saved values. An emitted value that is summed without a product is
+// added where it is computed. A second kernel adds the sums of the blocks.
 
 // CHECK-LABEL: func private @chain(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %[[X:[^:]*]]: memref<?x?x2xf32>, %[[G:[^:]*]]: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[W:[^:]*]]: memref<4x2xf32>, %[[B:[^:]*]]: memref<4xf32>)
@@ -55,7 +56,7 @@ func.func private @chain(%a: memref<?x?x4xf32>, %x: memref<?x?x2xf32>, %g: memre
   return
 }
 
-// Where two threads share a row, each has a part of the columns of the sum: two of three.
+// Two threads that share a row each accumulate a part of the columns of the sum, here two of three.
 
 // CHECK-LABEL: func private @shared_rows(
 // CHECK:           bgpu.accumulate overwrite %{{.*}}, %{{.*}} : tensor<136x2xvector<2xf32>>, memref<3x136xf32,

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// One kernel runs all steps, the last one first. The loop carries the cotangent as a tile; threads share what a product
-// reads, and have their columns of the matrix in registers. Saved and injected vectors are fetched seven positions ahead.
+// One kernel runs all steps, starting with the last. The loop carries the cotangent as a tile.
+// Threads share the operand of the product and keep their columns of the matrix in registers. Saved
+// and injected vectors are prefetched seven positions ahead.
 
 // CHECK-LABEL: func private @chain(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x4xf32>, %[[G:.*]]: memref<?x4xf32>, %[[S:.*]]: memref<?x?x4xf32>, %[[W:.*]]: memref<4x4xf32>, %[[OUT:.*]]: memref<?x4xf32>, %[[EMITTED:.*]]: memref<?x?x4xf32>)
@@ -48,7 +49,7 @@ func.func private @chain(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %s: memref<
   return
 }
 
-// In reverse, position p is step p.
+// In a reversed chain, position p is step p.
 
 // CHECK-LABEL: func private @reverse(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>
@@ -69,7 +70,7 @@ func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: mem
   return
 }
 
-// Each state is a tile of its own.
+// Each state has its own tile.
 
 // CHECK-LABEL: func private @two_states(
 // CHECK-SAME:      %[[DC:[^:]*]]: memref<?x4xf32>, %[[DN:[^:]*]]: memref<?x3xf32>)
@@ -90,8 +91,8 @@ func.func private @two_states(%f: memref<?x?x4xf32>, %i: memref<?x?x3xf32>, %c: 
   return
 }
 
-// The iterations of a parallel loop are blocks, each of which runs a window of the steps of one sample. What nobody reads of
-// the cotangents is written nowhere.
+// Each iteration of the parallel loop is a block that runs one window of the steps of a sample.
+// Unused cotangents are not stored.
 
 // CHECK-LABEL: func private @windows(
 // CHECK-SAME:      %[[A:.*]]: memref<8x4x3xf32>, %[[G:.*]]: memref<2x4x3xf32>, %[[EMITTED:.*]]: memref<8x4x3xf32>)

@@ -3,9 +3,9 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s --check-prefix=BARRIERS
 
-// 24 columns are a column tile of three tiles, and 24 rows are two tiles: one for each warp,
-// which keeps its part of the matrix in registers, as fragments of depth 8. A row beyond the last
-// is that again.
+// 24 columns form a column tile of three tensor-core tiles, and 24 rows form two tiles, one per
+// warp. Each warp keeps its part of the matrix in registers as fragments of depth 8. Rows past the
+// last one repeat the last row.
 
 // CHECK-LABEL: func private @registers(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x24xf32>, %[[W:.*]]: memref<24x24xf32>, %[[MAPS:.*]]: memref<?x?x24x24xf32>)
@@ -23,8 +23,8 @@
 // CHECK-NEXT:        memref.load %[[APART]]#1[%[[IN_GROUP]], %[[LIMITED]]]
 // CHECK:           %[[START:.*]]:3 = bgpu.for_each [2, 8, 4] ->
 
-// A step: what is multiplied goes to shared memory, with zeros in the rows that the value does not
-// have. Each fragment of the matrix multiplies one of each tile of columns.
+// In each step, the operand is written to shared memory, with zeros in rows that the value does not
+// have. Each matrix fragment multiplies one fragment of each column tile.
 
 // CHECK:           %[[END:.*]]:3 = scf.for {{.*}} iter_args(%[[G0:[^ ]*]] = %[[START]]#0,
 // CHECK:             %[[SAVED:.*]] = bgpu.fetch %{{.*}} stages(8)
@@ -50,7 +50,8 @@
 // CHECK:           bgpu.for_each [2, 8, 4] %[[END]]#0, %[[END]]#1, %[[END]]#2
 // CHECK:             memref.store %{{.*}}, %[[APART]]#2[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}]
 
-// The depth is 16, so the matrix is two tiles of it; a thread has twice as much of each.
+// With a depth of 16 the matrix has two tiles along the depth, and each thread holds twice as many
+// elements per fragment.
 
 // BF16-LABEL: func private @registers(
 // BF16:           bgpu.for_each [2, 8, 4] -> tensor<2x8x4xvector<8xf32>> {
@@ -59,7 +60,7 @@
 // BF16-NOT:         bgpu.mma
 // BF16:           scf.yield
 
-// One barrier between writing and reading what is multiplied, one between steps.
+// One barrier separates the write of the operand from its reads, and one separates steps.
 
 // BARRIERS-LABEL: func private @registers(
 // BARRIERS:         scf.for {{.*}} -> (tensor
@@ -97,10 +98,11 @@ func.func private @registers(%a: memref<?x?x24xf32>, %w: memref<24x24xf32>, %map
 
 // -----
 
-// Matrices that need more registers are read fragment by fragment in every step. Neighbouring
-// rows of a column tile of four tiles are in different banks: columns change places in eights.
-// Of 128 rows each warp has a tile, of 64 only four have one. Slices are read from shared
-// memory, those of saved values where these are. A run of one step, as of a leaf, is no loop.
+// Matrices that do not fit in registers are read fragment by fragment in every step. With a column
+// tile of four tiles, columns are permuted in groups of eight so that neighbouring rows use
+// different banks. Of 128 rows each warp has one tile; of 64 rows only four warps have one. Slices
+// are read from shared memory, and slices of saved values from their source. A run of one step,
+// such as a leaf, is not a loop.
 
 // CHECK-LABEL: func private @memory(
 // CHECK:         bgpu.kernel {{.*}} threads(256) {
@@ -167,7 +169,7 @@ func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps
 
 // -----
 
-// A block runs one column where a product is not one of a column tile.
+// A block runs a single column if a product does not multiply a column tile.
 
 // CHECK-LABEL: func private @product_of_saved(
 // CHECK-NOT:     bgpu.mma
@@ -201,7 +203,7 @@ func.func private @product_of_saved(%a: memref<?x?x24xf32>, %w: memref<24x24xf32
 }
 // -----
 
-// Column tiles where a vector of the link has more rows than the state.
+// Column tiles are also used if a vector of the link has more rows than the state.
 
 // CHECK-LABEL: func private @wide_inside(
 // CHECK:         bgpu.kernel

@@ -1,8 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --split-input-file | FileCheck %s --check-prefix=THREADS
 
-// Small states: a thread for each column of the maps, in blocks of one warp, with the
-// matrix in registers. What columns of the same run read is copied once, three links before.
+// For small states, each thread runs one column of the maps, in one-warp blocks, with the matrix in
+// registers. Operands shared by columns of the same run are copied once, three links ahead.
 
 // CHECK-LABEL: func private @chunked(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x3xf32>, %[[W:.*]]: memref<3x3xf32>, %[[MAPS:.*]]: memref<?x?x3x3xf32>)
@@ -24,7 +24,7 @@
 // CHECK-COUNT-2:     nvgpu.device_async_copy %{{.*}}, %[[RING]][%c2,
 // CHECK:           bgpu.wait %{{.*}} groups(2)
 
-// Places to read go on until the last link. Maps lie by rows.
+// Read positions advance up to the last link. Maps are stored row-major.
 
 // CHECK:           %[[END:.*]]:2 = scf.for %[[LINK:.*]] = {{.*}} iter_args(%[[G:[^ ]*]] = %[[START]], %[[AT:[^ ]*]] = %{{[^,)]*}})
 // CHECK:             %[[SLOT:.*]] = arith.andi %[[LINK]], %c3
@@ -49,7 +49,7 @@
 // CHECK-NEXT:          memref.store %{{.*}}, %[[APART]]#2[%[[MAP]], %[[SAMPLE]], %c2, %[[COLUMN]]]
 // CHECK:         } {many_blocks}
 
-// A step waits once, by the warp alone.
+// Each step waits once, with a warp barrier.
 
 // THREADS-LABEL: func private @chunked(
 // THREADS-NOT:     gpu.barrier
@@ -88,9 +88,9 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %w: memref<3x3xf32>, %maps: me
 
 // -----
 
-// Of 15 rows two neighbouring threads have 8 each, by fours; the last one does not exist.
-// What the product multiplies goes through shared memory, where each of the 16 columns of
-// a warp has its own. Copies are of 4 bytes: 15 is odd.
+// With 15 rows, two neighbouring threads have 8 rows each, in groups of four; the 16th row does not
+// exist. The operand of the product goes through shared memory, with a separate slot for each of
+// the 16 columns of a warp. Copies are 4 bytes wide because 15 is odd.
 
 // CHECK-LABEL: func private @shared_columns(
 // CHECK-SAME:      %[[W:[^:]*]]: memref<15x15xf32>
@@ -118,7 +118,7 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %w: memref<3x3xf32>, %maps: me
 // CHECK:               memref.load %[[VECTORS]][%[[COLUMN]], %c14]
 // CHECK:             nvgpu.device_async_copy %{{.*}}, %[[RING]][{{.*}}], 1 :
 
-// Between writing and reading the vectors stands a barrier, and one between steps.
+// One barrier separates the write of the vectors from their reads, and one separates steps.
 
 // THREADS-LABEL: func private @shared_columns(
 // THREADS:         scf.for
@@ -156,9 +156,9 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
 
 // -----
 
-// Two states, whose rows are one column; slices of vectors, a captured vector, constants,
-// and a matrix that is multiplied both ways, which are two copies. Leaves of a tree are
-// runs of one step. What is injected has a kernel with blocks.
+// The rows of two states form one column. The link has slices of vectors, a captured vector,
+// constants, and a matrix multiplied in both orientations, which is stored twice. Leaves of a tree
+// are runs of one step. Injected cotangents have their own kernel.
 
 // CHECK-LABEL: func private @tree(
 // CHECK:         bgpu.kernel blocks(%{{.*}} in %{{.*}}) threads(32) {

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse --bgpu-insert-barriers | FileCheck %s
 
-// Five blocks of 8 warps of 8 rows share 300 rows, for four samples each; counters and what all
-// blocks read begin with zeros. There are as many launches as the multiprocessors leave.
+// Five blocks of 8 warps with 8 rows each share 300 rows, for groups of four samples. Barrier
+// counters and arrays read by all blocks start as zeros. The number of launches depends on the
+// multiprocessor count.
 
 // CHECK-LABEL: func private @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x300xf32>, %[[H0:.*]]: memref<?x300xf32>, %[[R:.*]]: memref<300x300xf32>, %[[H:.*]]: memref<?x?x300xf32>)
@@ -38,7 +39,7 @@
 // CHECK-NEXT:            bgpu.for_each [8, 32] %[[TOTALS]] : tensor<8x32xf32> {
 // CHECK-NEXT:            ^bb0(%[[WARP:.*]]: index, %{{.*}}: index, %[[TOTAL:.*]]: f32):
 // CHECK:                   memref.store %[[TOTAL]], %[[SUMS]][%[[WARP]], %{{.*}}, %[[TILE]], %{{.*}}]
-// What a warp has summed up it reads itself.
+// A warp reads its own sums.
 // CHECK:               bgpu.warp_barrier
 // CHECK-NEXT:          %[[OWN:.*]] = bgpu.for_each [8, 32] -> tensor<8x32xf32>
 // CHECK:               %[[SUM:.*]] = arith.addf %[[OWN]], %[[XT]] : tensor<8x32xf32>
@@ -46,7 +47,7 @@
 // CHECK:               bgpu.for_each [8, 32] %[[NEXT]]
 // CHECK:                 memref.store %{{.*}}, %[[APART]]#4[%[[AFTER]],
 // CHECK:                 memref.store %{{.*}}, %[[APART]]#1
-// The next step's input is asked for before the barrier of the blocks.
+// The input of the next step is requested before the grid barrier.
 // CHECK:               %[[AHEAD:.*]] = bgpu.for_each [8, 32] -> tensor<8x32xf32>
 // CHECK:                 memref.load %[[APART]]#0
 // CHECK-NOT:           barrier
@@ -68,7 +69,7 @@ func.func private @rnn(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32>, %r: memr
   return
 }
 
-// A link computes what its product reads, so that its one barrier is in the middle of a step, and
+// A link computes the operand of its product, so its only barrier is in the middle of a step and
 // the cotangent stays in registers.
 
 // CHECK-LABEL: func private @chain(
@@ -102,7 +103,7 @@ func.func private @chain(%a: memref<?x?x300xf32>, %g: memref<?x300xf32>, %w: mem
   return
 }
 
-// Where a warp has two rows of three products, 24 sums are filled up to 32. Of the lanes beyond the last sum, none stores.
+// A warp with two rows of three products pads 24 sums to 32. Lanes past the last sum do not store.
 
 // CHECK-LABEL: func private @gates(
 // CHECK:             memref.alloc() : memref<8x3x4x8xf32, #gpu.address_space<workgroup>>

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --convert-graph-to-gpu --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
-// A loop that several nodes of a model share has the locations of all of them.
+// A loop shared by several nodes of the model has a fused location of all of them.
 
 // CHECK-LABEL: func private @shared(
 // CHECK:         memref.load {{.*}} loc(fused["one"("RNN"("model.onnx":0:0)), "two"("RNN"("model.onnx":0:0))])
@@ -9,7 +9,8 @@ func.func private @shared(%x: memref<5xf32>, %y: memref<5xf32>) {
   return
 } loc(#one)
 
-// What is emitted for an operation of a body has its location; the run has that of the loop.
+// Operations emitted for an operation of a body have its location; the surrounding loop has the
+// location of the bppsa loop.
 
 // CHECK-LABEL: func private @loop(
 // CHECK:         math.fma {{.*}} loc("product")

@@ -12,7 +12,7 @@ func.func private @too_many_rows(%x: memref<?x?x1025xf32>, %y: memref<?x?x1025xf
 
 // -----
 
-// 1024 rows are as many as a block has threads.
+// 1024 rows are accepted: one per thread of the largest block.
 
 func.func private @most_rows(%x: memref<?x?x1024xf32>, %y: memref<?x?x1024xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x1024xf32>) into(%y : memref<?x?x1024xf32>) {

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-insert-barriers --canonicalize --cse | FileCheck %s
 
-// A block has a tile of 16 x 16 elements of one slab and 16 rows of it at a time in shared memory, which a barrier
-// fills and another one frees. A kernel adds the slabs up.
+// A block computes a tile of 16 x 16 elements of one slab and holds 16 rows at a time in shared
+// memory. One barrier follows the write of these rows and another their reads. A second kernel adds
+// the slabs.
 
 // CHECK-LABEL: func private @outer_sum(
 // CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x3xf32>, %[[OUT:.*]]: memref<40x3xf32>)

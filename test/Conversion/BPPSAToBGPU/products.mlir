@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-insert-barriers --canonicalize --cse | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=bf16 --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s --check-prefix=BF16
 
-// A loop that multiplies what it reads by a matrix is a product of matrices: a block has 64 rows,
-// each a step of a sample, and all 20 columns. Sums begin with the bias: each warp has two by two tiles of them, which the loop
-// over chunks of the depth carries. A chunk has one barrier.
+// A loop that multiplies its input by a matrix becomes a matrix product. A block computes 64 rows,
+// each a step of a sample, and all 20 columns. Accumulators start as the bias; each warp has two by
+// two tiles, carried by the loop over chunks of the depth. Each chunk has one barrier.
 
 // CHECK-LABEL: func private @product(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[W:.*]]: memref<20x40xf32, strided<[40, 1], offset: 800>>, %[[B:.*]]: memref<20xf32>, %[[Y:.*]]: memref<?x?x20xf32>)
@@ -16,7 +16,8 @@
 // CHECK-DAG:       %[[RIGHT:.*]] = memref.alloc() : memref<4x32x20xf32, #gpu.address_space<workgroup>>
 // CHECK:           %[[FIRST:.*]]:4 = bgpu.for_each [2, 2, 8, 4] -> tensor<2x2x8x4xvector<4xf32>>,
 // CHECK:             memref.load %[[B]]
-// Two threads copy a row of the left factor, four of the right one, by 16 bytes.
+// Two threads copy each row of the left factor and four threads each row of the right factor, 16
+// bytes at a time.
 // CHECK:           bgpu.for_each [64, 2] {
 // CHECK-NEXT:      ^bb0(%[[ROW:.*]]: index, %[[PART:.*]]: index):
 // CHECK:             nvgpu.device_async_copy %[[X]]{{.*}}, %[[LEFT]][%c0, %[[ROW]], %{{.*}}], 4, %{{.*}} {bypassL1}
@@ -70,8 +71,8 @@ func.func private @product(%x: memref<?x?x40xf32>, %w: memref<20x40xf32, strided
   return
 }
 
-// Products that are added up are one launch. The rows of a transposed matrix are those of the depth,
-// of which eight threads copy one.
+// A sum of products is one launch. The rows of a transposed matrix run along the depth, and eight
+// threads copy each of them.
 
 // CHECK-LABEL: func private @sum_of_products(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x33xf32>, %[[C:.*]]: memref<?x?x33xf32>, %[[V:.*]]: memref<33x64xf32>, %[[W:.*]]: memref<33x64xf32>, %[[Y:.*]]: memref<?x?x64xf32>)
@@ -104,8 +105,9 @@ func.func private @sum_of_products(%a: memref<?x?x33xf32>, %c: memref<?x?x33xf32
   return
 }
 
-// Products of the same vectors with several matrices are one launch, and tiles go on from one matrix
-// to the next: a block has all 20 + 33 columns, and a thread copies a row of the matrix that has it.
+// Products of the same vectors with several matrices are one launch, and tiles span matrix
+// boundaries. A block has all 20 + 33 columns; each thread copies a row from the matrix that
+// contains it.
 
 // CHECK-LABEL: func private @gates(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[V:.*]]: memref<20x40xf32, strided<[40, 1], offset: 800>>, %[[W:.*]]: memref<33x40xf32>, %[[B:.*]]: memref<20xf32>, %[[C:.*]]: memref<33xf32>, %[[Y:.*]]: memref<?x?x20xf32>, %[[Z:.*]]: memref<?x?x33xf32>)
@@ -145,8 +147,8 @@ func.func private @gates(%x: memref<?x?x40xf32>, %v: memref<20x40xf32, strided<[
   return
 }
 
-// The vectors of a transposed matrix go along the depth, so a part of one is copied of the matrix that
-// has it: here, in parts of 2, which 18 and 30 are multiples of.
+// The rows of a transposed matrix run along the depth, so each part of a row is copied from the
+// matrix that contains it. Parts have 2 elements because both 18 and 30 are even.
 
 // CHECK-LABEL: func private @transposed_gates(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[V:.*]]: memref<40x18xf32>, %[[W:.*]]: memref<40x30xf32>,
@@ -169,7 +171,7 @@ func.func private @transposed_gates(%x: memref<?x?x40xf32>, %v: memref<40x18xf32
   return
 }
 
-// Products of other vectors are launches of their own, and those with and without a bias.
+// Products of different vectors are separate launches, and so are products with and without a bias.
 
 // CHECK-LABEL: func private @unlike_products(
 // CHECK-COUNT-3: bgpu.kernel

@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// One kernel for all steps, a block for each sample. A thread has its row of the weights in registers
-// before the first step. The loop over steps carries the state as a tile, which threads share because
-// a product reads all of it, and the index that it stores to, which ends with the last step. What it
-// reads of a sequence is fetched seven steps ahead.
+// One kernel runs all steps, with one block per sample. Each thread loads its row of the weights
+// into registers before the first step. The loop over steps carries the state as a tile, shared
+// because a product reads all of it, and the store index. Sequence elements are prefetched seven
+// steps ahead.
 
 // CHECK-LABEL: func private @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[R:.*]]: memref<4x4xf32>, %[[B:.*]]: memref<4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
@@ -57,8 +57,8 @@ func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4
   return
 }
 
-// In reverse, the last slot is the initial state's and a step writes its own. A state that no product
-// reads is in registers alone.
+// In reverse, the initial state is in the last slot, and each step writes its own slot. A state
+// that no product reads stays in registers.
 
 // CHECK-LABEL: func private @reverse(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %{{.*}}: memref<?x4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
@@ -85,7 +85,7 @@ func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memr
   return
 }
 
-// What a product reads of a value of the same step is shared when it is made.
+// A value that a product of the same step reads is written to shared memory when it is computed.
 
 // CHECK-LABEL: func private @two_products(
 // CHECK:           scf.for {{.*}} iter_args(%[[STATE:[^ ]*]] =
@@ -108,7 +108,7 @@ func.func private @two_products(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %r:
   return
 }
 
-// A part of a vector is shared where rows of it are those of another value.
+// A slice is written to shared memory if its rows become rows of another value.
 
 // CHECK-LABEL: func private @slices(
 // CHECK:           scf.for {{.*}} iter_args(%[[STATE:[^ ]*]] =
@@ -132,8 +132,8 @@ func.func private @slices(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memre
   return
 }
 
-// Two threads share a row of 256 columns: each has every second four, and both have the sum, and all
-// that follows from it.
+// Two threads share a row of 256 columns, in alternating groups of four. Both hold the sum and
+// compute all values derived from it.
 
 // CHECK-LABEL: func private @shared_rows(
 // CHECK:         bgpu.kernel blocks({{.*}}) threads(256) {
@@ -165,8 +165,8 @@ func.func private @shared_rows(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, 
   return
 }
 
-// Rows that no registers hold are read from memory in each step, where several blocks do not
-// share them and tensor cores do not multiply all steps at a time.
+// Rows that exceed the registers are read from memory in each step, unless several blocks share
+// them or tensor cores multiply all steps at once.
 
 // CHECK-LABEL: func private @long_rows(
 // CHECK-SAME:      %[[R:[^:]*]]: memref<600x600xf32>
@@ -190,7 +190,8 @@ func.func private @long_rows(%x: memref<?x?x600xf32>, %r: memref<600x600xf32>, %
   return
 }
 
-// Without a state, steps are independent: a block takes 32 of one sample where products are small.
+// Without a state, steps are independent. If products are small, a block takes 32 steps of one
+// sample.
 
 // CHECK-LABEL: func private @independent_steps(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x3xf32>, %[[W:.*]]: memref<4x3xf32>, %[[Y:.*]]: memref<?x?x4xf32>)

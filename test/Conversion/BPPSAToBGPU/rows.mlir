@@ -3,8 +3,8 @@
 !vector = memref<?x40xf32, strided<[40, 1], offset: ?>>
 !map = memref<?x40x40xf32, strided<[1600, 40, 1], offset: ?>>
 
-// A block for each iteration and row. The memory of an iteration is one row in shared memory; a barrier stands where a
-// thread would write what others have yet to read.
+// There is one thread block per iteration and row. The buffer of an iteration is one row in shared
+// memory. A barrier precedes writes to elements that other threads still read.
 
 // CHECK-LABEL: func private @levels(
 // CHECK-SAME:      %[[PAIRS:[^:]*]]: index, %[[ROWS:[^:]*]]: index, %[[V:[^:]*]]: memref<?x?x40xf32>, %[[M:[^:]*]]: memref<?x?x40x40xf32>)
@@ -41,8 +41,8 @@ func.func private @levels(%pairs: index, %rows: index, %v: memref<?x?x40xf32>, %
   return
 }
 
-// A loop in order has a block for each row; iterations wait for each other. Only some iterations multiply two maps, which needs a row
-// of the second factor alone.
+// A sequential loop has one block per row, and its iterations wait for each other. Some iterations
+// multiply two maps, which needs only one row of the second factor.
 
 // CHECK-LABEL: func private @roots(
 // CHECK:         bgpu.kernel blocks(%[[ROW:.*]] in %[[ROWS:.*]]) threads(64) {

@@ -2,9 +2,10 @@
 // RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 
-// Three launches: a block for each column tile of the map of each chunk but the
-// last, here one, a block for the carries of each sample, which reads maps ahead, one for
-// the run of each chunk from its carry. The ways to run columns: scan-columns.mlir, scan-column-tiles.mlir.
+// A chunked scan has three launches. The first has a block for each column tile (here one) of the
+// map of each chunk except the last. The second has a block for the carries of each sample and
+// prefetches maps. The third has a block for the run of each chunk from its carry. See columns.mlir
+// and column-tiles.mlir for runs of columns.
 
 // CHECK-LABEL: func @scan(
 // CHECK-COUNT-2: memref.alloc(
@@ -60,8 +61,8 @@ func.func @scan(%a: tensor<?x?x21xf32>, %g: tensor<?x21xf32>, %w: tensor<21x21xf
 
 // -----
 
-// What is injected is one more column, of a launch of its own; a diagonal, as the structure
-// of the chain is, is one column, which starts as ones. Only the last launch emits.
+// The injected cotangent is one more column, with its own launch. A diagonal structure needs one
+// column, initialized with ones. Only the last launch emits.
 
 // CHECK-LABEL: func @diagonal_injected(
 // CHECK:         memref.alloc({{.*}}) {{.*}} : memref<?x?x2x4xf32>
@@ -87,8 +88,8 @@ func.func @diagonal_injected(%a: tensor<?x?x4xf32>, %s: tensor<?x?x4xf32>, %g: t
 
 // -----
 
-// Sums are in registers of the threads that run chunks; where a run ends, they go to the parts that it has in memory. One
-// launch adds the parts up.
+// Threads that run chunks keep sums in registers and add them to partial sums in memory at the end
+// of a run. One launch adds the partial sums.
 
 // CHECK-LABEL: func private @forall_kernel_2(
 // CHECK:         gpu.launch

@@ -2,8 +2,8 @@
 // RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 
-// The host has the loops over levels, with a launch for each: leaves, up, the roots in order, down, and
-// all links at once for what they emit.
+// The host loops over tree levels, with one launch per level: leaves, up-sweep, roots in order,
+// down-sweep, then the emitted values of all links at once.
 
 // CHECK-LABEL: func @blelloch(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %[[G:[^:]*]]: memref<?x4xf32>,
@@ -21,14 +21,15 @@
 // CHECK:         call @recurrence_kernel_5(
 // CHECK-NOT:     call @chain_kernel
 
-// A run of one step for each leaf, in the transposed order of time.
+// Each leaf is a run of one step, in reverse time order.
 
 // CHECK-LABEL: func private @forall_kernel_1(
 // CHECK-COUNT-1: gpu.launch
 // CHECK-NOT:     gpu.launch
 
-// A block for each pair and row. The first pair has the seed in its left block, and each other one a product of
-// matrices: a thread keeps the row of the second factor that it replaces.
+// There is one thread block per pair and row. The left factor of the first pair is the seed; every
+// other pair is a matrix product. A thread keeps the row of the second factor that the product
+// overwrites.
 
 // CHECK-LABEL: func private @forall_kernel_2(
 // CHECK-SAME:      %[[PAIRS:[^:]*]]: index,
@@ -53,7 +54,7 @@
 // CHECK:               memref.store %{{.*}}, %[[RIGHT]][%[[ROW]],
 // CHECK-NOT:     gpu.launch
 
-// All roots of a row are of one block, whose threads wait for the vector of the root before.
+// One block handles all roots of a row; its threads wait for the vector of the previous root.
 
 // CHECK-LABEL: func private @for_kernel_3(
 // CHECK-SAME:      %[[VECTORS:[^:]*]]: memref<?x?x4xf32>, %[[ROWS:[^:]*]]: index,
@@ -64,7 +65,7 @@
 // CHECK:             gpu.barrier
 // CHECK-NOT:     gpu.launch
 
-// The product waits in shared memory until all threads have read the vector that it replaces.
+// The product stays in shared memory until all threads have read the vector that it overwrites.
 
 // CHECK-LABEL: func private @forall_kernel_4(
 // CHECK:         gpu.launch {{.*}} workgroup(%[[PRODUCT:[^ ]*]] : memref<4xf32, #gpu.address_space<workgroup>>)
@@ -87,8 +88,9 @@ func.func @blelloch(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf
 
 // -----
 
-// The seeds of several states are one launch. A hybrid scan has at most so many levels; a product of diagonals is one of
-// elements, with an offset where cotangents are injected. What leaves the last link is a chain of one step.
+// The seeds of several states are one launch. A hybrid scan has a bounded number of levels. A
+// product of diagonals is elementwise, with an offset if cotangents are injected. The cotangent
+// that leaves the last link is a chain of one step.
 
 // CHECK-LABEL: func @hybrid(
 // CHECK:         %[[LOG:.*]] = arith.index_cast %{{.*}} : i64 to index
@@ -119,7 +121,7 @@ func.func @hybrid(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32
 
 // -----
 
-// Linear, and hybrid without levels: a chain.
+// A linear scan, and a hybrid scan without levels, is a chain.
 
 // CHECK-LABEL: func private @linear(
 // CHECK-COUNT-1: call @chain_kernel_0(

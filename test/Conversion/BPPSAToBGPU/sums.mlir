@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// A kernel sums slabs of 1024 rows, and another one adds these up: each of 16 threads of a column adds up every
-// 16th row. Rows that lie one behind the other need no division.
+// A kernel sums slabs of 1024 rows, and a second kernel adds the slab sums. Each of the 16 threads
+// per column adds every 16th row. Contiguous rows need no division.
 
 // CHECK-LABEL: func private @step_sum(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
@@ -46,7 +46,7 @@ func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
   return
 }
 
-// Parts have the results one after the other, each column by column.
+// Partial sums store the results one after the other, each column-major.
 
 // CHECK-LABEL: func private @reduce_sums(
 // CHECK-SAME:      %[[PARTS:.*]]: memref<?x?x36xf32>, %[[W:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<4xf32>)
@@ -68,7 +68,7 @@ func.func private @reduce_sums(%parts: memref<?x?x36xf32>, %w: memref<4x8xf32>, 
   return
 }
 
-// Functions of the host have no kernels of their own.
+// Host functions get no kernels.
 
 // CHECK-LABEL: func @host(
 // CHECK:         bppsa.step_sum

@@ -1,8 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --bgpu-insert-barriers --canonicalize --cse | FileCheck %s
 
-// Outer products that are worth tiles go to tensor cores: four warps have 64 x 64 elements, and 16 rows at a time are copied
-// to shared memory, three such chunks ahead. 40 columns are copied by fours, 33 one by one; rows and
-// columns that do not exist are zeros. The loop carries step and sample of the rows that threads copy next.
+// Outer products large enough for tiles use tensor cores. Four warps compute 64 x 64 elements, and
+// chunks of 16 rows are copied to shared memory three chunks ahead. 40 columns are copied in groups
+// of four, 33 columns one at a time. Missing rows and columns are zeros. The loop carries the step
+// and sample of the rows to be copied next.
 
 // CHECK-LABEL: func private @outer_sum_in_tiles(
 // CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %[[OUT:.*]]: memref<40x33xf32>)
@@ -57,8 +58,8 @@ func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33x
   return
 }
 
-// Sums with the same right factor are one: the rows of their results are counted through all of them,
-// and each part of a row of the depth is copied from the left factor that has it.
+// Sums with the same right factor are merged: their result rows are numbered consecutively, and
+// each part of a row along the depth is copied from the left factor that contains it.
 
 // CHECK-LABEL: func private @outer_sums(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20xf32>, %[[B:[^:]*]]: memref<?x?x40xf32>, %[[X:[^:]*]]: memref<?x?x24xf32>, %[[V:[^:]*]]: memref<20x24xf32>, %[[W:[^:]*]]: memref<40x24xf32>)
@@ -85,7 +86,8 @@ func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x
   return
 }
 
-// A result of 2^18 elements has slabs of 2048 rows, as each of them has such a result in memory.
+// A result of 2^18 elements uses slabs of 2048 rows, because each slab stores a partial result of
+// this size.
 
 // CHECK-LABEL: func private @large_sum(
 // CHECK:         %[[SLABS:.*]] = arith.ceildivui %{{.*}}, %c2048
@@ -98,7 +100,7 @@ func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %
   return
 }
 
-// Those whose vectors are copied element by element are kernels of their own.
+// Sums whose vectors are copied element by element are separate kernels.
 
 // CHECK-LABEL: func private @odd_sums(
 // CHECK-COUNT-4: bgpu.kernel

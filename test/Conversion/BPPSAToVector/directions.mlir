@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --canonicalize --cse --loop-invariant-code-motion | FileCheck %s
 
-// Position p is step p or T - 1 - p, which is p ^ -1 + T.
+// Position p is step p or, in reverse, T - 1 - p, computed as (p ^ -1) + T.
 
 // CHECK-LABEL: func @recurrence(
 // CHECK-SAME:      %[[REVERSE:[^:]*]]: i1, %[[X:[^:]*]]: memref<?x?x2x16xf32>, %{{[^:]*}}: memref<?x2x16xf32>, %[[H:[^:]*]]: memref<?x?x2x16xf32>)
@@ -30,7 +30,7 @@ func.func @recurrence(%reverse: i1, %x: memref<?x?x2x16xf32>, %h0: memref<?x2x16
   return
 }
 
-// A chain goes back through time unless it is turned round.
+// A chain runs backward in time unless it is reversed.
 // CHECK-LABEL: func @chain(
 // CHECK-SAME:      %[[REVERSE:[^:]*]]: i1, %[[A:[^:]*]]: memref<?x?x2x16xf32>
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c1

@@ -17,7 +17,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"},
   return
 }
 
-// The run time works in place, on memory without gaps.
+// The runtime works in place on contiguous memory.
 // CHECK-LABEL: func.func @meet
 //  CHECK-SAME: (%[[OWN:.*]]: memref<4x?xf32, {{.*}}>, %[[ALL:.*]]: memref<4x?xf32>)
 //       CHECK:   memref.store %{{.*}}, %[[ALL]]

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s '--convert-bppsa-to-vector=registers=8' | FileCheck %s
 
-// Twenty rows are several blocks with few registers: rows of a step that comes later are fetched
-// behind the rows that are read, not beside the columns.
+// With few registers, twenty rows form several blocks. Rows of a later step are prefetched after
+// the rows that are read, not along with the columns.
 
 // CHECK-LABEL: func.func @rows(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20x16xf32>
@@ -25,7 +25,7 @@ func.func @rows(%a: memref<?x?x20x16xf32>, %g: memref<?x20x16xf32>, %w: memref<2
   return
 }
 
-// The hardware looks ahead by itself in the rows of a step that is longer than a page.
+// If a step is longer than a page, the hardware prefetcher covers its rows.
 
 // CHECK-LABEL: func.func @long_step(
 // CHECK-NOT:     memref.prefetch

@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s '--convert-bppsa-to-vector=registers=8' | FileCheck %s
 // RUN: bppsa-opt %s --convert-bppsa-to-vector | FileCheck %s --check-prefix=MANY
 
-// Two gates of 70 units: with few registers, five rows of one have accumulators, then five of
-// the other, which wait in memory; what follows is a loop over these rows. With many registers, both
-// gates share what is read of the state.
+// Two gates of 70 units. With few registers, five rows of one gate have accumulators, then five
+// rows of the other. The results wait in memory, and a loop over these rows computes the rest. With
+// many registers, both gates share the loads of the state.
 
 // CHECK-LABEL: func.func @gates(
 // CHECK:         %[[FIRST:.*]] = memref.alloca() {alignment = 64 : i64} : memref<5x16xf32>

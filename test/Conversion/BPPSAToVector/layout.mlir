@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --split-input-file | FileCheck %s
 
-// Four features of sixteen samples at a time; the last tile overlaps the one before it. Lanes beyond the last
-// sample read that one, and are zero.
+// Tiles cover four features of sixteen samples; the last tile overlaps the one before it. Lanes
+// past the last sample read the last sample and are set to zero.
 
 // CHECK-LABEL: func.func @pack_lanes(
 // CHECK:         scf.if
@@ -22,7 +22,7 @@ func.func @pack_lanes(%x: memref<?x?x10xf32>, %p: memref<?x?x10x16xf32>) {
 
 // -----
 
-// Two features are no tile.
+// Two features are too few for a tile.
 
 // CHECK-LABEL: func.func @pack_few(
 // CHECK-COUNT-16: memref.load
@@ -35,7 +35,7 @@ func.func @pack_few(%x: memref<?x2xf32>, %p: memref<?x2x16xf32>) {
 
 // -----
 
-// The sample itself is stored after lanes that have no sample.
+// The last sample is stored after the lanes that have no sample.
 
 // CHECK-LABEL: func.func @unpack_lanes(
 // CHECK:         %[[LAST:.*]] = arith.addi %{{.*}}, %c-1
@@ -54,7 +54,7 @@ func.func @unpack_lanes(%p: memref<?x4x16xf32>, %b: index, %x: memref<?x4xf32>) 
 
 // -----
 
-// Chunks of at least four values.
+// Chunks have at least four values.
 
 // CHECK-LABEL: func.func @chunks(
 // CHECK-COUNT-16: vector.load %{{.*}} vector<4xf32>

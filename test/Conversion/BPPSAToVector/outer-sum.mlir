@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector | FileCheck %s
 
-// The running sums of 30 rows and all columns stay in the second-level cache.
+// The running sums of 30 rows and all columns fit in the L2 cache.
 
 // CHECK-LABEL: func.func @narrow(
 // CHECK:         scf.parallel
@@ -11,7 +11,7 @@ func.func @narrow(%a: memref<?x?x256x16xf32>, %x: memref<?x?x128x16xf32>, %sum: 
   return
 }
 
-// More columns are taken 128 at a time.
+// Wider results are computed 128 columns at a time.
 
 // CHECK-LABEL: func.func @wide(
 // CHECK:         scf.parallel
@@ -25,8 +25,8 @@ func.func @wide(%a: memref<?x?x256x16xf32>, %x: memref<?x?x512x16xf32>, %sum: me
   return
 }
 
-// Where a vector of 16 lanes takes two registers, each half of the lanes has sums of its own, and the
-// rows of a slab are copied side by side for the second half and for the blocks that follow.
+// If a vector of 16 lanes takes two registers, each half of the lanes has its own sums. The rows of
+// a slab are copied contiguously for the second half and for later blocks.
 
 // RUN: bppsa-opt %s --convert-bppsa-to-vector=registers=8 | FileCheck %s --check-prefix=HALVES
 // HALVES-LABEL: func.func @narrow(

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --canonicalize --cse | FileCheck %s
 
-// Threads share rows. Sixteen samples, then four, then one are a vector; the indices of an entry are
-// read once for all of them, and four sums do not wait for each other.
+// Rows are distributed over threads. Vectors hold sixteen samples, then four, then one. The indices
+// of an entry are read once for all samples, and four sums are independent.
 
 // CHECK-LABEL: func.func @apply(
 // CHECK-SAME:    %[[V:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[P:.*]]: memref<4xi32>, %[[G:.*]]: memref<2x?xf32>, %[[OUT:.*]]: memref<3x?xf32>)
@@ -36,7 +36,7 @@ func.func @apply(%v: memref<4xf32>, %r: memref<4xi32>, %c: memref<4xi32>, %p: me
   return
 }
 
-// Without indices the column of an entry is its place in the row.
+// Without indices, the column of an entry is its position in the row.
 
 // CHECK-LABEL: func.func @dense(
 // CHECK-SAME:    %[[V:.*]]: memref<6x?xf32>, %[[G:.*]]: memref<2x?xf32>
@@ -52,8 +52,8 @@ func.func @dense(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>
   return
 }
 
-// A task sums a row in an array of all columns: it clears the possible nonzeros, adds the rows of the
-// first matrix that the row of the second names, and reads the possible nonzeros.
+// A task accumulates a row in a dense array of all columns: it clears the possible nonzeros, adds
+// the rows of the first matrix selected by the row of the second, and reads the possible nonzeros.
 
 // CHECK-LABEL: func.func @compose(
 // CHECK-SAME:    %[[A:.*]]: memref<2x?xf32>, %[[AR:.*]]: memref<3xi32>, %[[AC:.*]]: memref<2xi32>, %[[B:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[OUT:.*]]: memref<4x?xf32>)
@@ -86,7 +86,7 @@ func.func @compose(%a: memref<2x?xf32>, %ar: memref<3xi32>, %ac: memref<2xi32>, 
   return
 }
 
-// A product that all samples share is computed once.
+// A product shared by all samples is computed once.
 
 // CHECK-LABEL: func.func @shared(
 // CHECK-NOT:     vector
@@ -98,8 +98,8 @@ func.func @shared(%a: memref<4xf32>, %b: memref<6xf32>, %out: memref<6xf32>) {
   return
 }
 
-// Weights that are pruned have a zero. Threads share the others: a sum of one is a sum over samples
-// of a sum over entries, and the lanes of its vectors are added last.
+// Pruned weights are zero, and threads share the others. The gradient of a weight is a sum over
+// samples of a sum over entries; vector lanes are reduced last.
 
 // CHECK-LABEL: func.func @outer_sum(
 // CHECK-SAME:    %[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[L:.*]]: memref<5xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
@@ -132,7 +132,7 @@ func.func @outer_sum(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>
   return
 }
 
-// Where every weight is pruned, nothing but zeros is written.
+// If every weight is pruned, only zeros are written.
 
 // CHECK-LABEL: func.func @nothing_left(
 // CHECK:         memref.store %cst{{.*}}

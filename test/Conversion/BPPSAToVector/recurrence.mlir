@@ -3,8 +3,8 @@
 
 // CHECK: func.func private @bppsa_rt_phase(i64)
 
-// Both products of the cell and its bias accumulate in one register for each of
-// the five rows; the state is read from the trajectory slot of the last step.
+// Both products of the cell and its bias accumulate in one register for each of the five rows. The
+// state is read from the trajectory slot of the previous step.
 
 // CHECK-LABEL: func @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x6x16xf32>, %{{.*}}, %[[W:.*]]: memref<5x6xf32>, %[[R:.*]]: memref<5x5xf32>, %[[B:.*]]: memref<5xf32>, %[[H:.*]]: memref<?x?x5x16xf32>)
@@ -23,7 +23,7 @@
 // CHECK:             %[[Y:.*]] = math.tanh %{{.*}} : vector<16xf32>
 // CHECK:             vector.store %[[Y]], %[[H]][%[[BLOCK]], %[[NEXT]], %c0, %c0]
 
-// With few registers, blocks of three rows, and the rest.
+// With few registers, rows are computed in blocks of three, then the remainder.
 // SMALL-LABEL: func @rnn(
 // SMALL:         iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>) {
 // SMALL:         iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>) {

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --canonicalize --cse | FileCheck %s
 
-// With a chain, running sums are neither set to zero nor added up.
+// Running sums fused with a chain are neither cleared nor reduced.
 
 // CHECK-LABEL: func.func @with_chain(
 // CHECK-SAME:      {{.*}}, %[[SUMS:[^:]*]]: memref<?x5x16xf32>, %[[OTHERS:[^:]*]]: memref<?x5x16xf32>)
@@ -10,7 +10,7 @@
 // CHECK:           %[[OF_GROUP:.*]] = memref.subview %[[SUMS]][%[[GROUP]], 0, 0]
 // CHECK:           call @step_sum_slab
 // CHECK-NOT:       finish_sums
-// The order of those sums is another one: they are on their own, from the first slab on.
+// These sums have a different order, so they are computed separately, starting with the first slab.
 // CHECK:         scf.parallel (%[[BLOCK:.*]]) =
 // CHECK:           scf.for %[[NUMBER:.*]] = %c0
 // CHECK:             %[[FIRST:.*]] = arith.muli %[[NUMBER]], %c32
@@ -32,7 +32,7 @@ func.func @with_chain(%a: memref<?x?x5x16xf32>, %g: memref<?x5x16xf32>, %w: memr
   return
 }
 
-// Slabs come from the last to the first; products of a slab are added in registers.
+// Slabs are processed from last to first; products within a slab accumulate in registers.
 
 // CHECK-LABEL: func.func @outer(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x2x16xf32>, %[[X:[^:]*]]: memref<?x?x3x16xf32>, %[[SUMS:[^:]*]]: memref<?x2x3x16xf32>
@@ -50,7 +50,7 @@ func.func @outer(%a: memref<?x?x2x16xf32>, %x: memref<?x?x3x16xf32>, %sums: memr
   return
 }
 
-// Blocks are added from the last to the first, without lanes that hold no sample.
+// Blocks are added from last to first, without lanes that hold no sample.
 
 // CHECK-LABEL: func.func @finish(
 // CHECK-SAME:      %[[SUMS:[^:]*]]: memref<?x5x16xf32>, %[[N:[^:]*]]: index, %[[RESULT:[^:]*]]: memref<5xf32>

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt --convert-bppsa-to-vector --split-input-file --verify-diagnostics %s | FileCheck %s
 
-// What enters takes the place of a copy of what the first rank starts from.
+// The received state replaces a copy of the initial state of the first rank.
 // CHECK-LABEL: func.func @enter
 //  CHECK-SAME: (%[[H:.*]]: memref<?x4xf32>, %[[FIRST:.*]]: memref<?x4xf32>)
 //       CHECK:   memref.copy %[[H]], %[[FIRST]]
@@ -16,7 +16,7 @@ func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
   return
 }
 
-// What leaves is sent without gaps, and adds nothing to the loss of this rank.
+// The state that leaves the shard is sent contiguously and adds nothing to the loss of this rank.
 // CHECK-LABEL: func.func @leave
 //  CHECK-SAME: %[[REST:[^ ]*]]: memref<f32>)
 //       CHECK:   memref.store %{{.*}}, %[[REST]][]
@@ -29,7 +29,7 @@ func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
   return
 }
 
-// A cotangent is written where it is wanted.
+// A cotangent is written directly to its destination.
 // CHECK-LABEL: func.func @cotangent
 //  CHECK-SAME: (%{{.*}}: memref<?x4xf32>, %[[G:.*]]: memref<?x4xf32>)
 //       CHECK:   memref.extract_aligned_pointer_as_index %[[G]]
@@ -53,7 +53,7 @@ func.func @steps(%own: index) -> (index, index) {
   return %first, %all : index, index
 }
 
-// A scan reads map and own cotangents without gaps.
+// A scan reads a contiguous map and contiguous own cotangents.
 // CHECK-LABEL: func.func @scan
 //  CHECK-SAME: (%[[MAP:[^:]*]]: memref<?x4x4xf32, strided<[32, 4, 1]>>, %[[OWN:[^:]*]]: memref<?x4xf32>, %[[INTO:[^:]*]]: memref<?x4xf32>)
 //       CHECK:   %[[DENSE:.*]] = memref.alloc

@@ -15,7 +15,7 @@ func.func @dense(%x: memref<?x4xf64>) {
   return
 }
 
-// What has gaps is sent as a copy without.
+// Arrays with gaps are sent as a contiguous copy.
 // CHECK-LABEL: func.func @gaps
 //       CHECK:   %[[COPY:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
 //       CHECK:   memref.extract_aligned_pointer_as_index %[[COPY]]

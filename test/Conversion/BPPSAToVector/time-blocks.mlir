@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --canonicalize --cse | FileCheck %s
 
-// The chain goes back through 32 steps and writes what it emits to a buffer of as many, which the sums
-// read; rows of a step that comes later are fetched beside the columns of the product. Running sums
-// belong to a group of samples and are added at the end. The sequence itself is not there any more.
-// What is done for two sums of one shape is one function.
+// The chain runs backward in blocks of 32 steps and emits to a buffer of 32 steps that the sums
+// read. Rows of a later step are prefetched along with the columns of the product. Each group of
+// samples has running sums, which are reduced at the end. The full emitted sequence no longer
+// exists. Two sums of the same shape share one function.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x5x16xf32>, {{.*}}, %[[DB:[^:]*]]: memref<5xf32>, %[[DC:[^:]*]]: memref<5xf32>

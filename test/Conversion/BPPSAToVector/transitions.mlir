@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-vector --canonicalize --cse | FileCheck %s
 
-// The transition of a run is made column by column: groups of columns, steps of the run, columns of
-// the group. A run of one block of samples is no parallel loop.
+// The transition of a run is computed by columns: groups of columns, then steps of the run, then
+// columns of the group. A run of one batch block needs no parallel loop.
 
 // CHECK-LABEL: func @transition(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<1x?x4x16xf32>, %[[B:[^:]*]]: memref<1x?x4x16xf32>
@@ -24,8 +24,8 @@ func.func @transition(%a: memref<1x?x4x16xf32>, %b: memref<1x?x4x16xf32>, %w: me
   return
 }
 
-// A diagonal is what the links make of one column of ones; s is a column that begins with zeros and
-// takes what is injected.
+// A diagonal results from applying the links to one column of ones; s is a column that starts as
+// zeros and accumulates injected cotangents.
 
 // CHECK-LABEL: func @diagonal_injected(
 // CHECK-SAME:      %[[S:[^:]*]]: memref<?x?x4x16xf32>, %[[OUT:[^:]*]]: memref<?x2x4x16xf32>
@@ -45,7 +45,7 @@ func.func @diagonal_injected(%s: memref<?x?x4x16xf32>, %out: memref<?x2x4x16xf32
   return
 }
 
-// A product of two diagonals is one of their elements, in place.
+// A product of two diagonals is elementwise and in place.
 
 // CHECK-LABEL: func @compose_diagonals(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<1x1x4x16xf32>, %[[B:[^:]*]]: memref<1x1x4x16xf32>
@@ -61,7 +61,7 @@ func.func @compose_diagonals(%a: memref<1x1x4x16xf32>, %b: memref<1x1x4x16xf32>)
   return
 }
 
-// A product that keeps its second factor copies it first.
+// A product that preserves its second factor copies it first.
 
 // CHECK-LABEL: func @compose_elsewhere(
 // CHECK-SAME:      %{{[^:]*}}: memref<1x4x4x16xf32>, %[[B:[^:]*]]: memref<1x4x4x16xf32>, %[[OUT:[^:]*]]: memref<1x4x4x16xf32>
@@ -74,7 +74,7 @@ func.func @compose_elsewhere(%a: memref<1x4x4x16xf32>, %b: memref<1x4x4x16xf32>,
   return
 }
 
-// The offset is where the sums of a product with a cotangent begin.
+// The sums of a product with a cotangent start from the offset.
 
 // CHECK-LABEL: func @apply(
 // CHECK-SAME:      %[[M:[^:]*]]: memref<?x3x2x16xf32>, %[[G:[^:]*]]: memref<?x2x16xf32>, %[[OUT:[^:]*]]: memref<?x2x16xf32>
@@ -88,8 +88,8 @@ func.func @apply(%m: memref<?x3x2x16xf32>, %g: memref<?x2x16xf32>, %out: memref<
   return
 }
 
-// Over units a column is one vector after the other, and the one of the identity a number. Samples
-// and groups of eight columns are shared among threads.
+// Over units, a column is a sequence of vectors, and each element of an identity column is a
+// scalar. Samples and groups of eight columns are distributed over threads.
 
 // CHECK-LABEL: func @units(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20x1xf32>, %[[M:[^:]*]]: memref<?x20x20x1xf32>

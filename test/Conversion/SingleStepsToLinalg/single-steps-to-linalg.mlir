@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-single-steps-to-linalg=min-steps=2 --split-input-file | FileCheck %s
 // RUN: bppsa-opt %s --convert-single-steps-to-linalg=min-steps=3 --split-input-file | FileCheck %s --check-prefix=FEW
 
-// Two steps h' = tanh(u h + x): the state goes from one to the other without reshapes.
+// Two steps h' = tanh(u h + x): the state passes from one to the other without reshapes.
 
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME: %[[X:.*]]: tensor<2x?x3xf32>, %[[S:.*]]: tensor<?x3xf32>, %[[U:.*]]: tensor<3xf32>
@@ -46,8 +46,8 @@ func.func @chain(%x: tensor<2x?x3xf32>, %s: tensor<?x3xf32>, %u: tensor<3xf32>) 
 
 // -----
 
-// A product starts from zero, and what is added to it comes after; all slots of a trajectory are a
-// concatenation.
+// A product starts from zero and its addend is added afterwards. A trajectory is a concatenation of
+// all slots.
 
 // CHECK-LABEL: func.func @product(
 // CHECK-COUNT-2: linalg.fill
