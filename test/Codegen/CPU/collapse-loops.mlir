@@ -5,7 +5,7 @@
 #t = affine_map<(t, b, c) -> (t)>
 #none = affine_map<(t, b, c) -> ()>
 
-// Steps and samples, but not the classes, which one array lacks.
+// Steps and samples collapse, but not classes, because one array has no class dimension.
 
 // CHECK-LABEL: func.func @rows(
 // CHECK-SAME:    %[[X:.*]]: memref<?x?x10xf32>, %[[M:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?x10xf32>)
@@ -24,7 +24,7 @@ func.func @rows(%x: memref<?x?x10xf32>, %m: memref<?x?xf32>, %y: memref<?x?x10xf
   return
 }
 
-// A number is of no loop; a sum keeps its loop.
+// A scalar belongs to no loop; a sum keeps its loop.
 
 // CHECK-LABEL: func.func @sums(
 // CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
@@ -40,7 +40,8 @@ func.func @sums(%x: memref<?x?x10xf32>, %s: memref<f32>, %y: memref<?x?xf32>) {
   return
 }
 
-// Neither samples that are apart in memory, nor an array of steps alone, nor an index that is asked for.
+// Loops over non-contiguous samples, with an array indexed only by step, or with linalg.index do
+// not collapse.
 
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     memref.collapse_shape

@@ -3,7 +3,7 @@
 
 #all = affine_map<(b, c) -> (b, c)>
 
-// The array between two operations goes.
+// The array between two operations is eliminated.
 
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME:      %[[X:[^:]*]]: tensor<?x4xf32>, %[[Y:[^:]*]]: tensor<?x4xf32>
@@ -31,7 +31,7 @@ func.func @chain(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>, %init: tensor<?x4xf32
 
 #all = affine_map<(b, c) -> (b, c)>
 
-// What two operations read is computed once.
+// A value with two readers is computed once.
 
 // CHECK-LABEL: func.func @two_readers(
 // CHECK-COUNT-3: linalg.generic
@@ -63,7 +63,7 @@ func.func @two_readers(%x: tensor<?x4xf32>, %init: tensor<?x4xf32>) -> (tensor<?
 #rows = affine_map<(b, c) -> (b)>
 #row = affine_map<(b) -> (b)>
 
-// What is the same for a row is computed once a row.
+// A value that is constant along a row is computed once per row.
 
 // CHECK-LABEL: func.func @broadcast(
 // CHECK-COUNT-2: linalg.generic
@@ -88,7 +88,7 @@ func.func @broadcast(%x: tensor<?xf32>, %y: tensor<?x4xf32>, %some: tensor<?xf32
 #all = affine_map<(b, c) -> (b, c)>
 #across = affine_map<(b, c) -> (c, b)>
 
-// An array is not read across its rows where it was not before.
+// Fusion does not introduce reads across the rows of an array.
 
 // CHECK-LABEL: func.func @transposed(
 // CHECK-COUNT-2: linalg.generic
@@ -112,7 +112,7 @@ func.func @transposed(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %init: tensor<?x
 #all = affine_map<(b, c) -> (b, c)>
 #rows = affine_map<(b, c) -> (b)>
 
-// Sums keep what they add up.
+// Operands of sums are not fused.
 
 // CHECK-LABEL: func.func @sum(
 // CHECK-COUNT-2: linalg.generic
@@ -136,7 +136,7 @@ func.func @sum(%x: tensor<?x4xf32>, %init: tensor<?x4xf32>, %some: tensor<?xf32>
 
 #all = affine_map<(b, c) -> (b, c)>
 
-// A product stays apart from a sum of it, with which it would be rounded once.
+// A product is not fused into a sum of it, because an fma would round only once.
 
 // CHECK-LABEL: func.func @product_and_sum(
 // CHECK:         arith.negf
@@ -165,7 +165,8 @@ func.func @product_and_sum(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>, %init: tens
 #rows = affine_map<(b, c) -> (b)>
 #row = affine_map<(b) -> (b)>
 
-// Arithmetic is computed again for each of two readers, and for each column, where that is asked for; a function is not.
+// With `recompute`, arithmetic is recomputed for both readers and for each column, but math
+// functions are not.
 
 // CHECK-LABEL: func.func @arithmetic(
 // CHECK-COUNT-3: linalg.generic

@@ -25,7 +25,7 @@ func.func @differences(%x: f32, %y: f32, %z: f32) -> f32 {
   return %b : f32
 }
 
-// Of two products the first.
+// If both operands are products, the first one becomes part of the fma.
 
 // CHECK-LABEL: func.func @both(
 // CHECK-SAME:    %[[X:.*]]: f32, %[[Y:.*]]: f32)
@@ -38,7 +38,7 @@ func.func @both(%x: f32, %y: f32) -> f32 {
   return %s : f32
 }
 
-// A product that is read twice, or computed once for many sums, stays.
+// A product that is used twice, or computed once for many sums, is not fused.
 
 // CHECK-LABEL: func.func @shared(
 // CHECK:         arith.mulf

@@ -13,7 +13,7 @@ func.func @functions(%x: f32) -> f32 {
 
 // -----
 
-// What LLVM has as it is waits for the conversion of everything else.
+// Operations with an LLVM equivalent are left to the conversion to LLVM.
 
 // CHECK-LABEL: func.func @instructions(
 // CHECK:         math.floor

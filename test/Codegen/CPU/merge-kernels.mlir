@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-merge-kernels --split-input-file --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
-// Kernels that differ in names and locations are one, which has the locations of both.
+// Kernels that differ only in names and locations are merged; the result has the locations of both.
 
 // CHECK-LABEL: func @equal(
 // CHECK:         gpu.launch_func @device::@one {{.*}} args(%{{.*}} : memref<?xf32>) loc("first")
@@ -35,7 +35,7 @@ module attributes {gpu.container_module} {
 
 // -----
 
-// Bodies, sizes of blocks and arrays of blocks distinguish kernels.
+// Kernels that differ in body, block size or workgroup arrays are not merged.
 
 // CHECK-LABEL: func @different(
 // CHECK:         gpu.launch_func @device::@small

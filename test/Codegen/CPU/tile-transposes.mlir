@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-tile-transposes | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-tile-transposes=registers=16 | FileCheck %s --check-prefix=NARROW
 
-// Tiles of sixteen rows and four columns, and what fills none.
+// Tiles of sixteen rows and four columns, plus the remainder.
 
 // CHECK-LABEL: func.func @transpose(
 // CHECK-SAME:    %[[A:.*]]: memref<?x64xf32>, %[[B:.*]]: memref<64x?xf32>)
@@ -22,7 +22,7 @@ func.func @transpose(%a: memref<?x64xf32>, %b: memref<64x?xf32>) {
   return
 }
 
-// Too small for a tile, of another type, or with elements apart.
+// Not tiled: arrays smaller than a tile, other element types, and non-contiguous elements.
 
 // CHECK-LABEL: func.func @others(
 // CHECK-COUNT-3: linalg.transpose

@@ -2,7 +2,8 @@
 // RUN:   --reconcile-unrealized-casts | FileCheck %s
 // RUN: bppsa-opt %s --split-input-file --bppsa-unpack-descriptors | FileCheck %s --check-prefix=WORDS
 
-// A fixed size is a constant, the open ones and the stride are arguments. The caller adds the offset.
+// A static size is a constant; dynamic sizes and the stride are arguments. The caller adds the
+// offset.
 // CHECK-LABEL: func.func private @kernel(
 // CHECK-SAME:      %[[X:.*]]: !llvm.ptr, %[[SIZE:.*]]: i64, %[[STRIDE:.*]]: i64, %[[N:.*]]: i64)
 // CHECK-NOT:     llvm.insertvalue
@@ -31,7 +32,7 @@ func.func @caller(%x: memref<?x8xf32, strided<[?, 1], offset: ?>>, %n: index) {
 
 // -----
 
-// The callee knows an offset that the type tells: the address is that of the whole array.
+// The callee takes a static offset from the type, so it receives the address of the whole array.
 // CHECK-LABEL: func.func private @known_offset(!llvm.ptr)
 func.func private @known_offset(memref<4xf32, strided<[1], offset: 3>>) attributes {passthrough = ["noinline"]}
 
@@ -45,7 +46,7 @@ func.func @call_known_offset(%x: memref<4xf32, strided<[1], offset: 3>>) {
 
 // -----
 
-// A kernel that hands its array on under a type that knows less has the numbers of its own type.
+// A kernel that passes its array on as a more dynamic type takes the sizes from its own type.
 // CHECK-LABEL: func.func private @inner(!llvm.ptr, i64)
 func.func private @inner(memref<?xf32>) attributes {passthrough = ["noinline"]}
 
@@ -61,7 +62,7 @@ func.func private @outer(%x: memref<4xf32>) attributes {passthrough = ["noinline
 
 // -----
 
-// Where something else than fields is read, there is a whole descriptor.
+// A use other than field reads needs a complete descriptor.
 // CHECK-LABEL: func.func private @copied(
 // CHECK-SAME:      %[[X:.*]]: !llvm.ptr, %[[N:.*]]: i64) -> index
 // CHECK:         %[[P0:.*]] = llvm.mlir.poison
@@ -75,7 +76,7 @@ func.func private @copied(%x: memref<?xf32>) -> index attributes {passthrough = 
 
 // -----
 
-// What a program exports, and what others define, keeps its descriptors.
+// Exported functions and external declarations keep their descriptors.
 // CHECK-LABEL: func.func @exported(
 // CHECK-SAME:      %{{.*}}: memref<?xf32>)
 func.func @exported(%x: memref<?xf32>) attributes {llvm.emit_c_interface, passthrough = ["noinline"]} {
@@ -88,7 +89,7 @@ func.func private @declared(memref<?xf32>)
 
 func.func private @viewed(memref<?x4xf32, strided<[?, 1], offset: ?>>) attributes {passthrough = ["noinline"]}
 
-// The words of a view come from what it is made of. Only its source has a descriptor.
+// The words of a view are computed from its source. Only the source has a descriptor.
 // WORDS-LABEL: func.func @call_viewed(
 // WORDS-SAME:      %[[X:.*]]: memref<?x8xf32>, %[[N:.*]]: index)
 // WORDS-NOT:     memref.reinterpret_cast
@@ -115,7 +116,7 @@ func.func @call_viewed(%x: memref<?x8xf32>, %n: index) {
 
 func.func private @moved(memref<4xf32, strided<[1], offset: ?>>) attributes {passthrough = ["noinline"]}
 
-// The offset of a view counts from the aligned address of its source, not from the first element.
+// The offset of a view is relative to the aligned pointer of its source, not to its first element.
 // WORDS-LABEL: func.func @call_moved(
 // WORDS:         memref.reinterpret_cast
 // CHECK-LABEL: func.func @call_moved(

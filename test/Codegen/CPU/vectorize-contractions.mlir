@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-vectorize-contractions="registers=8" --split-input-file | FileCheck %s
 
-// A convolution: 2 tiles of 4 features and one of 1 share the vectors of x; 20 places are a whole
-// vector and 4 lanes.
+// A convolution: 2 tiles of 4 features and one of 1 share the vectors of x. 20 positions form one
+// full vector and one of 4 lanes.
 
 #x = affine_map<(n, m, o, c, k) -> (n, c, o + k * 2)>
 #w = affine_map<(n, m, o, c, k) -> (m, c, k)>
@@ -36,7 +36,8 @@ func.func @forward(%x: memref<?x3x24xf32>, %w: memref<9x3x3xf32>, %y: memref<?x9
 
 // -----
 
-// The cotangent of x: only samples and channels may run at a time, and samples are worth threads.
+// The cotangent of x: only samples and channels are parallel, and there are enough samples for
+// threads.
 
 #g = affine_map<(n, m, o, c, k) -> (n, m, o)>
 #w = affine_map<(n, m, o, c, k) -> (m, c, k)>
@@ -59,7 +60,7 @@ func.func @input(%g: memref<?x64x16xf32>, %w: memref<64x64x5xf32>, %x: memref<?x
 
 // -----
 
-// A product of rows sums over lanes, in halves.
+// A product of rows reduces over lanes, by halves.
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (j, k)>
@@ -82,7 +83,8 @@ func.func @rows(%a: memref<?x32xf32>, %b: memref<10x32xf32>, %c: memref<?x10xf32
 
 // -----
 
-// A transposed convolution with stride 2: lanes are places of x, whose sums are two elements apart.
+// A transposed convolution with stride 2: lanes are positions of x, whose sums are two elements
+// apart.
 
 #x = affine_map<(n, c, i, m, k) -> (n, c, i)>
 #w = affine_map<(n, c, i, m, k) -> (c, m, k)>
@@ -112,7 +114,7 @@ func.func @spread(%x: memref<?x8x20xf32>, %w: memref<8x4x3xf32>, %y: memref<?x4x
 
 // -----
 
-// A convolution with stride 2 collects what its lanes see.
+// A convolution with stride 2 gathers the inputs of its lanes.
 
 #x = affine_map<(m, o, c, k) -> (c, o * 2 + k)>
 #w = affine_map<(m, o, c, k) -> (m, c, k)>
@@ -137,7 +139,7 @@ func.func @strided(%x: memref<3x35xf32>, %w: memref<4x3x4xf32>, %y: memref<4x16x
 
 // -----
 
-// Places whose distance is no constant leave no lanes, and a difference is no product.
+// Positions without a constant stride cannot be lanes, and a difference is not a product.
 
 #x = affine_map<(o, m, k) -> (o + o floordiv 2 + k)>
 #w = affine_map<(o, m, k) -> (k, m)>

@@ -4,7 +4,8 @@
 #row = affine_map<(b, c) -> (b, c)>
 #same = affine_map<(b, c) -> (b)>
 
-// Seven rows are no tile. Elements of a row side by side; what is the same for all of them is read once.
+// Seven rows are too few for a tile, so lanes are the elements of a row. Values that are constant
+// along the row are read once.
 
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME:    %[[X:.*]]: memref<7x10xf32>, %[[MOST:.*]]: memref<7xf32>, %[[T:.*]]: memref<7xi64>, %[[Y:.*]]: memref<7x10xf32>)
@@ -36,7 +37,7 @@ func.func @elementwise(%x: memref<7x10xf32>, %most: memref<7xf32>, %t: memref<7x
   return
 }
 
-// A sum of a row is reduced in any order, and added to what is there.
+// A row sum is reduced in any order and added to the existing value.
 
 // CHECK-LABEL: func.func @sum(
 // CHECK:           %[[E:.*]] = math.exp %{{.*}} : vector<10xf32>
@@ -67,7 +68,7 @@ func.func @maximum(%x: memref<7x10xf32>, %s: memref<7xf32>) {
   return
 }
 
-// Long rows, rows whose elements are apart, and sums in the order of their terms stay.
+// Long rows, rows with non-contiguous elements, and sums in a fixed order are not vectorized.
 
 // CHECK-LABEL: func.func @others(
 // CHECK-COUNT-3: linalg.generic
@@ -93,8 +94,8 @@ func.func @others(%long: memref<7x33xf32>, %x: memref<7x10xf32>, %apart: memref<
   return
 }
 
-// Eight rows side by side: the last strip of six elements overlaps the first one, and is read before that is written.
-// Rows beyond the last one are the last one again.
+// Lanes are eight rows. The last strip of six elements overlaps the first and is read before the
+// first is written. Rows past the last one repeat it.
 
 // CHECK-LABEL: func.func @tiles(
 // TILES-LABEL: func.func @tiles(
@@ -126,7 +127,7 @@ func.func @tiles(%x: memref<?x6xf32>, %s: memref<?xf32>) {
   return
 }
 
-// A sum of each row, in order.
+// Each row is summed in order.
 
 // TILES-LABEL: func.func @sums_of_tiles(
 // TILES:         %[[OLD:.*]] = scf.if

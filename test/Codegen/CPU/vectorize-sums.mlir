@@ -39,7 +39,8 @@ func.func @loss(%x: memref<?x?xf32>, %scale: memref<f32>, %sum: memref<f64>) {
   return
 }
 
-// Maxima, arrays in another order, parts of arrays, and fewer terms than a vector has stay.
+// Not vectorized: maxima, permuted arrays, partial arrays, and sums with fewer terms than vector
+// lanes.
 // CHECK-LABEL: @stays
 // CHECK-COUNT-4: linalg.generic
 // CHECK-NOT:     vector.load

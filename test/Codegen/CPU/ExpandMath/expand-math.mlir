@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-expand-math | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-expand-math=reciprocals | FileCheck %s --check-prefix=GPU
 
-// No call of a library is left, and no fma that must round once.
+// No library call remains, and no fma that must round only once.
 
 // CHECK-LABEL: func @functions(
 // CHECK-NOT:     bppsa.sigmoid
@@ -17,7 +17,7 @@ func.func @functions(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
   return %3, %4 : vector<16xf32>, f32
 }
 
-// Divisors of these are never close to zero.
+// The divisors of these functions are never close to zero.
 
 // CHECK-LABEL: func @quotients(
 // CHECK-NOT:     fastmath<arcp>

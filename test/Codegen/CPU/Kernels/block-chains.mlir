@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file --pass-pipeline="builtin.module(func.func(bppsa-block-chains{min-bytes=4096}))" | FileCheck %s
 
-// A large sum is a product that goes on, a small one is added. What is emitted is a buffer of two blocks at most.
+// A large sum becomes an accumulating product; a small one is added. The emitted sequence is a
+// buffer of at most two blocks.
 // CHECK-LABEL: func.func @chain(
 // CHECK-SAME:    %[[H:[a-z0-9]*]]: memref<?x?x8x16xf32>, %[[S:[a-z0-9]*]]: memref<?x8x16xf32>, %[[R:[a-z0-9]*]]: memref<8x8xf32>, %[[G:[a-z0-9]*]]: memref<?x8x16xf32>, %[[W:[a-z0-9]*]]: memref<8x8xf32>, %[[B:[a-z0-9]*]]: memref<8xf32>,
 // CHECK:         %[[BUFFER:.*]] = memref.alloc(%{{.*}}, %{{.*}}) {{.*}} : memref<?x?x8x16xf32>
@@ -48,8 +49,8 @@ func.func @chain(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %r: memref<8x
 
 // -----
 
-// What goes on the other way begins with the first steps. Somebody else reads all that is emitted; links that are not
-// linear emit something without cotangents too.
+// A reversed chain starts with the first steps. The whole emitted sequence has another reader.
+// Nonlinear links emit a value even without cotangents.
 // CHECK-LABEL: func.func @reverse(
 // CHECK-SAME:    %{{.*}}, %[[D:[a-z0-9]*]]: memref<?x?x8x16xf32>,
 // CHECK:         scf.for %[[DONE:.*]] = %c0
@@ -71,7 +72,7 @@ func.func @reverse(%h: memref<?x?x8x16xf32>, %s: memref<?x8x16xf32>, %g: memref<
 
 // -----
 
-// Directions run side by side; a small sum over lanes is made on the way of its chain.
+// Directions run in parallel; a small sum over lanes is fused into its chain.
 // CHECK-LABEL: func.func @small(
 // CHECK-NOT:     scf.for
 // CHECK:         return

@@ -4,7 +4,8 @@
 #all = affine_map<(t, b, n) -> (t, b, n)>
 #one = affine_map<(t, b, n) -> (n)>
 
-// Rows of 40 bytes and two times 4: a block has 128. The sums are a buffer of the block.
+// A row takes 40 bytes plus two scalars of 4 bytes, so a block has 128 rows. The sums are a buffer
+// of one block.
 // CHECK-DAG:   #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG:   #[[$ALL:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG:   #[[$ONE:.*]] = affine_map<(d0, d1) -> (d1)>
@@ -55,7 +56,7 @@ func.func @scores(%x: memref<?x?x10xf32>, %shift: memref<10xf32>, %most: memref<
 #all = affine_map<(b, n) -> (b, n)>
 #other = affine_map<(b, n) -> (n, b)>
 
-// Not in blocks: one operation, rows that are looked at along columns too, and long ones.
+// No blocks: a single operation, rows that are also accessed along columns, and long rows.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT:     scf.forall
 // CHECK:         return

@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-block-steps --split-input-file | FileCheck %s
 
-// The classifier and a change of layout: of both a block of steps, and a buffer for what lies between.
+// The classifier and the layout change run in blocks of steps, with a buffer for the values between
+// them.
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %[[X:.*]]: memref<?x?x20x16xf32>, %[[W:.*]]: memref<10x20xf32>, %[[N:.*]]: index, %[[BLOCKS:.*]]: index, %[[STEPS:[^:]*]]: index
 // CHECK:         %[[TASKS:.*]] = arith.maxui
@@ -33,7 +34,7 @@ func.func @loss(%x: memref<?x?x20x16xf32>, %w: memref<10x20xf32>, %n: index, %bl
 
 // -----
 
-// A recurrence goes on from the slot that the block before has written last.
+// A recurrence continues from the last slot that the previous block wrote.
 // CHECK-LABEL: func.func @states(
 // CHECK-SAME:    %[[X:.*]]: memref<?x?x20x16xf32>, %[[H0:.*]]: memref<?x20x16xf32>
 // CHECK:         %[[H:.*]] = memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x20x16xf32>
@@ -69,8 +70,8 @@ func.func @states(%x: memref<?x?x20x16xf32>, %h0: memref<?x20x16xf32>, %n: index
 
 // -----
 
-// Not in blocks: an operation by itself, one that reads the states before the steps, one with another number of
-// steps, and a loop that goes back.
+// No blocks: a single operation, one that reads the states before the steps, one with a different
+// number of steps, and a reversed loop.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     scf.for
 // CHECK:         return
@@ -92,8 +93,8 @@ func.func @others(%x: memref<?x?x20x16xf32>, %z: memref<?x?x20x16xf32>, %h0: mem
 #row = affine_map<(t, b, n) -> (t, b)>
 #all = affine_map<(t, b, n) -> (t, b, n)>
 
-// What goes through the outputs of every step does so in blocks: on rows, of which a block has as many as its steps have
-// samples.
+// Row-wise operations on the outputs of all steps are blocked too: a block has as many rows as its
+// steps have samples.
 // CHECK-LABEL: func.func @rows(
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: memref<?x?x10x16xf32>, %[[Y:[a-z0-9]*]]: memref<?x?x10xf32>, %[[M:[a-z0-9]*]]: memref<?x?xf32>,
 // CHECK:         scf.for %[[FIRST:.*]] = %{{.*}} to %{{.*}} step
@@ -119,7 +120,7 @@ func.func @rows(%x: memref<?x?x10x16xf32>, %y: memref<?x?x10xf32>, %most: memref
 
 #packed = affine_map<(b, t, n, l) -> (b, t, n, l)>
 
-// The first dimension of packed arrays is no time: what is done to them stays as it is.
+// The first dimension of packed arrays is not time, so operations on them are not blocked.
 // CHECK-LABEL: func.func @packed(
 // CHECK-NOT:     scf.for
 // CHECK:         return

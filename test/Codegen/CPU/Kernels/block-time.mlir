@@ -3,8 +3,8 @@
 // RUN: bppsa-opt --bppsa-block-time=max-bytes=300 %s | FileCheck %s --check-prefix=FEW
 // RUN: bppsa-opt --bppsa-block-time --bppsa-outline-kernels %s | FileCheck %s --check-prefix=KERNEL
 
-// A chain gets a scope with its sums. What nobody else reads is allocated there; the second emitted
-// sequence is returned. The sum of another sequence stays.
+// A chain and its sums share a scope. An emitted sequence with no other reader is allocated in the
+// scope; the second emitted sequence is returned. The sum of an unrelated sequence stays outside.
 
 // CHECK-LABEL: func.func @sums(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<?x?x3x16xf32>, {{.*}}, %[[E:[^:]*]]: memref<?x?x4x16xf32>, %[[DW:[^:]*]]: memref<4x3xf32>, %[[DB:[^:]*]]: memref<4xf32>
@@ -52,8 +52,8 @@ func.func @sums(%x: memref<?x?x3x16xf32>, %a: memref<?x?x4x16xf32>, %g: memref<?
   return
 }
 
-// What a loop writes between a chain and a sum is not there before it; vectors of hidden units have
-// no blocks.
+// A sum that reads an array written between the chain and the sum cannot move up. Vectors of hidden
+// units are not blocked.
 
 // CHECK-LABEL: func.func @written(
 // CHECK-NOT:     alloca_scope
@@ -84,7 +84,7 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
   return
 }
 
-// Running sums go on behind the chain; what they begin with is moved in front of it.
+// Running sums continue after the chain; their initialization moves before it.
 
 // CHECK-LABEL: func.func @running(
 // CHECK-SAME:      {{.*}}: index, %[[OLD:[^:]*]]: memref<?x4x16xf32>, %[[ZERO:[^:]*]]: f32
@@ -115,8 +115,8 @@ func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
   return
 }
 
-// Sums of what the chain reads go with the others as far as their running sums fit beside these:
-// those of %x take 192 bytes, those of %e 256.
+// Sums of a sequence read by the chain join the other sums if their running sums fit as well: the
+// sums of %x take 192 bytes, the sums of %e 256.
 
 // CHECK-LABEL: func.func @read(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<?x?x3x16xf32>

@@ -2,7 +2,7 @@
 // RUN: bppsa-opt %s --bppsa-choose-task-mapping | FileCheck %s --check-prefix=WHOLE
 // RUN: bppsa-opt %s --bppsa-choose-task-mapping=cache=100 --remarks-filter=mapping 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// Six rows of six numbers leave a cache of 100 bytes, and none of 32 KiB.
+// Six rows of six elements exceed a cache of 100 bytes but fit in 32 KiB.
 // CHECK-LABEL: func.func @large(
 // CHECK: bppsa.recurrence lanes 1 {{.*}}bppsa.mapping = #bppsa.task_mapping<most = 4>
 // CHECK: bppsa.chain lanes 1 {{.*}}bppsa.mapping = #bppsa.task_mapping<most = 4>
@@ -29,7 +29,7 @@ func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6x
   return
 }
 
-// Two vectors of samples share each entry, but not in a chain that makes sums on its way.
+// Two vectors of samples share each entry, except in a chain with fused sums.
 // CHECK-LABEL: func.func @samples(
 // CHECK: bppsa.recurrence lanes 16 {{.*}}bppsa.mapping = #bppsa.task_mapping<most = 2>
 // CHECK: memref.alloca_scope
@@ -58,7 +58,7 @@ func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<
   return
 }
 
-// Without states, steps are taken together.
+// Without states, several steps are processed together.
 // CHECK-LABEL: func.func @steps(
 // CHECK: bppsa.mapping = #bppsa.task_mapping<most = 4>
 func.func @steps(%a: memref<?x?x6x1xf32>, %r: memref<6x6xf32>, %b: memref<?x?x6x1xf32>) {
@@ -71,7 +71,7 @@ func.func @steps(%a: memref<?x?x6x1xf32>, %r: memref<6x6xf32>, %b: memref<?x?x6x
   return
 }
 
-// What is there stays.
+// An existing mapping is kept.
 // CHECK-LABEL: func.func @by_hand(
 // CHECK: bppsa.mapping = #bppsa.task_mapping<most = 2>
 func.func @by_hand(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6xf32>,

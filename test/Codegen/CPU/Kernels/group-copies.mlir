@@ -21,7 +21,8 @@ func.func @gates(%a: memref<4xf32>, %b: memref<4xf32>, %bias: memref<8xf32>, %c:
   return
 }
 
-// Not where one reads or writes what another one writes, and not copies of unknown sizes.
+// Copies that read or write the destination of another copy, and copies of unknown size, stay
+// separate.
 
 // CHECK-LABEL: func.func @apart
 //       CHECK:   call @copy_kernel_3

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt --bppsa-outline-kernels=group-sums %s | FileCheck %s
 
-// Sums with the same right factor are one kernel, where the last of them is. What was freed between
-// them is freed behind them.
+// Sums with the same right factor become one kernel at the position of the last sum. Deallocations
+// between the sums move after it.
 
 // CHECK-LABEL: func.func @interleaved
 //  CHECK-SAME: (%[[X:.*]]: memref<?x?x8xf32>, %[[H:.*]]: memref<?x?x8xf32>, %[[A:.*]]: memref<?x?x4xf32>, %[[B:.*]]: memref<?x?x4xf32>, %[[W:.*]]: memref<4x8xf32>)
@@ -29,7 +29,7 @@ func.func @interleaved(%x: memref<?x?x8xf32>, %h: memref<?x?x8xf32>, %a: memref<
   return
 }
 
-// Not where something else is between them, or a sum that writes the same array.
+// Sums are not grouped across other operations or across a sum that writes the same array.
 
 // CHECK-LABEL: func.func @apart
 //       CHECK:   call @outer_sum_kernel_5

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-join-emitted=min-bytes=1024 | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-join-emitted | FileCheck %s --check-prefix=SMALL
 
-// Two of three arrays are multiplied with %x, two with %y: that of both lies between the others.
+// Two of three arrays are multiplied by %x and two by %y, so the shared array is placed between the
+// other two.
 // CHECK-LABEL: func.func @gates(
 // CHECK-SAME:    %[[A:.*]]: memref<?x?x8x16xf32>, %[[G:.*]]: memref<?x8x16xf32>, %[[X:.*]]: memref<?x?x3x16xf32>, %[[Y:[^:]*]]: memref<?x?x5x16xf32>
 // CHECK:         %[[ALL:.*]] = memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x24x16xf32>
@@ -47,7 +48,7 @@ func.func @gates(%a: memref<?x?x8x16xf32>, %g: memref<?x8x16xf32>, %x: memref<?x
   return
 }
 
-// Nothing to join: an array that something else writes, and a right operand that changes.
+// Arrays are not joined if another operation writes one of them or if the right operand changes.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT:     memref<?x?x16x16xf32>
 // CHECK:         return

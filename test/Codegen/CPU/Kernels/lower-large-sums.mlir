@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-lower-large-sums | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-lower-large-sums=min-bytes=262145 | FileCheck %s --check-prefix=LARGER
 
-// Every lane has a sample: one product, whose terms are batch blocks, steps and lanes.
+// Every lane has a sample: one product that reduces over batch blocks, steps and lanes.
 // CHECK-DAG: #[[$LHS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d3, d0, d4)>
 // CHECK-DAG: #[[$RHS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2, d3, d1, d4)>
 // CHECK-DAG: #[[$SUM:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>
@@ -19,7 +19,7 @@ func.func @whole(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memr
   return
 }
 
-// The samples of the last block may be fewer than its lanes.
+// The last block may have fewer samples than lanes.
 // CHECK-LABEL: func.func @batch(
 // CHECK-SAME:    %[[A:.*]]: memref<?x?x128x16xf32>, %[[B:.*]]: memref<?x?x32x16xf32>, %[[C:.*]]: memref<128x32xf32>, %[[SAMPLES:.*]]: index)
 // CHECK-DAG:     %[[WHOLE:.*]] = arith.divui %[[SAMPLES]], %c16
@@ -35,7 +35,7 @@ func.func @batch(%a: memref<?x?x128x16xf32>, %b: memref<?x?x32x16xf32>, %c: memr
   return
 }
 
-// Smaller ones stay, and so do those over units and those that a chain makes on its way.
+// Small sums, sums over units and sums fused into a chain are not lowered.
 // CHECK-LABEL: func.func @others(
 // CHECK-COUNT-3: bppsa.outer_sum
 func.func @others(%a: memref<?x?x20x16xf32>, %c: memref<20x20xf32>, %d: memref<?x?x512x1xf32>, %e: memref<512x512xf32>,

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt --bppsa-merge-directions %s | FileCheck %s
 // RUN: bppsa-opt --bppsa-merge-directions %s | bppsa-opt --bppsa-merge-directions | FileCheck %s
 
-// The kernel says no direction: its calls do.
+// The direction becomes an argument of the kernel, set by its callers.
 // CHECK-LABEL: func.func private @backward(
 //  CHECK-SAME:     %[[REVERSE:[^:]*]]: i1) attributes {passthrough = ["noinline"]}
 //       CHECK:   bppsa.reverse_if %[[REVERSE]] {
@@ -25,7 +25,7 @@ func.func private @forward(%x: memref<?x?x4x16xf32>, %h0: memref<?x4x16xf32>, %h
   return
 }
 
-// What stands beside a chain in its scope goes with it.
+// Operations in the scope of a chain are merged along with it.
 // CHECK-LABEL: func.func private @chain_forward(
 //  CHECK-SAME:     %[[REVERSE:[^:]*]]: i1)
 //       CHECK:   bppsa.reverse_if %[[REVERSE]] {
@@ -57,7 +57,7 @@ func.func private @chain_backward(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf3
   return
 }
 
-// Another cell, kernels of one direction, and a function that is visible from elsewhere stay.
+// A different cell, kernels of a single direction, and a public function are not merged.
 // CHECK-LABEL: func.func private @another(
 //       CHECK:   arith.subf
 // CHECK-LABEL: func.func @visible(

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file "--bppsa-outline-kernels=group-fills any-window" --duplicate-function-elimination | FileCheck %s
 
-// A fill and what accumulates there are one kernel, named after the latter.
+// A fill and the operation that accumulates into it form one kernel, named after the operation.
 // CHECK-LABEL: func.func @accumulate(
 // CHECK:         call @reduce_kernel_0
 // CHECK-NOT:     call
@@ -19,7 +19,7 @@ func.func @accumulate(%x: memref<4x5xf32>, %sum: memref<4xf32>) {
 
 // -----
 
-// A fill that something reads in between is a kernel of its own.
+// A fill that is read before the accumulation is a separate kernel.
 // CHECK-LABEL: func.func @read(
 // CHECK:         call @fill_kernel
 // CHECK:         call @copy_kernel
@@ -34,7 +34,7 @@ func.func @read(%x: memref<4x5xf32>, %sum: memref<4xf32>, %copy: memref<4xf32>) 
 
 // -----
 
-// Windows of one form have one kernel.
+// Windows with the same shape share one kernel.
 // CHECK-LABEL: func.func @windows(
 // CHECK-COUNT-2: call @[[KERNEL:copy_kernel_[0-9]+]](%{{.*}}) : (memref<4xf32>, memref<4xf32, strided<[1], offset: ?>>) -> ()
 // CHECK:         func.func private @[[KERNEL]](
@@ -49,7 +49,7 @@ func.func @windows(%a: memref<4xf32>, %b: memref<4xf32>, %all: memref<8xf32>) {
 
 // -----
 
-// Chains of all rows and of one row share a kernel, which the loop over rows calls.
+// A chain of all rows and a chain of one row share a kernel, called from the loop over rows.
 // CHECK-LABEL: func.func @chains(
 // CHECK:         call @[[KERNEL:chain_kernel_[0-9]+]](
 // CHECK:         scf.parallel

@@ -20,7 +20,7 @@ func.func @clear(%a: memref<?xf32>) {
   return
 }
 
-// A public function that is loops already becomes a kernel whole.
+// A public function that already consists of loops becomes a single kernel.
 // CHECK-LABEL: func.func @update
 //  CHECK-SAME: (%[[A:.*]]: memref<?xf32>)
 //  CHECK-NEXT:   call @update_kernel(%[[A]])
@@ -67,7 +67,7 @@ func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g:
   return
 }
 
-// So are the gradients of pruned weights.
+// Gradients of pruned weights are kernels too.
 // CHECK-LABEL: func.func @gradient
 //  CHECK-SAME: (%[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
 //  CHECK-NEXT:   call @sparse_outer_sum_kernel_6(%[[X]], %[[G]], %[[S]], %[[R]], %[[P]], %[[OUT]])
@@ -78,7 +78,7 @@ func.func @gradient(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>,
   return
 }
 
-// A loop over time of graph operations stays; each of them is a kernel.
+// A loop over time of graph operations stays; each of these operations is a kernel.
 // CHECK-LABEL: func.func @steps
 // CHECK: scf.for
 // CHECK-NEXT: {{.*}}call @generic_kernel_{{[0-9]+}}

@@ -21,7 +21,7 @@ func.func private @loop(%x: memref<?x?x4x1xf32>, %h0: memref<?x4x1xf32>, %h: mem
   return
 }
 
-// Of two threads each has a long sum and a short one. What frees memory comes after all.
+// Two threads each compute one long and one short sum. Deallocations follow all sums.
 // CHECK-LABEL: func.func @gates
 //  CHECK-SAME:   (%[[X:[a-z0-9]*]]: memref<?x?x64x1xf32>, %[[N:[a-z0-9]*]]: index,
 //       CHECK:   call @bppsa_rt_side_by_side(%c4{{.*}}, %c4
@@ -38,7 +38,7 @@ func.func private @loop(%x: memref<?x?x4x1xf32>, %h0: memref<?x4x1xf32>, %h: mem
 // CHECK-COUNT-4:   call @{{wide|narrow}}
 //       CHECK:   }
 //  CHECK-NEXT:   memref.dealloc
-// A sum behind a time loop does not wait.
+// A sum after a time loop does not wait.
 //       CHECK:   call @loop
 //       CHECK:   call @narrow
 // APART-LABEL: func.func @gates

@@ -16,7 +16,7 @@ func.func private @double(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
   return
 }
 
-// What needs the first loop comes after both; what the second loop needs stays in front.
+// Users of the first loop move after both loops; operands of the second loop stay before them.
 // CHECK-LABEL: func.func @directions
 //  CHECK-SAME: (%[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[A:.*]]: memref<?x?x4xf32>, %[[B:.*]]: memref<?x?x4xf32>, %[[Y:.*]]: memref<?x?x4xf32>, %[[Z:.*]]: memref<?x?x4xf32>)
 //       CHECK:   call @double(%[[X]], %[[Z]])
@@ -44,7 +44,7 @@ func.func @directions(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x
   return
 }
 
-// A loop that reads what another one writes, through whatever view, follows it.
+// A loop that reads the output of another one, through any view, follows it.
 // CHECK-LABEL: func.func @layers
 //   CHECK-NOT:   side_by_side
 //       CHECK:   return
@@ -60,7 +60,8 @@ func.func @layers(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x?x4x
   return
 }
 
-// Nothing moves across the start of a phase, nor over what the pass does not know.
+// Operations do not move across the start of a phase or across operations that the pass does not
+// know.
 // CHECK-LABEL: func.func @phases
 //   CHECK-NOT:   side_by_side
 //       CHECK:   return
@@ -72,7 +73,7 @@ func.func @phases(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x?x4x
   return
 }
 
-// Memory of the first loop is freed after both.
+// Memory of the first loop is freed after both loops.
 // CHECK-LABEL: func.func @temporary
 //       CHECK:   %[[A:.*]] = memref.alloc
 //       CHECK:   call @bppsa_rt_side_by_side(%c3{{.*}},
@@ -92,7 +93,7 @@ func.func @temporary(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %b: memref<?x?
   return
 }
 
-// Chains that have a scope with their sums are time loops too.
+// Chains in a scope with their sums are time loops too.
 func.func private @scoped(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?x4x16xf32>,
                           %d: memref<?x?x4x16xf32>, %s: memref<4xf32>) {
   memref.alloca_scope {
@@ -117,11 +118,11 @@ func.func @scopes(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?
   return
 }
 
-// A core has less to do than to fetch from the other one.
+// The work of one core does not pay for moving data from the other core.
 // LITTLE-LABEL: func.func @directions
 //   LITTLE-NOT:   side_by_side
 
-// A state of 48 numbers has 16 multiply-adds for each number of its step, one of 47 has 15.
+// A state of 48 elements has 16 multiply-adds per element of its step, a state of 47 elements 15.
 func.func private @loop_48(%x: memref<?x?x48xf32>, %h0: memref<?x48xf32>, %r: memref<48x48xf32>, %h: memref<?x?x48xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x48xf32>) initial(%h0 : memref<?x48xf32>) captures(%r : memref<48x48xf32>) into(%h : memref<?x?x48xf32>) {
   ^bb0(%xt: vector<48xf32>, %ht: vector<48xf32>, %rc: vector<48x48xf32>):

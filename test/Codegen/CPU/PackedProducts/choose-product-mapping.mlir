@@ -5,7 +5,7 @@
 #w = affine_map<(n, m, i, j, c, k, l) -> (m, c, k, l)>
 #y = affine_map<(n, m, i, j, c, k, l) -> (n, m, i, j)>
 
-// Images of 32 columns fill vectors, and 27 terms are few for what is copied.
+// Images of 32 columns fill vectors, and 27 terms are too few to amortize a copy.
 // CHECK-LABEL: func.func @wide(
 // CHECK: bppsa.mapping = #bppsa.product_mapping<direct>
 // REMARK-DAG: Function=wide {{.*}}"product: direct, as a sample takes {{.*}} thousand cycles direct, {{.*}} packed_lhs and {{.*}} packed_rhs"
@@ -20,7 +20,7 @@ func.func @wide(%x: memref<?x3x34x34xf32>, %w: memref<64x3x3x3xf32>, %y: memref<
   return
 }
 
-// Images of 2 columns do not.
+// Images of 2 columns do not fill vectors.
 // CHECK-LABEL: func.func @narrow(
 // CHECK: bppsa.mapping = #bppsa.product_mapping<packed_rhs>
 // REMARK-DAG: Function=narrow {{.*}}"product: packed_rhs
@@ -35,7 +35,7 @@ func.func @narrow(%x: memref<?x512x4x4xf32>, %w: memref<512x512x3x3xf32>, %y: me
   return
 }
 
-// What is there stays.
+// An existing mapping is kept.
 // CHECK-LABEL: func.func @by_hand(
 // CHECK: bppsa.mapping = #bppsa.product_mapping<packed_lhs>
 // REMARK-NOT: Function=by_hand

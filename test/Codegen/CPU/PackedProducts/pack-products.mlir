@@ -1,8 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-pack-products --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-pack-products=registers=8 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=AVX2
 
-// A product of rows: blocks of up to 256 x 512 of the result are tasks. Rows of %a are neighbours along
-// the terms and are transposed in tiles of four terms; columns of %b are copied, and added to %c, in vectors.
+// A product of rows: tasks compute blocks of up to 256 x 512 elements. Rows of %a are contiguous
+// along the reduction and are transposed in tiles of four terms. Columns of %b are copied, and
+// added to %c, in vectors.
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -56,8 +57,8 @@ func.func @rows(%a: memref<?x400xf32>, %b: memref<400x640xf32>, %c: memref<?x640
 
 // -----
 
-// Where a line of the cache has terms of one row, and the next line those of the next row, rows are read where they
-// are for a few panels of columns.
+// If consecutive cache lines hold terms of consecutive rows, rows are read in place for a few
+// panels of columns.
 
 #a = affine_map<(i, j, t, l) -> (t, i, l)>
 #b = affine_map<(i, j, t, l) -> (t, j, l)>
@@ -96,8 +97,9 @@ func.func @many_columns(%a: memref<?x96x16xf32>, %b: memref<?x160x16xf32>, %c: m
 
 // -----
 
-// The cotangent of an image: windows overlap, so that a task has whole windows (72 rows are 8
-// channels of 9) and whole images (lanes are 64 places of each, 8 neighbours in a row of the image).
+// The cotangent of an image: windows overlap, so a task has whole windows (72 rows are 8 channels
+// of 9) and whole images (lanes are 64 positions of each image, 8 of them adjacent in an image
+// row).
 
 #g = affine_map<(n, m, i, j, c, k, l) -> (n, m, i, j)>
 #w = affine_map<(n, m, i, j, c, k, l) -> (m, c, k, l)>
@@ -124,7 +126,7 @@ func.func @image(%g: memref<?x48x8x8xf32>, %w: memref<48x64x3x3xf32>, %x: memref
 
 // -----
 
-// Little work is for one thread; buffers are allocated once.
+// A small product runs on one thread; buffers are allocated once.
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>

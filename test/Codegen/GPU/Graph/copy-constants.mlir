@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-copy-constants --canonicalize --cse | FileCheck %s
 
-// A constant array is copied to device memory by a kernel that has it.
+// A kernel that contains the constant array copies it to device memory.
 
 // CHECK: memref.global "private" constant @table
 
@@ -26,7 +26,7 @@ func.func private @use(%a: memref<2x3xf32>, %b: memref<2x3xf32>) {
   return
 }
 
-// A number that the host has computed is written by one thread.
+// One thread writes a scalar that the host has computed.
 
 // CHECK-LABEL: func @store(
 // CHECK:         %[[SIZE:.*]] = arith.index_cast

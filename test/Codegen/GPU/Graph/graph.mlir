@@ -2,7 +2,7 @@
 
 // CHECK: #[[$SUM:.*]] = affine_map<(d0, d1) -> (d0 + d1)>
 
-// A thread for each element.
+// One thread per element.
 
 // CHECK-LABEL: func private @elementwise(
 // CHECK-SAME:      %[[A:.*]]: memref<?x4xf32>, %[[B:.*]]: memref<?x4xf32>)
@@ -30,7 +30,7 @@ func.func private @elementwise(%a: memref<?x4xf32>, %b: memref<?x4xf32>) {
   return
 }
 
-// A thread runs a short reduction.
+// One thread runs a short reduction.
 
 // CHECK-LABEL: func private @short_reduction(
 // CHECK:         gpu.launch
@@ -48,8 +48,8 @@ func.func private @short_reduction(%a: memref<7x4xf32>, %b: memref<4xf32>) {
   return
 }
 
-// One of unknown length has a block: its threads take every 128th term, and a tree of
-// fixed shape adds their parts up.
+// A reduction of dynamic length runs on one block: each thread takes every 128th term, and a tree
+// of fixed shape adds the partial sums.
 
 // CHECK-LABEL: func private @reduction(
 // CHECK-SAME:      %[[A:.*]]: memref<?x4xf32>, %[[B:.*]]: memref<4xf32>)
@@ -98,7 +98,7 @@ func.func private @reduction(%a: memref<?x4xf32>, %b: memref<4xf32>) {
   return
 }
 
-// So has a known long one, of any operation with a neutral element.
+// A long static reduction, with any combiner that has a neutral element, runs on one block too.
 
 // CHECK-LABEL: func private @long_maximum(
 // CHECK:         %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
@@ -115,7 +115,7 @@ func.func private @long_maximum(%a: memref<1024xf32>, %b: memref<f32>) {
   return
 }
 
-// A body that reads the running result for more than its combination has an order.
+// A body that uses the accumulator outside the combiner runs in order.
 
 // CHECK-LABEL: func private @no_combination(
 // CHECK:         gpu.launch
@@ -134,7 +134,7 @@ func.func private @no_combination(%a: memref<?xf32>, %b: memref<f32>) {
   return
 }
 
-// Windows of the output overlap: one thread has all that meet, in order.
+// Output windows overlap: one thread runs all overlapping iterations in order.
 
 // CHECK-LABEL: func private @windows(
 // CHECK-SAME:      %[[X:[^:]*]]: memref<?x10xf32>)
@@ -168,7 +168,7 @@ func.func private @copy(%a: memref<?x4xf32>, %b: memref<?x4xf32>) {
   return
 }
 
-// Iterations side by side, and in their order.
+// Parallel iterations, and iterations in order.
 
 // CHECK-LABEL: func private @parallel(
 // CHECK:         gpu.launch
@@ -199,7 +199,7 @@ func.func private @sequential(%a: memref<?xf32>, %n: index) {
   return
 }
 
-// A loop around launches that are there is run by the host.
+// The host runs a loop around existing launches.
 
 // CHECK-LABEL: func private @launched(
 // CHECK-NEXT:    %[[C0:.*]] = arith.constant 0
@@ -220,7 +220,7 @@ func.func private @launched(%a: memref<?xindex>, %n: index) {
   return
 }
 
-// What a kernel reads of an array, a learning rate for one, it reads itself.
+// A kernel loads scalars such as the learning rate from device memory.
 
 // CHECK-LABEL: func private @read(
 // CHECK-SAME:      %[[RATE:.*]]: memref<f32>, %[[A:.*]]: memref<?xf32>)
@@ -238,7 +238,7 @@ func.func private @read(%rate: memref<f32>, %a: memref<?xf32>) {
   return
 }
 
-// The copies of a kernel are one launch, in which each thread finds the array that it copies an element of.
+// Several copies are one launch; each thread selects the array of the element that it copies.
 
 // CHECK-LABEL: func private @copies(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<4xf32>, %[[B:[^:]*]]: memref<4xf32>, %[[C:[^:]*]]: memref<3x2xf32>, %[[D:[^:]*]]: memref<3x2xf32>)
@@ -262,7 +262,7 @@ func.func private @copies(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<3x2xf
   return
 }
 
-// What fills the result of a reduction is what its threads begin with.
+// The value that fills the result of a reduction initializes the accumulators of the threads.
 
 // CHECK-LABEL: func private @filled_sum(
 // CHECK-SAME:      %[[A:.*]]: memref<?x10xf32>, %[[B:.*]]: memref<?xf32>)

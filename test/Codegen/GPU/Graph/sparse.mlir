@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --convert-graph-to-gpu --canonicalize --cse | FileCheck %s
 
-// A warp has a row. With 5 samples 8 of its lanes have different ones, and 4 lanes share the entries
-// of a row; the host counts them.
+// One warp per row. With 5 samples, 8 lanes have different samples and groups of 4 lanes share the
+// entries of a row. The host computes these counts.
 
 // CHECK-LABEL: func private @apply(
 // CHECK-SAME:      %[[VALUES:[^:]*]]: memref<30xf32>, %[[STARTS:[^:]*]]: memref<12xi32>, %[[COLUMNS:[^:]*]]: memref<30xi32>, %[[G:[^:]*]]: memref<7x?xf32>, %[[OUT:[^:]*]]: memref<11x?xf32>)
@@ -32,8 +32,8 @@ func.func private @apply(%values: memref<30xf32>, %starts: memref<12xi32>, %colu
   return
 }
 
-// All samples share both matrices, so all lanes share the entries of a row. Entries of the result are
-// found by their columns; a row of the first matrix is added after the other.
+// All samples share both matrices, so all lanes share the entries of a row. Entries of the result
+// are looked up by column; rows of the first matrix are added one after the other.
 
 // CHECK-LABEL: func private @compose(
 // CHECK-SAME:      %{{[^:]*}}: memref<9xf32>, %{{[^:]*}}: memref<4xi32>, %[[INNER:[^:]*]]: memref<9xi32>, %{{[^:]*}}: memref<6xf32>, %{{[^:]*}}: memref<3xi32>, %{{[^:]*}}: memref<6xi32>, %{{[^:]*}}: memref<3xi32>, %[[FOUND:[^:]*]]: memref<8xi32>, %[[RESULT:[^:]*]]: memref<8xf32>)
@@ -59,7 +59,8 @@ func.func private @compose(%first: memref<9xf32>, %first_starts: memref<4xi32>, 
   return
 }
 
-// Zeros first; then a warp has a weight, the lanes of which add up samples and rows of both factors.
+// The result is cleared first. Each warp then computes one weight; its lanes reduce over samples
+// and over rows of both factors.
 
 // CHECK-LABEL: func private @outer_sum(
 // CHECK-SAME:      %[[LHS:[^:]*]]: memref<6x?xf32>, %[[RHS:[^:]*]]: memref<4x?xf32>, %{{[^:]*}}: memref<6xi32>, %[[ROWS:[^:]*]]: memref<9xi32>, %{{[^:]*}}: memref<9xi32>, %[[AT:[^:]*]]: memref<5xi32>, %[[OUT:[^:]*]]: memref<24xf32>)
