@@ -1,9 +1,10 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure --bppsa-evaluate-plan="algorithms=linear,blelloch,chunked:4 output=%t.json" --remarks-filter=evaluate -o /dev/null 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 
-// Maps of a diagonal link are one column of 4 elements, those of a dense link 4. A tree of a chain
-// with dense links is 8 times the work of the linear scan here, one with diagonal links less than 3
-// times: once to make the maps, once to multiply them and once to apply them. Chunks are not 2 times.
+// The map of a diagonal link is one column of 4 elements, the map of a dense link 4 columns. With
+// dense links, a tree does 8 times the work of the linear scan. With diagonal links it does less
+// than 3 times the work: once to form the maps, once to multiply them and once to apply them. A
+// chunked scan does less than 2 times the work.
 
 // JSON: "name": "diagonal#0",
 // JSON: "structure": "diagonal",
@@ -11,7 +12,7 @@
 // JSON-NEXT: "cols": 4,
 // JSON-NEXT: "nonzeros": 4,
 
-// 64 links are made from a column of ones, and there are 57 + 64 products: 64 * 4 + 121 * 4.
+// 64 links are applied to a column of ones, and there are 57 + 64 products: 64 * 4 + 121 * 4.
 // CHECK: Function=diagonal | Remark="linear on 64 links: depth 64, 0 compose, 64 apply, 256 flops
 // CHECK-SAME: 16 bytes of memory
 // CHECK: Function=diagonal | Remark="blelloch on 64 links: depth 10, 57 compose, 64 apply, 740 flops, 52 on the critical path
@@ -27,7 +28,7 @@ func.func @diagonal(%a: tensor<64x1x4xf32>, %g: tensor<1x4xf32>) -> tensor<1x4xf
   return %0 : tensor<1x4xf32>
 }
 
-// Injected cotangents are a column more.
+// Injected cotangents add one column.
 
 // CHECK: Function=injected | Remark="blelloch on 64 links: {{.*}}, 2064 bytes of memory
 func.func @injected(%a: tensor<64x1x4xf32>, %s: tensor<64x1x4xf32>, %g: tensor<1x4xf32>) -> tensor<1x4xf32> {

@@ -7,10 +7,10 @@
 
 // BAD: expected a row for each batch and a column for each length at evaluation.chains[0].gpu.ratios
 
-// The link of a tanh RNN with 4 units. A block reads and writes 3 vectors: 10 + 3 * 8
-// instructions, 3 for elementwise operations and 4 * 1.25 for the product. The path has
-// 3 operations, the product, and vectors that are handed over twice:
-// 3 * 4 + 60 + 4 + 8 + 60 cycles, and one for each instruction.
+// The link of a tanh RNN with 4 units. A block reads and writes 3 vectors: 10 + 3 * 8 instructions,
+// plus 3 for elementwise operations and 4 * 1.25 for the product. The critical path has 3
+// operations, the product, and two exchanges of vectors: 3 * 4 + 60 + 4 + 8 + 60 cycles, plus one
+// per instruction.
 // CHECK: "gpu": {
 // CHECK-NEXT: "constants": "H200 (data sheet and estimates, not measured)",
 // CHECK-NEXT: "steps": {
@@ -20,7 +20,7 @@
 // CHECK-NEXT: "warps": 1,
 // CHECK-NEXT: "resident": 32,
 // CHECK-NEXT: "columns": 1
-// A thread runs 4 rows: 30 + 5 + 1 instructions, 16 and 3 * 4, and a warp waits.
+// A thread runs 4 rows: 30 + 5 + 1 instructions, 16 and 3 * 4, plus a warp barrier.
 // CHECK: "column": {
 // CHECK-NEXT: "cycles": 109,
 // CHECK-NEXT: "instructions": 64,
@@ -35,15 +35,15 @@
 // CHECK-NEXT: "instructions": 84,
 // CHECK: "length": 1000,
 // CHECK-NEXT: "batch": 1,
-// A launch, and 1000 steps at 1.98 GHz.
+// One launch and 1000 steps at 1.98 GHz.
 // CHECK: "plan": "sequential",
 // CHECK-NEXT: "us": 95.4{{[0-9]*}}
-// sqrt(1000 * 90 / (109 + 186)) = 17 steps in a chunk: (17 * 109 + 58 * 90 + 17 * 186) * 0.505 ns
-// and three launches.
+// sqrt(1000 * 90 / (109 + 186)) = 17 steps per chunk: (17 * 109 + 58 * 90 + 17 * 186) * 0.505 ns
+// plus three launches.
 // CHECK: "plan": "chunked",
 // CHECK-NEXT: "us": 9.66{{[0-9]*}}
 // CHECK: "plan": "chunked:8",
-// (8 * 109 + 124 * 90 + 8 * 186) * 0.505 ns and three launches.
+// (8 * 109 + 124 * 90 + 8 * 186) * 0.505 ns plus three launches.
 // CHECK-NEXT: "us": 11.32{{[0-9]*}}
 // CHECK: "lengths": [
 // CHECK: "ratios": [
@@ -52,9 +52,9 @@
 // CHECK-NEXT: "batch": 1,
 // CHECK-NEXT: "length": {{[1-9][0-9]+$}}
 
-// With 32 rows a block runs column tiles of 32 columns with 2 warps: 40 + 2 instructions, 2 * 2 and
-// 16 for operations, 16 for what is multiplied, and 4 * 4 tiles with 8 + 4 + 3 * 4 each; 60
-// cycles more for the product and for the end.
+// With 32 rows, a block runs column tiles of 32 columns with 2 warps: 40 + 2 instructions, 2 * 2
+// and 16 for elementwise operations, 16 for the operand of the product, and 4 * 4 tiles with 8 + 4
+// + 3 * 4 each, plus 60 cycles each for the product and the end.
 // CHECK: "name": "column_tiles#0",
 // CHECK: "column": {
 // CHECK-NEXT: "cycles": 582,

@@ -7,8 +7,8 @@
 // RUN: FileCheck %s --check-prefix=POOL < %t.json
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear" -o /dev/null --remarks-filter=evaluate 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// A layer, a skip from its result, two layers, and the sum with the skip: the
-// chain of the two layers in between is the only one of two operations.
+// A layer, a skip connection from its result, two layers, and the sum with the skip connection. The
+// only chain of two operations is the two layers in between.
 
 // REMARK: Function=layers
 // REMARK-SAME: linear on 2 links
@@ -45,7 +45,7 @@
 // CHECK-NEXT: "rows": 6,
 // CHECK: "structure": "shared-dense",
 // CHECK: "plan": "linear",
-// The link that cotangents leave last is not applied: 3 * 6.
+// The last link that cotangents pass is not applied: 3 * 6.
 // CHECK: "flops": 18,
 
 // Chains of time loops come first in the file.
@@ -93,7 +93,7 @@ func.func @layers(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32>
   return %3 : tensor<?x6xf32>
 }
 
-// A chain of diagonals works on vectors: two products of 4 elements for a map.
+// A chain of diagonals works on vectors: two products of 4 elements per map.
 // DIAGONAL: "name": "diagonal#0",
 // DIAGONAL: "plan": "hybrid:1",
 // DIAGONAL: "sweep": "linearize",
@@ -112,13 +112,13 @@ func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4x
   return %e : tensor<8x3x4xf32>
 }
 
-// A pool reads its operand in its body.
+// The body of a pool reads its operand.
 // POOL: "name": "pool#0",
 // POOL-NEXT: "links": 2,
 // POOL: "begins": "graph input",
 // POOL-NEXT: "ends": "graph output",
 // POOL-NEXT: "layers": [
-// Without a name in its location a layer has that of its operation.
+// A layer without a name in its location is named after its operation.
 // POOL: "name": "linalg.generic",
 // POOL: "structure": "diagonal",
 // POOL: "structure": "csr",
@@ -139,7 +139,7 @@ func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
   return %1 : tensor<?x6xf32>
 }
 
-// Operations before and after the chain of which nothing is known, and samples along the second dimension.
+// Operations before and after the chain have no known Jacobian. Samples are the second dimension.
 // UNKNOWN: "name": "unknown#0",
 // UNKNOWN: "begins": "no jacobian of linalg.generic is known",
 // UNKNOWN-NEXT: "ends": "no jacobian of math.sin is known",

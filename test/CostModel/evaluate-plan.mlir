@@ -2,8 +2,8 @@
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="length=72" -o /dev/null --remarks-filter=evaluate 2>&1 >/dev/null | FileCheck %s --check-prefix=DEFAULT
 
-// The link of a tanh RNN: 3 elementwise operations and a product, of which one
-// elementwise operation and its operands make the emitted value.
+// The link of a tanh RNN: 3 elementwise operations and a product. One elementwise operation and its
+// operands compute the emitted value.
 
 // JSON: "name": "rnn#0",
 // JSON-NEXT: "links": 72,
@@ -44,7 +44,7 @@
 // JSON: "workers": 1,
 // JSON-NEXT: "plan": "linear"
 
-// 71 links are applied and the last only emits: 2 (71 * 44 + 12).
+// 71 links are applied, and the last one only emits: 2 (71 * 44 + 12).
 // JSON: "plan": "linear",
 // JSON-NEXT: "depth": 71,
 // JSON-NEXT: "steps": 72,
@@ -56,8 +56,8 @@
 // JSON: "workers": 8,
 // JSON-NEXT: "flops": 3136
 
-// Seven aggregates of 8 steps and 4 columns, 7 carries, 8 + 8 * 7 steps run, and
-// 8 that only emit: 2 (7 * 8 * 4 * 44 + 7 * 2 * 16 + 64 * 44 + 8 * 12).
+// Seven aggregates of 8 steps and 4 columns, 7 carries, 8 + 8 * 7 applied steps, and 8 steps that
+// only emit: 2 (7 * 8 * 4 * 44 + 7 * 2 * 16 + 64 * 44 + 8 * 12).
 // JSON: "plan": "chunked:8",
 // JSON: "compose": 49,
 // JSON-NEXT: "apply": 71,
@@ -106,8 +106,8 @@ func.func @scan(%a: tensor<8x2x4xf32>, %g: tensor<2x4xf32>) -> tensor<2x4xf32> {
   return %0 : tensor<2x4xf32>
 }
 
-// An explicit list of links: 2 samples of a shared dense, a diagonal and a dense
-// matrix of their own.
+// An explicit list of links: 2 samples of a shared dense matrix, and a diagonal and a dense matrix
+// per sample.
 // JSON: "name": "layers#0",
 // JSON-NEXT: "links": 3,
 // JSON-NEXT: "batch": 2,

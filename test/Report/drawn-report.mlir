@@ -3,7 +3,7 @@
 // RUN: %python %bppsa_src/test/pages.py %t.html | FileCheck %s
 // REQUIRES: node, python
 
-// What the scripts of a report draw in a browser.
+// This test checks the content that the scripts of a report draw in a browser.
 
 // Chains of time loops come first.
 // CHECK: <h2>step#0</h2>
@@ -23,7 +23,8 @@
 // CHECK: <figcaption>1: shared-dense<br>3 x 5<br>15 nonzeros, 0.00 % zero</figcaption>
 // CHECK: <svg class="pattern s-diagonal"
 // CHECK: <figcaption>2: shared-diagonal<br>3 x 3<br>3 nonzeros, 66.67 % zero</figcaption>
-// The critical path of the trees is as long as that of linear, which comes first.
+// The critical path of the trees is as long as the critical path of the linear scan, which comes
+// first.
 // CHECK: <p class="recommended">By its counted work this chain is fastest with <b>linear</b> for 1 and 4 workers.</p>
 // CHECK: <th>linear</th><th>hybrid:1</th><th>hybrid:2</th>
 // The last link is applied, too.

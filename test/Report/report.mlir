@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear,hybrid:1,hybrid:2 workers=1,4 output=%t.json" -o /dev/null
 // RUN: bppsa-translate --evaluation-to-html %t.json -o %t.html
 // RUN: FileCheck %s < %t.html
-// The page refers to nothing outside itself.
+// The page has no external references.
 // RUN: not grep -E "(src=|href=.[^#]|url\(|@import)" %t.html
 // RUN: echo '{"format": 1, "chains": [{"name": "a"}]}' > %t.bad
 // RUN: not bppsa-translate --evaluation-to-html %t.bad -o %t.absent 2>&1 | FileCheck %s --check-prefix=FIELD
@@ -22,7 +22,8 @@
 // TEXT: -: error: no evaluation of plans: {{.*}}Invalid JSON value
 // FILE: absent: error: No such file or directory
 
-// The page holds the evaluation as one line of JSON, in which nothing ends the script.
+// The page holds the evaluation as one line of JSON, escaped so that it cannot end the script
+// element.
 // CHECK: <!DOCTYPE html>
 // CHECK: <style>
 // CHECK: <script type="application/json" id="data">{"evaluation":{"chains":[
