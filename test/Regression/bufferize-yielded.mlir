@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-bufferize | FileCheck %s
 
-// A buffer that a branch yields was freed in that branch, before the yield. It is freed where it is
-// read, if that branch was taken: the other one yields an argument.
+// A buffer yielded by a branch used to be freed in that branch, before the yield. It is freed after
+// its use, and only if that branch was taken, because the other branch yields an argument.
 // CHECK-LABEL: func.func @branches(
 // CHECK-SAME:      %[[C:[^ ]*]]: i1
 // CHECK:         %[[R:.*]] = scf.if %[[C]]

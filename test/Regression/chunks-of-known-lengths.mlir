@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
 // RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu | FileCheck %s
 
-// Windows of a known number of steps, which canonicalization turns into casts or whole arrays, were refused.
+// Windows with a static number of steps used to be rejected, because canonicalization turns them
+// into casts or whole arrays.
 
 // CHECK-LABEL: func private @forall_kernel_1(
 // CHECK-NOT:     bppsa.

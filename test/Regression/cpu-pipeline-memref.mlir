@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-cpu-pipeline --verify-diagnostics
 
-// The pipeline from tensors crashed on a loop that is on memrefs already.
+// The tensor pipeline used to crash on a loop on memrefs.
 func.func private @product(%x: memref<?x?x4xf32>, %w: memref<2x4xf32>, %y: memref<?x?x2xf32>) {
   // expected-error @below {{must be on tensors to be packed; run bppsa-pack-batch before bppsa-bufferize}}
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) captures(%w : memref<2x4xf32>) into(%y : memref<?x?x2xf32>) {

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-differentiate="wrt=all links=true" --bppsa-scan-links=algorithm=linear --canonicalize --cse | FileCheck %s
 
-// A product that took in elements beside which parameters stand had no gradient for these: they are a
-// link of their own.
+// A product used to absorb an insert_slice into a tensor of parameters, which lost the gradient of
+// these parameters. The insert_slice is a separate link.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-COUNT-3: jacobian.apply

@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-outline-kernels=whole-levels | FileCheck %s
 
-// A loop that hands an array on, as behind bppsa-bufferize, was erased although its result was used.
+// A loop that carries an array, as after bppsa-bufferize, used to be erased although its result was
+// used.
 
 // CHECK-LABEL: func @carries(
 // CHECK:         %[[END:.*]] = scf.for

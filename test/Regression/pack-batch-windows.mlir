@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch | FileCheck %s
 
-// Windows of four that begin at every second step write 8 of 9 steps. The size of the result is
-// that of its destination, not what the windows reach.
+// Windows of four with stride two write 8 of 9 steps. The size of the result is the size of its
+// destination, not the extent of the windows.
 // CHECK-LABEL: func.func @windows
 // CHECK-SAME: %[[INTO:[a-z0-9]+]]: tensor<?xf32>
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : index

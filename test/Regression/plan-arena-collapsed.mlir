@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-plan-arena | FileCheck %s
 
-// The dimensions that a collapsed one is made of were read from a list that was gone.
+// The source dimensions of a collapsed dimension used to be read from a destroyed list.
 // CHECK:         func.func private @f_arena(%[[T:[^ ]*]]: index) -> (index, index)
 // CHECK:           arith.muli %[[T]], %{{.*}} : index
 // CHECK-LABEL: func.func @f(

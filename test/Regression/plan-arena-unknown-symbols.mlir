@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-plan-arena | FileCheck %s
 
-// Sizes were looked up among the symbols of the model, of which this module lists none.
+// Sizes are looked up among the symbols of the model; this module lists none.
 // CHECK-LABEL: func.func @copy
 // CHECK:         memref.alloc(%{{.*}}) : memref<?xf32>
 // CHECK:         memref.view {{.*}} to memref<4xf32>

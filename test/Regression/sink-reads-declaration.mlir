@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-sink-reads | FileCheck %s
 
-// The pass took the first block of a function without any.
+// The pass used to take the first block of a function without a body.
 // CHECK: func.func private @declared(memref<?xf32>)
 func.func private @declared(memref<?xf32>)

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
 // RUN:     --bppsa-outline-kernels=whole-levels --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu | FileCheck %s
 
-// Parallel loops of one iteration, which writes one of two arrays, were replaced by their bodies with the arrays mixed up.
+// Replacing parallel loops of one iteration that write one of two arrays used to mix up the arrays.
 
 // CHECK-LABEL: func @two_steps(
 // CHECK:         call @forall_kernel
