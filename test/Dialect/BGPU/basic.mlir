@@ -55,7 +55,7 @@ func.func @kernel(%n: index, %out: memref<?x32xf32>) {
   return
 }
 
-// Threads that share a row have its sum together.
+// Threads that share a row all hold its sum.
 
 // CHECK-LABEL: func @replicated(
 // CHECK:           %[[SUMS:.*]] = bgpu.reduce_across <add> %{{.*}} : tensor<8x4xf32> -> tensor<8xf32, #bgpu.replicated<4>>
@@ -80,7 +80,7 @@ func.func @replicated(%n: index, %x: memref<8xf32>) {
   return
 }
 
-// Threads that share a row have its element beside their own ones.
+// Threads that share a row hold its element in addition to their own elements.
 
 // CHECK-LABEL: func @accumulated(
 // CHECK-SAME:      %[[N:[^:]*]]: index, %[[ZEROS:[^:]*]]: tensor<8x4xvector<3xf32>>, %[[ROWS:[^:]*]]: tensor<8xf32, #bgpu.replicated<4>>, %[[SUMS:[^:]*]]: memref<10x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)
@@ -105,7 +105,8 @@ func.func @accumulated(%n: index, %zeros: tensor<8x4xvector<3xf32>>, %rows: tens
   return
 }
 
-// Warps add products of tiles to sums; which threads of them have what, the shape of a tile says or not.
+// Warps accumulate products of tiles. The tile shape may or may not specify the distribution of
+// elements over threads.
 
 // CHECK-LABEL: func @products(
 // CHECK-SAME:      %[[N:[^:]*]]: index, %[[A:[^:]*]]: tensor<4x32xvector<4xf32>>, %[[B:[^:]*]]: tensor<4x32xvector<2xf32>>, %[[C:[^:]*]]: tensor<2x2x8x4xvector<8xf32>>, %[[D:[^:]*]]: tensor<2x2x8x4xvector<4xf32>>)
@@ -123,8 +124,8 @@ func.func @products(%n: index, %a: tensor<4x32xvector<4xf32>>, %b: tensor<4x32xv
   return
 }
 
-// Threads of a row share out the sums of their vectors; where these are shorter, several have one. Warps and groups of blocks
-// wait for themselves.
+// Threads that share a row divide the sums of their vectors; if the vectors are shorter, several
+// threads hold the same sum. Warps and groups of blocks have their own barriers.
 
 // CHECK-LABEL: func @scattered(
 // CHECK:           bgpu.reduce_scatter <add> %{{.*}} : tensor<2x32xvector<32xf32>> -> tensor<2x32xf32>

@@ -2,7 +2,7 @@
 
 #shared = #gpu.address_space<workgroup>
 
-// What nobody reads is not computed, and a kernel that writes nothing is not launched.
+// Unused values are removed, and a kernel without writes is not launched.
 
 // CHECK-LABEL: func @unused(
 // CHECK-NEXT:    return
@@ -21,7 +21,7 @@ func.func @unused(%n: index, %x: memref<4x8xf32>) {
   return
 }
 
-// What is written to shared memory stays, as does a barrier.
+// Writes to shared memory and barriers are kept.
 
 // CHECK-LABEL: func @used(
 // CHECK:         bgpu.kernel

@@ -3,8 +3,8 @@
 
 // REMARK-COUNT-2: remark: [Passed] AllocateShared | Category:shared | Function=reduce | Remark="reduce: 128 bytes of shared memory"
 
-// A level of the tree combines the first half of the rows that are left with the second. Each
-// reduction has an array of its own.
+// Each level of the tree combines the first half of the remaining rows with the second half. Each
+// reduction has its own array.
 
 // CHECK-LABEL: func @reduce(
 // CHECK:         bgpu.kernel
@@ -44,8 +44,9 @@ func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
   return
 }
 
-// What all threads read is in an array: what a loop carries in two by turns, where the iteration puts it that
-// makes it. There, and where threads repeat the last element, it has 32 spare rows.
+// A tile read by all threads is stored in an array. A loop-carried tile alternates between two
+// arrays, and each iteration writes the next one. Arrays have 32 spare rows in this case, and if
+// threads repeat the last element.
 
 // CHECK-LABEL: func @share(
 // CHECK:         bgpu.kernel
@@ -96,8 +97,8 @@ func.func @share(%n: index, %x: memref<20xf32>) {
   return
 }
 
-// What an iteration makes for its own threads is put where it is shared, into one array. Which threads have an
-// element does not matter to the array.
+// A tile computed in an iteration for the same iteration is stored where it is shared, in a single
+// array. The distribution of elements over threads does not affect the array.
 
 // CHECK-LABEL: func @share_in_iteration(
 // CHECK:           %[[OWN:.*]] = memref.alloc() : memref<52xf32, #gpu.address_space<workgroup>>
@@ -129,7 +130,7 @@ func.func @share_in_iteration(%n: index, %x: memref<?x20xf32>) {
   return
 }
 
-// What a loop begins with is put in front of the branch for loops that have an iteration.
+// The initial value of a loop is stored before the branch around loops that may have no iterations.
 
 // CHECK-LABEL: func @share_before_branch(
 // CHECK:           bgpu.put

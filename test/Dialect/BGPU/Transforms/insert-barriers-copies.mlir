@@ -4,8 +4,9 @@
 !ring = memref<4x32xf32, #gpu.address_space<workgroup>>
 !slot = memref<32xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 
-// What copies overwrite has been read in the iteration before: one barrier for that and for what the next one reads. What has
-// been waited for a next copy may overwrite when all threads have waited; copies themselves wait for no copies.
+// A slot that copies overwrite was read in the previous iteration. One barrier covers these reads
+// and the reads of the next iteration. After all threads have waited for a copy, the next copy may
+// overwrite its slot. Copies do not wait for other copies.
 
 // REMARK: Function=copies | Remark="kernel: 3 barriers"
 // CHECK-LABEL: func @copies(

@@ -4,7 +4,8 @@
 
 !array = memref<4x32xf32, #gpu.address_space<workgroup>>
 
-// What a warp alone has waits for that warp; it separates nothing that another warp reads or has read.
+// Accesses to data of a single warp need only a warp barrier. A warp barrier does not order
+// accesses with other warps.
 
 // REMARK: Function=warps | Remark="kernel: 2 barriers, 1 of them for single warps"
 // CHECK-LABEL: func @warps(
@@ -50,8 +51,8 @@ func.func @warps(%n: index, %tile: tensor<4x32xf32>) {
 
 !array = memref<4x32xf32, #gpu.address_space<workgroup>>
 
-// Rows of a tile are those of warps where it is in the first rows of the array and 32 threads have a row, also where several
-// have an element.
+// Rows of a tile belong to warps if the tile starts at the first row of the array and 32 threads
+// hold each row, even if several threads hold one element.
 
 // REMARK: Function=tiles | Remark="kernel: 1 barriers, 2 of them for single warps"
 // CHECK-LABEL: func @tiles(
@@ -86,7 +87,8 @@ func.func @tiles(%n: index, %tile: tensor<4x32xf32>, %half: tensor<4x16xf32, #bg
 
 !array = memref<4x32xf32, #gpu.address_space<workgroup>>
 
-// Other arrays of as many rows are not of warps: a view that begins behind the first row, and what fewer threads have.
+// Other arrays with the same number of rows do not belong to warps: a view that starts after the
+// first row, and rows held by fewer than 32 threads.
 
 // REMARK: Function=others | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @others(
@@ -119,8 +121,9 @@ func.func @others(%n: index, %tile: tensor<4x32xf32>) {
 
 !array = memref<2x4x8xf32, #gpu.address_space<workgroup>>
 
-// An iteration of the inner loop has a part of each warp's elements that is its own: what reads them behind the loop waits once,
-// and what writes them in the next iteration of the outer one waits at the end of this.
+// Each iteration of the inner loop writes its own part of the elements of a warp. Reads after the
+// inner loop wait once. Writes in the next iteration of the outer loop wait at the end of the
+// current one.
 
 // REMARK: Function=parts | Remark="kernel: 0 barriers, 2 of them for single warps"
 // CHECK-LABEL: func @parts(
@@ -160,8 +163,8 @@ func.func @parts(%n: index, %tile: tensor<2x8xf32, #bgpu.replicated<4>>) {
 
 // -----
 
-// A barrier of several blocks is one of the block. Slots by the number of the iteration are apart where an index says it, as
-// those of a view. A fence is no access.
+// A grid barrier also acts as a block barrier. Slots indexed by the iteration number are disjoint
+// if an index shows it, as for views. A fence is not an access.
 
 // REMARK: Function=blocks | Remark="kernel: 1 barriers"
 // CHECK-LABEL: func @blocks(
@@ -208,7 +211,7 @@ func.func @blocks(%n: index, %x: memref<2x4x32xf32>, %counters: memref<?x32xi32>
 
 // -----
 
-// A vector has more than the element that is the iteration's own.
+// A vector load covers more than the element of the current iteration.
 
 // REMARK: Function=vectors | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @vectors(

@@ -3,8 +3,9 @@
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// A thread reads what it has written itself without a barrier, and what others have with one, which
-// reads in front of it share. What it overwrites, others have read.
+// A thread reads its own writes without a barrier. Reads of elements written by other threads need
+// a barrier, and consecutive reads share it. Overwriting elements that other threads have read
+// needs a barrier too.
 
 // REMARK: Function=rows | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @rows(
@@ -34,8 +35,7 @@ func.func @rows(%n: index, %tile: tensor<4x8xf32>, %row: tensor<1x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// Rows without common elements, other arrays and reads alone need none; barriers that are there are
-// used.
+// No barriers: disjoint rows, different arrays, and only reads. Existing barriers are reused.
 
 // REMARK: Function=none | Remark="kernel: 0 barriers"
 // CHECK-LABEL: func @none(
@@ -59,7 +59,8 @@ func.func @none(%n: index, %half: tensor<2x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// What an iteration reads the next one overwrites: a barrier stands at its end, too.
+// The next iteration overwrites elements that the current one reads, so a second barrier ends the
+// iteration.
 
 // REMARK: Function=loop | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @loop(
@@ -87,8 +88,8 @@ func.func @loop(%n: index, %tile: tensor<4x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// What the first iteration alone waits for stands in front of the loop, of both loops here; the inner one waits
-// for nothing of its own.
+// A barrier that only the first iteration needs is placed before the loop, here before both loops.
+// The inner loop needs no barrier of its own.
 
 // REMARK: Function=loops | Remark="kernel: 1 barriers"
 // CHECK-LABEL: func @loops(
@@ -115,8 +116,9 @@ func.func @loops(%n: index, %tile: tensor<4x8xf32>) {
 
 // -----
 
-// In device memory and in bodies, a thread has its own elements alone where the last indices are those of its position: it
-// writes what it has read. Other elements are those of any thread, and another array may be part of the same.
+// In device memory and in bodies, elements belong to one thread if the last indices are its
+// position; the thread may overwrite the elements that it has read. Any thread may access other
+// elements, and other arrays may alias.
 
 // REMARK: Function=bodies | Remark="kernel: 3 barriers"
 // CHECK-LABEL: func @bodies(
@@ -167,8 +169,8 @@ func.func @bodies(%n: index, %x: memref<8x4x32xf32>, %y: memref<32xf32>) {
 
 !array = memref<32xf32, #gpu.address_space<workgroup>>
 
-// All threads take the same branch; behind the branches, what one of them has left open is. What a thread allocates is its
-// own, and shared arrays are apart from each other.
+// All threads take the same branch; after the branches, pending accesses of either one count.
+// Arrays allocated by a thread are private, and shared arrays do not alias each other.
 
 // REMARK: Function=branches | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @branches(
@@ -216,8 +218,9 @@ func.func @branches(%n: index, %condition: i1, %tile: tensor<32xf32>) {
 !arrays = memref<2x20xf32, #gpu.address_space<workgroup>>
 !array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 
-// An iteration writes another slot than the one before, whose readers it need not wait for: one barrier for what is written and
-// copied. What is behind the loop waits for the last one.
+// Each iteration writes a different slot than the previous one, so it does not wait for readers of
+// that slot. One barrier covers writes and copies. Code after the loop waits for the last
+// iteration.
 
 // REMARK: Function=slots | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @slots(
@@ -266,8 +269,8 @@ func.func @slots(%n: index, %tile: tensor<20xf32>) {
 !arrays = memref<4x20xf32, #gpu.address_space<workgroup>>
 !array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 
-// Slots of an iteration whose numbers differ are apart: what is written for the next one waits for no reader. Four slots
-// later is the same one.
+// Slots with different numbers in one iteration are disjoint: writes for the next iteration do not
+// wait for readers. The slot four positions later is the same one.
 
 // REMARK: Function=next_slots | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @next_slots(
@@ -322,8 +325,8 @@ func.func @next_slots(%n: index, %tile: tensor<20xf32>) {
 !arrays = memref<2x20xf32, #gpu.address_space<workgroup>>
 !array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
 
-// The slot of an outer loop is the same in all iterations of an inner one, and two iterations of a loop by whose number no slot
-// goes may have the same.
+// The slot of an outer loop is the same in all iterations of the inner loop. Iterations of a loop
+// whose counter selects no slot may share a slot.
 
 // REMARK: Function=other_slots | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @other_slots(
@@ -357,7 +360,7 @@ func.func @other_slots(%n: index, %tile: tensor<20xf32>) {
 
 // -----
 
-// Arrays that are distinct objects are no parts of each other: what the loop writes it need not wait to read.
+// Distinct objects do not overlap, so reads do not wait for the writes of the loop.
 
 // REMARK: Function=distinct | Remark="kernel: 1 barriers"
 // CHECK-LABEL: func @distinct(
@@ -391,8 +394,9 @@ func.func @distinct(%n: index, %x: memref<?x20xf32>, %y: memref<?x20xf32>) {
 
 !array = memref<8xf32, #gpu.address_space<workgroup>>
 
-// Of threads with the same element one writes it: the others wait to read it. What each of them stores for its own
-// position is apart from what those of other positions do only where they are one thread.
+// One of the threads with the same element writes it, and the others wait before they read it.
+// Stores of a thread to its own position are disjoint from accesses at other positions only if each
+// position has a single thread.
 
 // REMARK: Function=replicated | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @replicated(
@@ -422,8 +426,8 @@ func.func @replicated(%n: index, %tile: tensor<8xf32, #bgpu.replicated<4>>, %x: 
 
 // -----
 
-// A thread always adds to the same elements. Sums are apart from each other, as parts of an array that is apart from what is
-// read.
+// A thread always accumulates into the same elements. Sums do not alias each other: they are parts
+// of an array that is distinct from the arrays that are read.
 
 // REMARK: Function=accumulated | Remark="kernel: 1 barriers"
 // CHECK-LABEL: func @accumulated(

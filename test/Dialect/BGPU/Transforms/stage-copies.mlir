@@ -1,9 +1,10 @@
 // RUN: bppsa-opt %s --bgpu-stage-copies --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: bppsa-opt %s --bgpu-stage-copies --split-input-file --remarks-filter=stages 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A ring has a slot for each stage. Loops without iterations read nothing; others ask for all slots but one before the first
-// iteration, in a loop that a block of one warp does not unroll, and for the last one behind the first read. Iterations beyond the end copy what nobody reads. What an iteration
-// reads is waited for at the end of the one before.
+// A ring buffer has one slot per stage. Loops without iterations read nothing. Other loops request
+// all slots but one before the first iteration, in a loop that is not unrolled for one-warp blocks,
+// and the last slot after the first read. Iterations past the end copy values that are never read.
+// Each iteration waits for the data of the next one.
 
 // CHECK:       #[[ONCE:.*]] = #llvm.loop_unroll<disable = true>
 // CHECK-NEXT:  #[[$ROLLED:.*]] = #llvm.loop_annotation<unroll = #[[ONCE]]>
@@ -68,8 +69,9 @@ func.func @ring(%n: index, %x: memref<?x?x20xf32>) {
 
 // -----
 
-// Vectors of one loop are one group; what an iteration reads of a position is computed again for the one ahead. Long vectors whose
-// elements lie in one piece are copied by fours, arrays with gaps where they are.
+// Vectors of one loop form one copy group. Values derived from a position are recomputed for the
+// position ahead. Long contiguous vectors are copied four elements at a time; arrays with gaps are
+// read in place.
 
 // REMARK: Function=two | Remark="loop: 2 vectors in 2 stages, 3072 bytes of shared memory"
 // CHECK-LABEL: func @two(
@@ -103,7 +105,8 @@ func.func @two(%n: index, %x: memref<?x?x256xf32>, %y: memref<?x?x100xf32, strid
 
 // -----
 
-// The farthest vector is asked for behind the first read of shared memory, also of what threads share.
+// The farthest vector is requested after the first read of shared memory, including reads of tiles
+// shared by threads.
 
 // CHECK-LABEL: func @shared(
 // CHECK:             scf.for %{{.*}} iter_args

@@ -3,7 +3,7 @@
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// A thread reads what another one has written.
+// A thread reads an element that another thread has written.
 
 // CHECK-LABEL: func @reads(
 func.func @reads(%n: index, %tile: tensor<4x8xf32>) {
@@ -21,7 +21,7 @@ func.func @reads(%n: index, %tile: tensor<4x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// The first iteration alone waits for what is before the loop.
+// Only the first iteration depends on an access before the loop.
 
 // CHECK-LABEL: func @first(
 func.func @first(%n: index, %tile: tensor<4x8xf32>) {
@@ -42,7 +42,7 @@ func.func @first(%n: index, %tile: tensor<4x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// An iteration writes what threads may still read in the one before.
+// An iteration overwrites elements that threads may still read in the previous one.
 
 // CHECK-LABEL: func @between(
 func.func @between(%n: index, %tile: tensor<4x8xf32>) {
@@ -64,7 +64,7 @@ func.func @between(%n: index, %tile: tensor<4x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// Barriers that were written by hand are enough.
+// Explicit barriers are accepted if they are sufficient.
 
 // CHECK-LABEL: func @complete(
 // CHECK-COUNT-2: gpu.barrier
@@ -88,7 +88,7 @@ func.func @complete(%n: index, %tile: tensor<4x8xf32>) {
 
 !array = memref<4x32xf32, #gpu.address_space<workgroup>>
 
-// A barrier of warps is enough for what a warp alone has, and for nothing else.
+// A warp barrier is sufficient only for data of a single warp.
 
 // CHECK-LABEL: func @warps(
 func.func @warps(%n: index, %tile: tensor<4x32xf32>) {

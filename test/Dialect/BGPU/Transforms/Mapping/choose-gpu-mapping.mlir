@@ -6,7 +6,7 @@
 // TWICE-COUNT-13: ChooseGPUMapping
 // TWICE-NOT: ChooseGPUMapping
 
-// Eight stages of four rows, a row for each thread.
+// Eight stages of four rows, with one row per thread.
 // CHECK-LABEL: @small(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32, stages = 8>
 // REMARK-DAG: Function=small {{.*}}recurrence: block_per_row, threads = 32, stages = 8; the first choice
@@ -20,7 +20,7 @@ func.func private @small(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref
   return
 }
 
-// 136 entries are too many for one thread.
+// 136 entries per row are too many for one thread.
 // CHECK-LABEL: @shared_rows(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 288, parts = 2, stages = 8>
 // REMARK-DAG: Function=shared_rows {{.*}}parts = 2, stages = 8; parts = 1 needs 136 entries of matrices in a thread, above 128
@@ -47,7 +47,7 @@ func.func private @several_blocks(%x: memref<?x?x300xf32>, %h0: memref<?x300xf32
   return
 }
 
-// A matrix that multiplies what the step reads keeps rows from being shared.
+// Blocks cannot share rows if a matrix multiplies a value that the step reads.
 // CHECK-LABEL: @from_memory(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 320, matrices = memory, stages = 8>
 // REMARK-DAG: Function=from_memory {{.*}}matrices = memory, stages = 8; blocks that share rows need only products of states and of values computed in steps
@@ -75,7 +75,7 @@ func.func private @products(%x: memref<?x?x16xf32>, %w: memref<32x16xf32>, %y: m
   return
 }
 
-// What is there stays.
+// An existing mapping is kept.
 // CHECK-LABEL: @by_hand(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 64, matrices = memory>
 func.func private @by_hand(%x: memref<?x?x16xf32>, %w: memref<32x16xf32>, %y: memref<?x?x32xf32>) {
@@ -88,7 +88,7 @@ func.func private @by_hand(%x: memref<?x?x16xf32>, %w: memref<32x16xf32>, %y: me
   return
 }
 
-// The offsets of transitions are mapped apart.
+// The offsets of transitions have their own mapping.
 // CHECK-LABEL: @offsets(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>>
 // REMARK-DAG: Function=offsets {{.*}}transition: thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>; the first choice
@@ -103,7 +103,8 @@ func.func private @offsets(%a: memref<8x?x3xf32>, %s: memref<8x?x3xf32>, %w: mem
   return
 }
 
-// Chains of a parallel loop have a block each, also where one has not the registers.
+// Each chain of a parallel loop runs on one block, even if the matrix does not fit in its
+// registers.
 // CHECK-LABEL: @chains(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 320, matrices = memory, stages = 8>
 // REMARK-DAG: Function=chains {{.*}}chain: block_per_row, threads = 320, matrices = memory, stages = 8
@@ -122,8 +123,8 @@ func.func private @chains(%a: memref<?x?x300xf32>, %g: memref<1x300xf32>, %w: me
   return
 }
 
-// A block reads few entries from memory sooner than blocks wait for each other, where the threads of a warp read
-// entries that are neighbours.
+// Reading few entries from memory in one block is faster than synchronizing several blocks, if the
+// threads of a warp read adjacent entries.
 // CHECK-LABEL: @few_entries(
 // CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 256, matrices = memory, stages = 8>
 // CHECK-LABEL: @many_entries(
@@ -165,7 +166,7 @@ func.func private @tiles(%a: memref<8x?x32xf32>, %w: memref<32x32xf32>, %m: memr
   return
 }
 
-// One step has nothing to read ahead, and no registers worth filling.
+// With a single step, neither prefetching nor keeping the matrix in registers pays off.
 // CHECK-LABEL: @one_step(
 // CHECK: bppsa.transition {{.*}}bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, matrices = shared>
 // REMARK-DAG: Function=one_step {{.*}}transition: thread_per_column
@@ -180,7 +181,7 @@ func.func private @one_step(%a: memref<1x?x3xf32>, %w: memref<3x3xf32>, %m: memr
   return
 }
 
-// Together, two sums fill tiles that one alone does not fill.
+// Two sums together fill tiles that neither fills on its own.
 // CHECK-LABEL: @sums(
 // CHECK-COUNT-2: bppsa.outer_sum {{.*}}bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>
 // REMARK-DAG: Function=sums {{.*}}outer_sum: tiled_product, threads = 128; the first choice

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-fuse-gradients | FileCheck %s
 
-// All sums move into the scan, which then emits only what is still read; a slice that
-// stands between the scan and a sum goes in front of it. Sizes come from what is saved.
+// All sums move into the scan, which then emits only values with other users. A slice between the
+// scan and a sum moves before the scan. Sizes come from saved values.
 
 // CHECK-LABEL: func.func @sums(
 // CHECK-SAME:      %[[H:[^:]*]]: tensor<?x?x4xf32>, %[[A:[^:]*]]: tensor<?x?x4xf32>, %[[X:[^:]*]]: tensor<?x?x3xf32>, %[[G:[^:]*]]: tensor<?x4xf32>, %[[T:[^:]*]]: index, %[[B:[^:]*]]: index)
@@ -35,7 +35,7 @@ func.func @sums(%h: tensor<?x?x4xf32>, %a: tensor<?x?x4xf32>, %x: tensor<?x?x3xf
   return %0, %e, %w, %r, %v, %s, %steps : tensor<?x4xf32>, tensor<?x?x4xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4xf32>, index
 }
 
-// Trees emit in kernels of their own.
+// A tree emits in separate kernels, so its sums are not fused.
 
 // CHECK-LABEL: func.func @tree(
 // CHECK:         bppsa.step_sum
@@ -50,7 +50,7 @@ func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>,
   return %0, %s : tensor<?x4xf32>, tensor<4xf32>
 }
 
-// A thread has no registers for 1999 columns.
+// A thread has too few registers for 1999 columns.
 
 // CHECK-LABEL: func.func @wide(
 // CHECK:         bppsa.outer_sum
@@ -65,7 +65,7 @@ func.func @wide(%a: tensor<?x?x4xf32>, %x: tensor<?x?x1999xf32>, %g: tensor<?x4x
   return %0, %w : tensor<?x4xf32>, tensor<4x1999xf32>
 }
 
-// The product of two emitted sequences cannot be there before the chain.
+// A product of two emitted sequences is not available before the chain.
 
 // CHECK-LABEL: func.func @both_emitted(
 // CHECK:         bppsa.outer_sum

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// Two threads would share a row of 64 + 72 entries, and one has a row of 64: the products of the
-// input are computed for all steps before, with the bias, and read in place of the input.
+// With the input, a row has 64 + 72 entries and would be shared by two threads; without it, one
+// thread has a row of 64. The input projections, including the bias, are computed for all steps in
+// advance and replace the input.
 
 // CHECK-LABEL: func private @wide_input(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x72xf32>, %[[H0:.*]]: memref<?x64xf32>, %[[W:.*]]: memref<64x72xf32>, %[[R:.*]]: memref<64x64xf32>, %[[B:.*]]: memref<64xf32>, %[[H:.*]]: memref<?x?x64xf32>)
@@ -34,7 +35,7 @@ func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w:
   return
 }
 
-// A thread has a row of 64 + 64 entries.
+// A row of 64 + 64 entries fits in one thread, so nothing is hoisted.
 
 // CHECK-LABEL: func private @narrow_input(
 // CHECK-NOT:     memref.alloc
@@ -53,7 +54,7 @@ func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %
   return
 }
 
-// An input that a step also reads stays, and what a product adds that is not the same in all steps.
+// An input that the step uses elsewhere is kept, and so is an addend that varies between steps.
 
 // CHECK-LABEL: func private @other_use(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x128xf32>, %{{.*}}: memref<?x128xf32>
@@ -79,8 +80,8 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
   return
 }
 
-// The products of both gates are one kernel, with what they add that is the same in all steps; of a sum
-// with something else, that stays in the step.
+// The input projections of both gates are one kernel, including step-invariant addends. If only a
+// part of an addend is step-invariant, the rest stays in the step.
 
 // CHECK-LABEL: func private @gates(
 // CHECK-SAME:      %[[V:[^:]*]]: memref<64x72xf32>, %[[W:[^:]*]]: memref<64x72xf32>, %{{[^:]*}}: memref<64x64xf32>, %[[B:[^:]*]]: memref<64xf32>, %[[C:[^:]*]]: memref<64xf32>,

@@ -3,17 +3,18 @@
 // RUN: bppsa-opt %s --bppsa-assign-streams | FileCheck %s --check-prefix=OWN
 // RUN: not bppsa-opt %s --bppsa-assign-streams="joint=true size=0" 2>&1 | FileCheck %s --check-prefix=SIZE
 
-// By the constants of an H200, 132 multiprocessors with 4 schedulers, 0.505 ns for an instruction of
-// 64 operations, 4.8 bytes in a picosecond and 1.5 us for a launch, a product of 1024 x 1024 matrices
-// issues for 2 * 1024^3 / 64 / 528 * 0.505 ns = 32.09 us and takes 33.59; a copy of 4096 x 4096 numbers
-// takes 2 * 4 * 4096^2 / 4.8e6 us = 27.96 us of memory, and 29.46. Two products beside each other hide
-// no more than a launch, 3.00 us together. A product hides all of a copy.
+// Constants of an H200: 132 multiprocessors with 4 schedulers, 0.505 ns for an instruction of 64
+// operations, 4.8 bytes per picosecond, and 1.5 us per launch. A product of 1024 x 1024 matrices
+// needs 2 * 1024^3 / 64 / 528 * 0.505 ns = 32.09 us to issue, 33.59 us in total. A copy of 4096 x
+// 4096 elements needs 2 * 4 * 4096^2 / 4.8e6 us = 27.96 us of memory time, 29.46 us in total. Two
+// concurrent products hide only the launch overhead, 3.00 us together. A product hides a copy
+// completely.
 
 // REMARK: weights runs in region 2 in place of 1, which hides 29.46 of its 33.59 us by the cost model
 // REMARK-NOT: in place of
 // REMARK: Function=step | Remark="2 of 5 launches of the backward pass on the sub stream, in 2 groups and 2 regions
 
-// Both gradients run beside the copy.
+// Both gradients run in parallel with the copy.
 // CHECK-LABEL: func.func @step(
 // CHECK:         call @subtract
 // CHECK-NEXT:    call @product
@@ -27,7 +28,8 @@
 // CHECK-NEXT:    call @double
 // CHECK-NEXT:    bgpu.wait_event 1
 
-// What a gradient reads is changed before the copy: it runs before that, and the change waits for it.
+// An operand of a gradient is overwritten before the copy, so the gradient runs earlier and the
+// overwrite waits for it.
 // CHECK-LABEL: func.func @changed(
 // CHECK:         call @subtract
 // CHECK-NEXT:    bgpu.record_event 0
@@ -45,7 +47,7 @@
 // CHECK-NEXT:    call @bias
 // CHECK:         call @double
 
-// What the array of a gradient holds for a while, and a cotangent reads, is none.
+// A temporary value in the array of a gradient that a cotangent reads is not a gradient.
 // CHECK-LABEL: func.func @between(
 // CHECK:         bgpu.select_stream 0
 // CHECK-NEXT:    call @weights
@@ -55,13 +57,13 @@
 // CHECK-NEXT:    bgpu.wait_event 0
 // CHECK-NEXT:    call @weights
 
-// Contributions to a gradient are a group, which cannot move: the first one reads what is changed
-// before the second one.
+// Contributions to one gradient move as a group. This group cannot move, because an operand of the
+// first contribution is overwritten before the second one.
 // CHECK-LABEL: func.func @tied(
 // CHECK-NOT:     bgpu.select_stream
 // REMARK: Function=tied | Remark="0 of 5 launches
 
-// With an array of its own for the second cotangent it can.
+// The group can move if the second cotangent has its own array.
 // CHECK-LABEL: func.func @tied_apart(
 // CHECK:         call @subtract
 // CHECK-NEXT:    call @subtract

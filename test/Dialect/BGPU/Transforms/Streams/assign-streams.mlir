@@ -2,9 +2,10 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-assign-streams -o /dev/null --remarks-filter=schedule 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
-// Gradients of parameters, with the fills of their memory, go to the sub stream as soon as their
-// cotangents are there. The sub stream waits for these; the main stream waits at the end, before
-// arrays that they read are freed. What a gradient needs is made in front.
+// Parameter gradients, and the fills of their arrays, go to the sub stream as soon as their
+// cotangents are available. The sub stream waits for the cotangents. The main stream waits at the
+// end, before arrays that the gradients read are freed. Other operands of a gradient are computed
+// earlier.
 
 // REMARK: remark: [Passed] AssignStreams | Category:schedule | Function=step | Remark="4 of 7 launches of the backward pass on the sub stream, in 2 groups and 2 regions"
 
@@ -103,8 +104,8 @@ func.func @step(%x: memref<?x8xf32> {bppsa.input = "x"},
 
 // -----
 
-// A cotangent that is written over what a gradient reads waits for it: the arrays of the gradient
-// are freed behind that, and what comes later need not wait.
+// A cotangent that overwrites an operand of a gradient waits for this gradient. The arrays of the
+// gradient are freed after this wait, so later operations need not wait.
 
 // REMARK: remark: [Passed] AssignStreams | Category:schedule | Function=reused | Remark="1 of 4 launches of the backward pass on the sub stream, in 1 groups and 1 regions"
 // CHECK-LABEL: func.func @reused(
@@ -148,7 +149,7 @@ func.func @reused(%x: memref<8xf32> {bppsa.input = "x"}, %w: memref<8xf32> {bpps
 
 // -----
 
-// A launch whose arrays are not known, and functions without gradients of parameters, stay on one stream.
+// Launches with unknown arrays, and functions without parameter gradients, stay on one stream.
 
 // REMARK: remark: [Missed] AssignStreams | Category:schedule | Function=unknown | Remark="one stream: the arrays that func.call uses are not known"
 // REMARK: remark: [Passed] AssignStreams | Category:schedule | Function=none | Remark="0 of 1 launches of the backward pass on the sub stream, in 0 groups and 0 regions"

@@ -13,7 +13,7 @@ func.func @ordered(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
   call @use(%a, %y) : (memref<8xf32>, memref<8xf32>) -> ()
   bgpu.record_event 1
   bgpu.select_stream 0
-  // Both read %a.
+  // Both calls only read %a.
   call @use(%a, %z) : (memref<8xf32>, memref<8xf32>) -> ()
   bgpu.wait_event 1
   memref.dealloc %a : memref<8xf32>
@@ -22,7 +22,7 @@ func.func @ordered(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
 
 // -----
 
-// A read behind a write.
+// A read after a write.
 func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   linalg.add ins(%a, %a : memref<8xf32>, memref<8xf32>) outs(%b : memref<8xf32>)
   return
@@ -41,7 +41,7 @@ func.func @too_early(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
 
 // -----
 
-// A write behind a read.
+// A write after a read.
 func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   linalg.add ins(%a, %a : memref<8xf32>, memref<8xf32>) outs(%b : memref<8xf32>)
   return
@@ -58,7 +58,7 @@ func.func @overwritten(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) 
 
 // -----
 
-// An array that is freed too early.
+// An array is freed too early.
 func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   linalg.add ins(%a, %a : memref<8xf32>, memref<8xf32>) outs(%b : memref<8xf32>)
   return
@@ -80,7 +80,7 @@ func.func @freed(%x: memref<8xf32>) {
 
 // -----
 
-// A call of something that is defined elsewhere uses any array.
+// A call to an external function may access any array.
 func.func private @use(%a: memref<8xf32>, %b: memref<8xf32>) {
   linalg.add ins(%a, %a : memref<8xf32>, memref<8xf32>) outs(%b : memref<8xf32>)
   return
