@@ -202,7 +202,7 @@ func.func @graph(%x: tensor<?xf32>) -> tensor<?xf32> {
 func.func private @structures(
     !jacobian.matrix<2x3xf32, shared_dense>,
     !jacobian.matrix<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>,
-    // An unused row, and two that are equal.
+    // One row without outputs, and two equal rows.
     !jacobian.matrix<4x6xf32, csr(#jacobian.pattern<4x6, [[5], [1, 2, 3], [0, 2], [1 to 3], []], [1, 2, 3, 4]>)>,
     !jacobian.matrix<4x6xf32, block_diagonal(2, csr(#jacobian.pattern<2x3, [[2], [0]], [0, 1]>))>,
     !jacobian.matrix<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>)

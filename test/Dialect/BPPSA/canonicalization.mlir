@@ -59,7 +59,7 @@ func.func @compose_with_zero(%z: !zero, %j: !dense) -> (!zero, !zero) {
   return %0, %1 : !zero, !zero
 }
 
-// A product whose type forgets what is known about its factors is kept.
+// A product is kept if its type drops the structure of its factors.
 // CHECK-LABEL: func.func @compose_that_forgets_structure
 // CHECK: jacobian.compose
 func.func @compose_that_forgets_structure(%i: !identity, %j: !diagonal) -> !dense {

@@ -20,7 +20,7 @@ func.func @memrefs(%x: memref<?x?x3x1xf32>, %y: memref<2x12x3x8xf32>) {
   return
 }
 
-// Blocks for the chunks of all samples, and as many steps as asked for.
+// The result has batch blocks for the chunks of all samples, and the requested number of steps.
 // SIZES-LABEL: @sizes(
 // SIZES-SAME:      %[[X:.*]]: tensor<?x?x4x1xf32>, %[[C:.*]]: index
 // SIZES:         %[[CHUNKS:.*]] = arith.divui %{{.*}}, %[[C]]

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics
 
-// Loops whose body is a graph of one sample
+// Loops whose body is a graph for one sample
 
 func.func @mixed_arguments(%x: tensor<?x?x2x3xf32>, %v: tensor<?x?x3xf32>) -> tensor<?x?x2x3xf32> {
   // expected-error @below {{must have vectors only or tensors only as arguments and results of its body, found tensors and 'vector<3xf32>'}}

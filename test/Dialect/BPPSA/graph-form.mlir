@@ -38,7 +38,7 @@ func.func @without_sequences(%n: index, %h: tensor<?x3xf32>) -> tensor<?x?x3xf32
   return %0 : tensor<?x?x3xf32>
 }
 
-// A GRU over bands would be a nested loop as this one, of vectors.
+// A GRU over bands would be a nested loop like this one, on vectors.
 // CHECK-LABEL: func.func @nested
 // CHECK: bppsa.recurrence sequences
 // CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<5x1x3xf32>) initial(%{{.*}} : tensor<1x3xf32>)

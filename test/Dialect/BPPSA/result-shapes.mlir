@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s -split-input-file --resolve-ranked-shaped-type-result-dims --cse | FileCheck %s
 
-// Sizes of results are asked of operands, so that the results themselves are not needed for them.
+// Sizes of results are computed from operands, so the results themselves are not needed.
 
 // CHECK-LABEL: func.func @recurrence
 // CHECK-SAME:      (%[[X:.*]]: tensor<?x?x4xf32>, %[[H:.*]]: tensor<?x4xf32>)
@@ -28,7 +28,8 @@ func.func @recurrence(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> (index, ind
 
 // -----
 
-// Without sequences steps are counted, and the rows are those of states.
+// Without sequences, the number of steps is an operand, and the number of rows comes from the
+// states.
 
 // CHECK-LABEL: func.func @counted
 // CHECK-SAME:      (%[[STEPS:.*]]: index, %[[H:.*]]: tensor<?x4xf32>)
@@ -48,7 +49,7 @@ func.func @counted(%steps: index, %h: tensor<?x4xf32>) -> (index, index) {
 
 // -----
 
-// Packed arrays have blocks of samples in front of steps.
+// In packed arrays, batch blocks come before steps.
 
 // CHECK-LABEL: func.func @packed_chain
 // CHECK-SAME:      (%[[A:.*]]: tensor<?x?x4x16xf32>, %[[G:.*]]: tensor<?x4x16xf32>)
@@ -97,7 +98,7 @@ func.func @layout(%x: tensor<?x?x3xf32>, %batch: index) -> (index, index, index,
 
 // -----
 
-// What has a destination has its sizes.
+// A result with a destination has the sizes of the destination.
 
 // CHECK-LABEL: func.func @transition
 // CHECK-SAME:      (%{{.*}}: tensor<8x?x4xf32>, %[[E:.*]]: tensor<?x4x4xf32>, %{{.*}}: tensor<?x4xf32>, %[[D:.*]]: tensor<?x4xf32>)

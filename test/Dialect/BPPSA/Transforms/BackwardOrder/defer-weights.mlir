@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -bppsa-defer-weights | FileCheck %s
 
-// W, in their order, follow all that others may wait for. The first one does not: another stage needs
-// what it makes.
+// Parameter gradients (W) move after all operations that other stages may wait for and keep their
+// order. The first one stays, because another stage needs its result.
 
 // CHECK-LABEL: func.func @stage(
 //       CHECK:   %[[SENT:.*]] = arith.negf %arg0
@@ -34,7 +34,7 @@ func.func @nothing()
   return
 }
 
-// Running statistics wait with W.
+// Running statistics are deferred along with W.
 
 // CHECK-LABEL: func.func @normalized(
 //       CHECK:   bppsa.mark_phase 1
@@ -51,7 +51,7 @@ func.func @normalized(%x: tensor<4xf32>, %mean: tensor<4xf32>)
   return %g, %new : tensor<4xf32>, tensor<4xf32>
 }
 
-// What other functions know of W is of no use any more.
+// The attributes of other functions that mark W are removed, because nothing uses them anymore.
 
 // CHECK-LABEL: func.func @whole(
 //   CHECK-NOT:   bppsa.backward_part

@@ -1,7 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-schedule-backward="batch=2 order=defer:1:next,2:next" | FileCheck %s
 
-// Both gradients are left to the next step, that of stage 1, whose parameter is read first, before the other one. A tensor of 2
-// samples has 64 bytes: %x1, %g2 and %g1 wait, and the forward pass of the next step has two more.
+// Both gradients are deferred to the next step. The gradient of stage 1 comes first, because its
+// parameter is read first. A tensor of 2 samples has 64 bytes: %x1, %g2 and %g1 stay alive, and the
+// forward pass of the next step has two more tensors.
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 

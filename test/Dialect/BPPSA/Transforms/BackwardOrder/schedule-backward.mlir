@@ -8,9 +8,10 @@
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 
-// A cotangent of 2 samples has 64 bytes. In order two are alive at a time: the one that the next is made of,
-// and that one. Two stages can wait without more, for the cotangent of stage 2 is read for
-// that of stage 1 in any case. Gradients are the caller's memory.
+// A cotangent of 2 samples has 64 bytes. In order, two cotangents are alive at a time: the previous
+// one and the next one. Two stages can be deferred without more memory, because computing the
+// cotangent of stage 1 keeps the cotangent of stage 2 alive anyway. Gradients are in memory of the
+// caller.
 
 // REMARK: remark: [Passed] ScheduleBackward | Category:schedule | Function=chain | Remark="in-order of 3 stages: at most 128 bytes of tensors at a time, 128 in order"
 
@@ -67,7 +68,7 @@ func.func @chain(%x: tensor<?x8xf32> {bppsa.input = "x", bppsa.batch_axis = 0, b
   %n = tensor.dim %x, %c0 : tensor<?x8xf32>
   %e = tensor.empty(%n) : tensor<?x8xf32>
   bppsa.mark_phase 1
-  // Without a part: it goes where it is needed.
+  // An operation without a part goes where it is needed.
   %halves = linalg.fill ins(%half : f32) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>
   %g3 = linalg.exp {bppsa.backward_part = #bppsa.backward_part<cotangent>} ins(%x : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>
   %g2 = linalg.exp {bppsa.backward_part = #bppsa.backward_part<cotangent>} ins(%g3 : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) -> tensor<?x8xf32>

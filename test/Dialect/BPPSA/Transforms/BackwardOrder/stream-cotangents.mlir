@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-stream-cotangents | FileCheck %s
 
-// Three modules of a product each. The last loss passes two modules down, the second one, one: stage 1 forms
-// the cotangent of its own loss (%c1) first, and sends what the last one gives it (%p2) before it forms the
-// gradient of its parameter. The cotangent that stage 0 learns from comes last of all, and what no stage
-// has, first.
+// Three modules with one product each. The last loss passes through two modules, the second loss
+// through one. Stage 1 first computes the cotangent of its own loss (%c1) and sends the cotangent
+// that it gets from the last loss (%p2) before it computes its parameter gradient. The cotangent
+// from which stage 0 learns comes last; operations without a stage come first.
 
 // CHECK-LABEL: func.func @step(
 //       CHECK:   bppsa.mark_phase 1
@@ -44,7 +44,7 @@ func.func @step(%x: tensor<4xf32> {bppsa.input = "x"},
   return %d0, %d1, %d2, %r1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// Steps without stages stay as they are.
+// Steps without stages are unchanged.
 
 // CHECK-LABEL: func.func @whole(
 //       CHECK:   bppsa.mark_phase 1

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-bufferize --canonicalize --cse | FileCheck %s
 
-// Results become arguments that keep their attributes; what a loop writes is
-// allocated, and freed after its last use.
+// Results become arguments that keep their attributes. Arrays written by a loop are allocated and
+// freed after their last use.
 
 // CHECK-LABEL: func @loop(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4x16xf32>, %[[H0:.*]]: memref<?x4x16xf32>,
@@ -45,7 +45,7 @@ func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-// The number of samples comes from an operand that has one: cotangents, as all samples share the matrix.
+// The number of samples comes from the cotangents, because all samples share the matrix.
 
 // CHECK-LABEL: func @sparse_apply(
 // CHECK-SAME:      %[[V:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[G:.*]]: memref<2x?xf32>, %[[OUT:.*]]: memref<3x?xf32>)
@@ -68,7 +68,7 @@ func.func @sparse_compose(%a: tensor<4xf32>, %b: tensor<2x?xf32>, %p: tensor<6xi
   return %0 : tensor<6x?xf32>
 }
 
-// A sum over samples has none of its own.
+// A sum over samples has no sample dimension.
 
 // CHECK-LABEL: func @sparse_outer_sum(
 // CHECK-SAME:      %[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
@@ -81,8 +81,8 @@ func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor
   return %0 : tensor<6xf32>
 }
 
-// A small temporary of a loop over time is made once: on the stack it would be made anew, and the
-// stack grow, in each step. The loop works on a copy of the argument, which stays as it is.
+// A small temporary of a loop over time is allocated once. A stack allocation in the loop would
+// grow the stack in each step. The loop works on a copy of the argument, which is unchanged.
 // CHECK-LABEL: func @temporary_in_loop
 // CHECK-SAME: %[[X:[^ ]*]]: memref<?x3xf32>, %{{.*}}: index, %[[Y:[^ ]*]]: memref<?x3xf32>
 // CHECK: memref.copy %[[X]], %[[COPY:.*]] :
@@ -112,7 +112,7 @@ func.func @temporary_in_loop(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32> 
   return %0 : tensor<?x3xf32>
 }
 
-// Memory that a tensor says it needs no more is freed once, after its last use.
+// Memory of a tensor marked as released is freed once, after its last use.
 // CHECK-LABEL: func.func @released
 // CHECK: %[[A:.*]] = memref.alloc(
 // CHECK-NOT: memref.dealloc
@@ -129,7 +129,7 @@ func.func @released(%x: tensor<?xf32>, %n: index, %y: tensor<?xf32>) -> tensor<?
   return %3 : tensor<?xf32>
 }
 
-// What another stage sends is written to memory of its own.
+// A tensor received from another stage gets its own memory.
 
 // CHECK-LABEL: func @stage(
 // CHECK-SAME:      %[[N:.*]]: index,

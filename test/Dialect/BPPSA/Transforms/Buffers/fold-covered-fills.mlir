@@ -13,7 +13,7 @@ func.func @halves(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<4x3xf32> {
   return %2 : tensor<4x3xf32>
 }
 
-// As many entries as there are, but the first ones twice.
+// The inserted slices have as many elements as the tensor, but overlap, so the fill is kept.
 // CHECK-LABEL: func.func @twice(
 // CHECK:         %[[ZEROS:.*]] = linalg.fill
 // CHECK:         tensor.insert_slice %{{.*}} into %[[ZEROS]]
@@ -37,7 +37,7 @@ func.func @gap(%a: tensor<2xf32>, %b: tensor<1xf32>) -> tensor<4xf32> {
   return %2 : tensor<4xf32>
 }
 
-// What reads the zeros in between keeps them, and so do places and strides that nothing is known of.
+// The fill is also kept if the zeros are read in between, or if offsets or strides are unknown.
 // CHECK-LABEL: func.func @read(
 // CHECK:         linalg.fill
 func.func @read(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {

@@ -33,7 +33,7 @@ func.func @collapsed(%x: memref<2x3xf32>, %result: memref<6xf32>) {
 
 // -----
 
-// What changes behind the copy is not the result.
+// A buffer that changes after the copy is not the result.
 // CHECK-LABEL: func @changed_behind
 // CHECK: memref.alloc
 // CHECK: memref.copy
@@ -49,7 +49,7 @@ func.func @changed_behind(%x: memref<6xf32>, %other: memref<6xf32>, %result: mem
 
 // -----
 
-// The argument holds something until the copy.
+// The argument is read before the copy.
 // CHECK-LABEL: func @read_argument
 // CHECK: memref.alloc
 // CHECK: memref.copy

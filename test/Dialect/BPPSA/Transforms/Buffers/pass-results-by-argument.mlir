@@ -7,7 +7,7 @@
 // CHECK:         bufferization.materialize_in_destination %[[SUM]] in restrict writable %[[Y]]
 // CHECK-NEXT:    return{{$}}
 
-// The result is computed where it belongs.
+// The result is computed in its destination.
 // MEMORY-LABEL: func.func @twice(
 // MEMORY-SAME:      %[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>
 // MEMORY-NOT:     alloc

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-plan-arena --canonicalize --cse --split-input-file | FileCheck %s
 
-// Temporaries that are not in use at the same time share a slot, which has the larger size; the
-// offsets and the size of all follow from the symbols T and B. Helpers that allocate are inlined.
+// Temporaries with disjoint lifetimes share a slot of the larger size. Offsets and the total size
+// are computed from the symbols T and B. Helpers that allocate are inlined.
 
 // CHECK-DAG: func.func private @bppsa_rt_arena_take(index, index) -> memref<?xi8> attributes {llvm.emit_c_interface}
 // CHECK-DAG: func.func private @bppsa_rt_arena_drop(memref<?xi8>) attributes {llvm.emit_c_interface}
@@ -56,7 +56,7 @@ module attributes {bppsa.symbols = #bppsa.symbols<"T", "B">} {
     call @use(%flat) : (memref<?xf32>) -> ()
     call @helper(%x) : (memref<?x?xf32>) -> ()
     memref.dealloc %a : memref<?x?xf32>
-    // As large as the first one, read from a view of it.
+    // Its size equals the size of the first temporary, read from a view of it.
     %n = memref.dim %flat, %c0 : memref<?xf32>
     %large = memref.alloc(%n) : memref<?xf32>
     %small = memref.alloc(%b) : memref<?xf32>
@@ -66,7 +66,7 @@ module attributes {bppsa.symbols = #bppsa.symbols<"T", "B">} {
     memref.dealloc %large : memref<?xf32>
     return
   }
-  // A length of chunks that the run time chooses.
+  // The runtime chooses this chunk length.
   func.func private @helper(%x: memref<?x?xf32>) {
     %c0 = arith.constant 0 : index
     %t = memref.dim %x, %c0 : memref<?x?xf32>
@@ -85,8 +85,8 @@ module attributes {bppsa.symbols = #bppsa.symbols<"T", "B">} {
 
 // -----
 
-// Memory of a loop's body is in use as long as the loop runs. What depends on an argument that is
-// no symbol, or on a loop's counter, keeps its allocation.
+// Memory of a loop body is live for the whole loop. Sizes that depend on a non-symbol argument or
+// on a loop counter keep their own allocation.
 
 // CHECK-LABEL: func.func private @loop_arena(
 // CHECK-SAME:      %{{.*}}: index) -> (index, index, index)
@@ -131,9 +131,9 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 
 // -----
 
-// What a call on the sub stream takes and gives back is in use until the main stream has waited for
-// it: the memory behind is elsewhere, that behind the wait may be there. Calls on the sub
-// stream follow each other, and may share.
+// Memory allocated and freed by a call on the sub stream is live until the main stream has waited
+// for the call. Later allocations before the wait cannot reuse it; allocations after the wait can.
+// Calls on the sub stream run in order and may share memory.
 
 // CHECK-LABEL: func.func private @streams_arena(
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index

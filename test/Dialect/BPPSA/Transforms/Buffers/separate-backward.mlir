@@ -1,8 +1,9 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-separate-backward --canonicalize | FileCheck %s
 // RUN: bppsa-opt %s --split-input-file --bppsa-separate-backward="clear-unwritten=false" --canonicalize | FileCheck %s --check-prefix=UNWRITTEN
 
-// What the backward part reads is in the block, at the places that both parts compute; what it changes is a copy, and what
-// it can compute of the sizes of its arguments is not kept.
+// Values that the backward part reads are stored in the residual block, at offsets that both parts
+// compute. Values that the backward part overwrites are copied. Sizes that follow from its
+// arguments are not stored.
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK-LABEL: func.func @pullback_residuals(
@@ -75,8 +76,9 @@ func.func @pullback(%x: memref<?x4xf32> {bppsa.input = "x", bppsa.shape = affine
 
 // -----
 
-// Callers may change outputs; numbers that were read from memory are in front of the arrays, and a number bounds those that
-// depend on them. How large they are is known in the end.
+// Outputs are copied because callers may overwrite them. Scalars read from memory are stored before
+// the arrays, and an upper bound is used for arrays whose size depends on them. Their actual size
+// is known only at the end.
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK-LABEL: func.func @pullback_residuals(
@@ -128,7 +130,7 @@ func.func @pullback(%x: memref<?xf32> {bppsa.input = "x", bppsa.shape = affine_m
 
 // -----
 
-// A function with a loss stays whole.
+// A function with a loss is not split.
 
 // CHECK-LABEL: func.func @grad(
 // CHECK:         bppsa.mark_phase 1
@@ -141,7 +143,7 @@ func.func @grad(%x: memref<4xf32> {bppsa.input = "x"}, %l: memref<f32> {bppsa.lo
 
 // -----
 
-// Without gradients of inputs, what is computed for nothing else is not computed.
+// Without gradients of inputs, operations that only these gradients need are removed.
 
 // CHECK-LABEL: func.func @pullback_backward_parameters(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4xf32> {bppsa.input = "x"}
@@ -168,8 +170,9 @@ func.func @pullback(%x: memref<4xf32> {bppsa.input = "x"}, %w: memref<4xf32> {bp
 
 // -----
 
-// What the forward part may write in part is filled before: slices, and what is written under a condition. A reshaped array
-// is written whole. Arrays of whole lines of 64 bytes have nothing between them.
+// Arrays that the forward part may write only partially, in slices or under a condition, are filled
+// first. A reshaped array is written completely. Arrays whose size is a multiple of 64 bytes need
+// no padding.
 
 // CHECK-LABEL: func.func @partial_forward(
 // CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --pass-pipeline='builtin.module(func.func(bppsa-separate-destinations))' | FileCheck %s
 
-// Each operation has an empty tensor of its own in front of it; uses in one operation share theirs.
+// Each operation gets its own empty tensor; several uses in one operation share it.
 
 // CHECK-LABEL: func.func @two(
 // CHECK-NEXT:    %[[FIRST:.*]] = tensor.empty() : tensor<8xf32>
@@ -33,7 +33,7 @@ func.func @loop(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) 
   return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
 
-// Zeros that are read stay one tensor.
+// Zeros that are read remain a single tensor.
 
 // CHECK-LABEL: func.func @zeros(
 // CHECK:         %[[READ:.*]] = linalg.fill
@@ -51,7 +51,7 @@ func.func @zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf
   return %a, %b, %zeros : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// What is written in slices stays one array, in which the slices are inserted where they lie.
+// A tensor written in slices remains one array, and the slices are inserted in place.
 
 // CHECK-LABEL: func.func @slices(
 // CHECK:         %[[EMPTY:.*]] = tensor.empty() : tensor<8xf32>

@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0) -> (d0)>
 
-// What is computed of an input that is only read moves into the operation that needs it.
+// Values computed from a read-only input move into the operation that uses them.
 // CHECK-LABEL: func @seed(
 // CHECK-SAME:    %[[SEED:.*]]: memref<i64>, %[[OUT:.*]]: memref<?xi64>)
 // CHECK-NEXT:    linalg.generic
@@ -20,7 +20,7 @@ func.func @seed(%seed: memref<i64>, %out: memref<?xi64>) {
   return
 }
 
-// What something writes stays where it is read.
+// Reads of an array that is written are not moved.
 // CHECK-LABEL: func @written(
 // CHECK:         memref.load
 // CHECK:         linalg.generic

@@ -4,7 +4,7 @@
 
 // RUN: bppsa-opt %s --bppsa-lower-graph-bodies=row-blocks=false --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
 
-// Without blocks no threads share rows.
+// Without blocks, rows are not distributed over threads.
 // WHOLE-LABEL: func.func @step
 // WHOLE: %[[ROWS:.*]] = tensor.dim %arg0, %c1
 // WHOLE: scf.for
@@ -13,7 +13,8 @@
 
 // CHECK-DAG: #[[$BLOCKS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 
-// A state is read from its trajectory, and what all samples share is computed once, before the loop.
+// A state is read from its trajectory. Values shared by all samples are computed once, before the
+// loop.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[SHARED:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<3x3xf32>)
 // CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x?x3xf32>, tensor<?x?x3xf32>)
@@ -21,7 +22,7 @@
 // CHECK: %[[H:.*]] = tensor.extract_slice %[[TRAJECTORY]][%[[T]], 0, 0] [1, %{{.*}}, 3] [1, 1, 1] : tensor<?x?x3xf32> to tensor<?x3xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[SHARED]], %[[H]] : tensor<3x3xf32>, tensor<?x3xf32>)
 
-// Nothing of the size of a sequence is made or copied in the loop.
+// The loop neither creates nor copies arrays of the size of a sequence.
 // MEMORY-LABEL: func.func @step
 // MEMORY: scf.for
 // MEMORY-NOT: alloc(%{{.*}}, %{{.*}})
@@ -44,8 +45,8 @@ func.func @step(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<3x3xf32>)
   return %0#0, %0#1 : tensor<?x?x3xf32>, tensor<?x?x3xf32>
 }
 
-// Rows are one more reduction: no array holds an outer product for each sample, but there is a sum
-// for each block of 8 samples, and blocks are added up in order.
+// Rows become one more reduction dimension. No array holds an outer product per sample; there is
+// one sum per block of 8 samples, and blocks are added in order.
 // CHECK-LABEL: func.func @sum
 // CHECK: affine.apply #[[$BLOCKS]]
 // CHECK: tensor.empty(%{{.*}}) : tensor<?x3x3xf32>
@@ -79,7 +80,7 @@ func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, 
   return %0#0, %0#1 : tensor<?x3xf32>, tensor<3x3xf32>
 }
 
-// Places of a sum that depend on the sample: rows add to it one after the other.
+// The position in the sum depends on the sample, so rows are accumulated one after the other.
 // CHECK-LABEL: func.func @scatter
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:[^ ]*]] = %{{.*}})
 // CHECK-NOT: tensor<?x5x3xf32>
@@ -112,7 +113,7 @@ func.func @scatter(%p: tensor<?x?x1xi64>, %g: tensor<?x3xf32>) -> (tensor<?x3xf3
   return %0#0, %0#1 : tensor<?x3xf32>, tensor<5x3xf32>
 }
 
-// One step of a nested loop takes its samples from rows without moving them.
+// A single step of a nested loop reads its samples from rows without a transpose.
 // CHECK-LABEL: func.func @one_nested_step
 // CHECK-NOT: linalg.transpose
 // CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<1x?x3xf32>) initial(%{{.*}} : tensor<?x3xf32>)
@@ -132,7 +133,7 @@ func.func @one_nested_step(%x: tensor<?x?x1x2x3xf32>, %h: tensor<?x2x3xf32>) -> 
   return %0 : tensor<?x?x2x3xf32>
 }
 
-// A state that no step changes is read where it is: there is no array of it over time.
+// A state that no step changes is read in place, without a trajectory.
 // CHECK-LABEL: func.func @steady
 // CHECK-NOT: tensor<?x?x5x3xf32>
 // CHECK: scf.for

@@ -4,7 +4,8 @@
 
 // CHECK: func.func private @bppsa_rt_segment_steps(index, index, index, index, index, index) -> index
 
-// The residual of 16 bytes and the state of 12 have buffers of a segment; what the caller reads is whole.
+// The residual of 16 bytes and the state of 12 bytes have buffers for one segment. Values that the
+// caller reads are stored for all steps.
 // CHECK-LABEL: func.func @grad
 // CHECK-DAG: %[[T:.*]] = tensor.dim %arg0, %c0
 // CHECK: %[[K:.*]] = call @bppsa_rt_segment_steps(%[[T]], %{{.*}}, %c28, %c12, %c28, %c1000)
@@ -14,9 +15,9 @@
 // CHECK: %[[LENGTH:.*]] = arith.minsi %[[K]]
 // CHECK: scf.for %{{.*}} = %c0 to %[[LENGTH]] step %c1
 // CHECK: math.tanh
-// The final state is the one behind the last segment.
+// The final state is the state after the last segment.
 // CHECK: tensor.extract_slice %{{.*}}[%[[S]], 0, 0] [1, %{{.*}}, 3] [1, 1, 1]
-// The last segment, which comes first, is not run again.
+// The last segment is processed first and is not recomputed.
 // CHECK: scf.forall
 // CHECK: scf.for %[[I:.*]] = %c0 to %[[S]] step %c1
 // CHECK: %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : index
@@ -28,7 +29,7 @@
 // CHECK: bufferization.dealloc_tensor
 // CHECK: return
 
-// Nothing of the size of a segment or of a sequence is made in a loop.
+// Loops do not create arrays of the size of a segment or a sequence.
 // MEMORY-LABEL: func.func @grad
 // MEMORY: scf.forall
 // MEMORY-NOT: memref.alloc(%{{.*}}, %{{.*}})
@@ -80,7 +81,7 @@ func.func @grad(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<4x3xf32>,
   return %0#1, %final, %1#1 : tensor<?x?x3xf32>, tensor<?x3xf32>, tensor<4x3xf32>
 }
 
-// Without residuals there is nothing to run again.
+// Without residuals, nothing is recomputed.
 // CHECK-LABEL: func.func @states
 // CHECK-NOT: call @bppsa_rt_segment_steps
 // CHECK: return

@@ -26,7 +26,7 @@ func.func @units(%x: tensor<5x6x3xf32>) -> tensor<3xf32> attributes {bppsa.lanes
   return %0 : tensor<3xf32>
 }
 
-// What is there stays, operation by operation.
+// Existing mappings are kept for each operation.
 // CHECK-LABEL: @by_hand(
 // CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<units>
 // CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>

@@ -2,7 +2,7 @@
 // RUN: bppsa-opt %s --bppsa-drop-step-dims=min-steps=5 | FileCheck %s --check-prefix=FEW
 // RUN: bppsa-opt %s --bppsa-drop-step-dims --bppsa-roll-up-steps | FileCheck %s --check-prefix=LOOP
 
-// A layer over time keeps the dimension of its steps in the state.
+// The state of a layer over time keeps the step dimension.
 
 // CHECK-LABEL: func.func @layer(
 // CHECK-SAME: %[[X:.*]]: tensor<4x?x8xf32>, %[[S:.*]]: tensor<?x8xf32>

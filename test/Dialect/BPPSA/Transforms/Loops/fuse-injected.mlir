@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-fuse-injected --split-input-file | FileCheck %s
 
-// The link makes what was injected; sums of what it saves come behind it, the one of another chain's
-// cotangents stays.
+// The link computes the injected cotangent itself. Sums of the sequence that it now saves move
+// after the chain; the sum of cotangents of another chain is unchanged.
 
 // CHECK-LABEL: func.func @head(
 // CHECK-SAME:      %[[H:[^:]*]]: tensor<?x?x4x16xf32>, %[[D:[^:]*]]: tensor<?x?x2x16xf32>, %[[W:[^:]*]]: tensor<4x2xf32>
@@ -44,8 +44,8 @@ func.func @head(%h: tensor<?x?x4x16xf32>, %d: tensor<?x?x2x16xf32>, %w: tensor<4
 
 // -----
 
-// A loop with more multiply-adds than the link, what something else reads, units in vectors, and what
-// another phase makes, stay.
+// Not fused: a loop with more multiply-adds than the link, a sequence with other readers, loops
+// over units, and loops of another phase.
 
 // CHECK-LABEL: func.func @wide(
 // CHECK:         bppsa.recurrence lanes 16
@@ -126,7 +126,7 @@ func.func @phases(%h: tensor<?x?x4x16xf32>, %d: tensor<?x?x4x16xf32>, %g: tensor
 
 // -----
 
-// A second sequence that is injected stays one, in its place.
+// The second injected sequence remains injected, at the same position.
 
 // CHECK-LABEL: func.func @two(
 // CHECK-SAME:      %[[H:[^:]*]]: tensor<?x?x4x16xf32>, %[[D:[^:]*]]: tensor<?x?x4x16xf32>

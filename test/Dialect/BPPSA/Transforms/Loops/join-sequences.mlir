@@ -3,7 +3,7 @@
 #length = affine_map<(d0, d1, d2) -> (d1)>
 #all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 
-// Rows are filled by loops on indices; two tables tell what lies where.
+// Loops over indices fill the rows; two tables map each position of a row to its sequence and step.
 // CHECK-LABEL: func.func @forward
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x2xf32>, %[[LENGTHS:.*]]: tensor<?xi32>, %[[H0:.*]]: tensor<?x3xf32>
 // CHECK:         arith.ceildivsi
@@ -55,7 +55,7 @@ func.func @forward(%x: tensor<?x?x2xf32>, %lengths: tensor<?xi32>, %h0: tensor<?
 
 // -----
 
-// A mask that is not made of lengths may have holes: the loop stays as it is.
+// A mask that is not computed from lengths may have holes, so the loop is unchanged.
 // CHECK-LABEL: func.func @any_mask
 // CHECK-NOT:     scf.for
 // CHECK:         bppsa.recurrence sequences(%{{.*}}, %{{.*}} : tensor<?x?x3xf32>, tensor<?x?x1xf32>)
@@ -79,7 +79,7 @@ func.func @any_mask(%x: tensor<?x?x3xf32>, %mask: tensor<?x?x1xf32>, %h0: tensor
 #length = affine_map<(d0, d1, d2) -> (d1)>
 #all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 
-// One of two states goes on beyond the end: the loop stays as it is.
+// One of two states changes past the end of the sequence, so the loop is unchanged.
 // CHECK-LABEL: func.func @state_that_goes_on
 // CHECK-NOT:     scf.for
 // CHECK:         bppsa.recurrence

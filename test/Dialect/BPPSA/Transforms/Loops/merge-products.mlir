@@ -1,7 +1,7 @@
 // RUN: bppsa-opt --bppsa-merge-products %s | FileCheck %s
 
-// Products of the same sequence are one loop, where the first of them is: the matrix of the second is
-// computed before.
+// Products of the same sequence become one loop at the position of the first. The matrix of the
+// second product is computed before it.
 
 // CHECK-LABEL: func.func @gates
 //  CHECK-SAME: (%[[X:.*]]: tensor<?x?x8xf32>, %[[V:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<2x6x8xf32>, %[[B:.*]]: tensor<4xf32>, %[[C:.*]]: tensor<6xf32>)
@@ -30,8 +30,8 @@ func.func @gates(%x: tensor<?x?x8xf32>, %v: tensor<4x8xf32>, %w: tensor<2x6x8xf3
   return %z, %u : tensor<?x?x4xf32>, tensor<?x?x6xf32>
 }
 
-// Not a loop that multiplies something else, one that adds nothing, nor one whose matrix depends on
-// the first product.
+// Not merged: a loop that multiplies another sequence, a loop without an addend, and a loop whose
+// matrix depends on the first product.
 
 // CHECK-LABEL: func.func @unlike
 // CHECK-COUNT-4: bppsa.recurrence

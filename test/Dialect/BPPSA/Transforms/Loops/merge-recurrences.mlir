@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-merge-recurrences | FileCheck %s
 
-// Two loops with the same states and different outputs, and after them two that read their trajectories.
+// Two loops with equal states and different outputs, followed by two loops that read their
+// trajectories.
 // CHECK-LABEL: func.func @stack(
 // CHECK-SAME:    %[[X:.*]]: tensor<3x?x4xf32>, %[[H0:.*]]: tensor<?x4xf32>
 // CHECK:         %[[H:.*]], %[[S:.*]] = bppsa.recurrence sequences(%[[X]] : tensor<3x?x4xf32>) initial(%[[H0]] : tensor<?x4xf32>) -> (tensor<4x?x4xf32>) outputs(tensor<3x?x4xf32>)
@@ -41,7 +42,7 @@ func.func @stack(%x: tensor<3x?x4xf32>, %h0: tensor<?x4xf32>, %n: index)
   return %c, %d, %s, %r : tensor<4x?x4xf32>, tensor<4x?x4xf32>, tensor<3x?x4xf32>, tensor<3x?x4xf32>
 }
 
-// Other states, and the other direction.
+// Loops with different states, or in the other direction, are not merged.
 // CHECK-LABEL: func.func @different(
 // CHECK-COUNT-3: bppsa.recurrence
 // CHECK:         return

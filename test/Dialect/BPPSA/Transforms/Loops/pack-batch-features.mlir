@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --canonicalize --cse | FileCheck %s
 
-// The directions of a layer side by side: packed arrays are laid one behind the other.
+// The outputs of both directions of a layer are concatenated along features in packed form.
 
 // CHECK-LABEL: func @directions(
 // CHECK:         %[[A:.*]] = bppsa.recurrence lanes 16
@@ -23,7 +23,7 @@ func.func @directions(%x: tensor<7x20x4xf32>, %y: tensor<7x20x3xf32>) -> tensor<
   return %s : tensor<7xf32>
 }
 
-// Steps, samples and what somebody else reads are laid in plain arrays.
+// Concatenations along steps or samples, or with other readers, use unpacked arrays.
 
 // CHECK-LABEL: func @steps(
 // CHECK:         tensor.concat dim(0) %{{.*}} : (tensor<7x20x4xf32>, tensor<7x20x4xf32>) -> tensor<14x20x4xf32>
@@ -51,7 +51,7 @@ func.func @returned(%x: tensor<7x20x4xf32>) -> (tensor<8xf32>, tensor<7x20x8xf32
   return %s, %aa : tensor<8xf32>, tensor<7x20x8xf32>
 }
 
-// What each direction gets of the cotangents is a slice of the packed ones.
+// Each direction gets a slice of the packed cotangents.
 
 // CHECK-LABEL: func @features(
 // CHECK:         %[[A:.*]] = bppsa.recurrence lanes 16
@@ -69,7 +69,7 @@ func.func @features(%x: tensor<7x20x4xf32>) -> tensor<3xf32> {
 
 #all = affine_map<(t, b, c) -> (t, b, c)>
 
-// Two loops' results are added as they are.
+// The results of two loops are added in packed form.
 
 // CHECK-LABEL: func @added(
 // CHECK:         %[[A:.*]] = bppsa.recurrence lanes 16
@@ -97,7 +97,8 @@ func.func @added(%x: tensor<7x20x4xf32>, %y: tensor<7x20x4xf32>) -> tensor<4xf32
   return %s : tensor<4xf32>
 }
 
-// A plain array is not packed for that, and an element has to know where it is.
+// Plain arrays are not packed for an elementwise operation, and operations that use linalg.index
+// need plain arrays.
 
 // CHECK-LABEL: func @with_plain(
 // CHECK:         bppsa.unpack_lanes
@@ -144,7 +145,7 @@ func.func @with_places(%x: tensor<7x20x4xf32>) -> tensor<4xf32> {
   return %s : tensor<4xf32>
 }
 
-// A number of an array is read from the plain one.
+// A single element is read from the unpacked array.
 
 // CHECK-LABEL: func @number(
 // CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16

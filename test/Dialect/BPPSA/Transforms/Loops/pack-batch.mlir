@@ -3,8 +3,8 @@
 
 #shape = affine_map<()[s0, s1] -> (s0, s1, 4)>
 
-// The trajectory of one loop feeds the next, a slice along time and a sum: all
-// of them stay packed.
+// The trajectory of one loop feeds the next loop, a slice along time and a sum; all of them stay
+// packed.
 
 // CHECK-LABEL: func @layers(
 // CHECK-SAME:      %[[X:.*]]: tensor<?x?x4xf32>
@@ -37,7 +37,7 @@ func.func @layers(%x: tensor<?x?x4xf32> {bppsa.shape = #shape}, %h0: tensor<?x4x
   return %d : tensor<4x4xf32>
 }
 
-// The last state alone is unpacked, not the trajectory.
+// Only the last state is unpacked, not the trajectory.
 
 // CHECK-LABEL: func @last_state(
 // CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16
@@ -54,7 +54,7 @@ func.func @last_state(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor<2
   return %l : tensor<20x4xf32>
 }
 
-// Part of the samples cannot be had from packed lanes.
+// A subset of the samples cannot be sliced from packed lanes.
 
 // CHECK-LABEL: func @some_samples(
 // CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16, %{{.*}} : tensor<2x8x4x16xf32> -> tensor<8x20x4xf32>
@@ -69,7 +69,8 @@ func.func @some_samples(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor
   return %s : tensor<8x2x4xf32>
 }
 
-// Sizes of an unpacked array are had without it, from what its loop reads, so that it is not unpacked for them.
+// Sizes of an unpacked array are computed from the operands of its loop, so the array is not
+// unpacked for them.
 
 // CHECK-LABEL: func @sizes(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x4xf32>, %[[H0:.*]]: tensor<?x4xf32>
@@ -92,7 +93,7 @@ func.func @sizes(%x: tensor<?x?x4xf32>, %h0: tensor<?x4xf32>) -> (index, index) 
   return %t, %b : index, index
 }
 
-// The columns of a transition are packed as steps of a sequence are.
+// The columns of a transition are packed like the steps of a sequence.
 
 // CHECK-LABEL: func @transition(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>

@@ -8,7 +8,8 @@
 // NONE-NOT: recomputed_steps
 // NONE-NOT: scf.for
 
-// Bytes: the state, the output that the chain reads, and what it emits for another loop, 8 each.
+// Bytes per step and sample: the state, the output that the chain reads, and the sequence emitted
+// for another loop take 8 each.
 // REMARK: 24 bytes of a step of a sample are kept for one segment of steps, 8 of its states between segments; 2 sums and 1 loops go with the chain
 
 // CHECK: func.func private @bppsa_rt_recomputed_steps(index, index, index, index, index, index) -> index
@@ -22,7 +23,7 @@
 // CHECK:         %[[COUNT:.*]] = arith.ceildivui %[[T]], %[[K]]
 // CHECK:         %[[SEGMENTS:.*]] = arith.maxui %[[COUNT]], %c1
 // CHECK:         %[[LAST:.*]] = arith.subi %[[SEGMENTS]], %c1
-// The states at the starts of segments are kept; the sequence is packed segment by segment.
+// The states at the start of each segment are kept; the sequence is packed one segment at a time.
 // CHECK:         %[[MEMORY:.*]] = bufferization.alloc_tensor(%[[SEGMENTS]], %[[BLOCKS]]) : tensor<?x?x2x4xf32>
 // CHECK:         %[[FIRST:.*]] = tensor.insert_slice %[[H0]] into %[[MEMORY]][0, 0, 0, 0]
 // CHECK:         %[[STARTS:.*]] = scf.for %[[I:.*]] = %c0 to %[[LAST]] step %c1 iter_args(%[[S:.*]] = %[[FIRST]])
@@ -36,7 +37,7 @@
 // CHECK:           %[[STATE:.*]] = tensor.extract_slice %[[TRAJECTORY]][0, %[[STEPS]], 0, 0]
 // CHECK:           %[[KEPT:.*]] = tensor.insert_slice %[[STATE]] into %[[S]]
 // CHECK:           scf.yield %[[KEPT]]
-// The last segment is there when the chain begins.
+// The last segment is still available when the chain starts.
 // CHECK:         %[[LASTSTART:.*]] = tensor.extract_slice %[[STARTS]][%[[LAST]], 0, 0, 0]
 // CHECK:         %[[LASTTRAJECTORY:.*]], %[[LASTOUTPUT:.*]] = bppsa.recurrence lanes 4 {{.*}} initial(%[[LASTSTART]]
 // CHECK:         %[[FINAL:.*]] = tensor.extract_slice %[[LASTTRAJECTORY]][0, %{{.*}}, 0, 0]
@@ -59,7 +60,7 @@
 // CHECK:         %[[B:.*]] = bppsa.finish_sums 4 %[[BACK]]#2 batch %[[N]]
 // CHECK:         return %{{.*}}, %[[BACK]]#0, %[[BACK]]#3, %[[W]], %[[B]]
 
-// Memory is written in place: the loops carry none.
+// Memory is written in place, so the loops carry no arrays.
 // BUFFER-LABEL: func.func @step(
 // BUFFER:         scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
 // BUFFER:         scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {

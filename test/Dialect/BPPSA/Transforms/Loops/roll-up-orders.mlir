@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-roll-up-steps --split-input-file | FileCheck %s
 
-// The second direction of a layer: steps that read a reversed array from its begin, and whose outputs
-// are put together from the last one on, are a loop that runs backwards.
+// The second direction of a layer: steps read a reversed array from its start, and their outputs
+// are concatenated in reverse. They become a reversed loop.
 
 // CHECK-LABEL: func.func @reversed_array(
 // CHECK-SAME: %[[X:.*]]: tensor<4x2x3xf32>
@@ -74,7 +74,7 @@ func.func @reversed_array(%x: tensor<4x2x3xf32>, %s: tensor<2x3xf32>, %u: tensor
 
 // -----
 
-// Outputs in the order of the steps of a loop that runs backwards.
+// The outputs of a reversed loop are in the order of its steps.
 
 // CHECK-LABEL: func.func @reversed_outputs(
 // CHECK: %[[H:.*]] = bppsa.recurrence reverse
@@ -137,7 +137,7 @@ func.func @reversed_outputs(%x: tensor<4x2x3xf32>, %s: tensor<2x3xf32>, %u: tens
 
 // -----
 
-// Every step has a constant of its own. The last one is read by nothing that an earlier step shows.
+// Every step has its own constant. No later step shows how the constant of the last step is used.
 
 // CHECK-LABEL: func.func @constants(
 // CHECK: arith.constant dense<[0.000000e+00, 5.000000e-01, 1.000000e+00, 1.500000e+00]> : tensor<4xf32>
@@ -223,7 +223,7 @@ func.func @constants(%x: tensor<4x2x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf3
 
 // -----
 
-// What a step puts out depends on a slice that the recurrence does not read.
+// The output of a step depends on a slice that the recurrence does not read.
 
 // CHECK-LABEL: func.func @gated_outputs(
 // CHECK-SAME: %[[X:.*]]: tensor<4x2x3xf32>, %[[G:.*]]: tensor<4x2x3xf32>
@@ -317,7 +317,7 @@ func.func @gated_outputs(%x: tensor<4x2x3xf32>, %g: tensor<4x2x3xf32>, %s: tenso
 
 // -----
 
-// The array of the last step is found by the operation that reads it.
+// The array of the last step is identified by the operation that reads it.
 
 // CHECK-LABEL: func.func @rows_of_steps(
 // CHECK: tensor.concat dim(0)

@@ -2,8 +2,8 @@
 // RUN: bppsa-opt %s --bppsa-roll-up-steps=min-steps=5 --split-input-file | FileCheck %s --check-prefix=FEW
 // RUN: bppsa-opt %s --bppsa-roll-up-steps --split-input-file --remarks-filter=roll-up --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A leaky sum h = tanh(u h + x[t]); with other operations in one step, or in another order of time.
-// Four steps of two samples.
+// A leaky sum h = tanh(u h + x[t]) with four steps of two samples. Other tests use a different
+// operation in one step or another time order.
 
 // CHECK-LABEL: func.func @last(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4x3xf32>, %[[S:.*]]: tensor<2x3xf32>, %[[U:.*]]: tensor<3xf32>, %[[V:.*]]: tensor<3xf32>
@@ -72,7 +72,7 @@ func.func @last(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %
 
 // -----
 
-// The outputs of all steps are one array, which nothing takes apart.
+// The outputs of all steps are one array, and nothing slices it.
 
 // CHECK-LABEL: func.func @stacked(
 // CHECK: %[[H:.*]] = bppsa.recurrence
@@ -196,7 +196,7 @@ func.func @backwards(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf3
 
 // -----
 
-// The first state is made by the operation of a step, with other weights.
+// The first state is computed by the operation of a step, but with other weights.
 
 // CHECK-LABEL: func.func @like_a_step(
 // CHECK: %[[FIRST:.*]] = linalg.generic
@@ -264,7 +264,8 @@ func.func @like_a_step(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3x
 
 // -----
 
-// Another operation in one of the steps, another array, and slices that lie apart by 1, 1 and -1.
+// Not a loop: a different operation in one step, a different array, and slices at distances 1, 1
+// and -1.
 
 // CHECK-LABEL: func.func @other_operation(
 // CHECK-NOT: bppsa.recurrence
@@ -429,7 +430,7 @@ func.func @other_order(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3x
 
 // -----
 
-// Nothing but slices is read: that they are equal and follow from one another tells steps.
+// Steps without weights are recognized because they are equal and each depends on the previous one.
 
 // CHECK-LABEL: func.func @without_weights(
 // CHECK-SAME: %[[A:.*]]: tensor<4x2x3xf32>, %[[B:.*]]: tensor<4x2x3xf32>, %[[S:.*]]: tensor<2x3xf32>
@@ -512,7 +513,7 @@ func.func @without_weights(%a: tensor<4x2x3xf32>, %b: tensor<4x2x3xf32>, %s: ten
 
 // -----
 
-// Layers with weights of their own are no steps.
+// Layers with different weights are not steps.
 
 // CHECK-LABEL: func.func @layers(
 // CHECK-NOT: bppsa.recurrence

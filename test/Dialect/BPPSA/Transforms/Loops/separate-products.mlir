@@ -6,8 +6,8 @@
 #units = #bppsa.cpu_mapping<units, width = 1>
 #samples = #bppsa.cpu_mapping<samples, width = 16>
 
-// Both products of the sequence, of which one adds the other; the loop with states reads their sum
-// and the other sequence.
+// Both products of the sequence are separated, and one of them adds the other. The loop with states
+// reads their sum and the other sequence.
 // CHECK-LABEL: func.func @cell(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x3xf32>, %[[Y:.*]]: tensor<?x?x6xf32>, %[[H0:[^:]*]]: tensor<?x6xf32>, %[[W:.*]]: tensor<6x3xf32>, %[[V:.*]]: tensor<6x6xf32>, %[[R:.*]]: tensor<6x6xf32>, %[[B:.*]]: tensor<6xf32>)
 // CHECK:         %[[P:.*]] = bppsa.recurrence sequences(%[[X]], %[[Y]] :
@@ -47,8 +47,8 @@ func.func @cell(%x: tensor<?x?x3xf32>, %y: tensor<?x?x6xf32>, %h0: tensor<?x6xf3
   return %h : tensor<?x?x6xf32>
 }
 
-// A product that adds one of a state is not the same with any state, nor is there anything to share in a loop
-// without states. One of samples in lanes is worth it where matrices are larger.
+// A product whose addend depends on a state is not step-invariant. A loop without states has
+// nothing to share. With samples in lanes, separation pays off only for larger matrices.
 // SAMPLES-LABEL: func.func @others(
 // SAMPLES-COUNT-4: bppsa.recurrence
 // SAMPLES-NOT: bppsa.recurrence

@@ -18,7 +18,7 @@ func.func @untransposed(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4
   return %y : tensor<?x?x4xf32>
 }
 
-// A matrix that is used in both ways is captured in both.
+// A matrix used in both orientations is captured in both.
 
 // CHECK-LABEL: func.func @both(
 // CHECK-SAME:    %[[W:[^:]*]]: tensor<3x3xf32>)
@@ -36,7 +36,7 @@ func.func @both(%x: tensor<?x?x3xf32>, %w: tensor<3x3xf32>) -> tensor<?x?x3xf32>
   return %y : tensor<?x?x3xf32>
 }
 
-// Vectors of samples read single entries of a matrix.
+// Loops over sample lanes read single elements of the matrix, so nothing is transposed.
 
 // CHECK-LABEL: func.func @over_samples(
 // CHECK-NOT:     linalg.transpose

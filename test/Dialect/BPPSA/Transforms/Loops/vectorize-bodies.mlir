@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-vectorize-bodies --split-input-file | FileCheck %s
 
-// A cell of one product: its gates and its two vectors get products of their own.
+// A cell with one product: the product is split by gate and by operand vector.
 
 #w = affine_map<(d0, d1) -> (d0, d1)>
 #x = affine_map<(d0, d1) -> (d1)>
@@ -64,7 +64,8 @@ func.func @gates(%xs: tensor<?x?x3xf32>, %h0: tensor<?x4xf32>, %w: tensor<8x7xf3
 
 // -----
 
-// Dimensions of size 1, a transposed matrix with one, a number for all elements; no sequence.
+// Unit dimensions, a transposed matrix with a unit dimension, a scalar broadcast to all elements,
+// and no sequence.
 
 #t = affine_map<(d0, d1, d2) -> (d2, d0, d1)>
 #x = affine_map<(d0, d1, d2) -> (d0, d2)>
@@ -112,7 +113,8 @@ func.func @ones(%h0: tensor<?x1x4xf32>, %w: tensor<4x1x4xf32>, %a: tensor<f32>) 
 
 // -----
 
-// Outputs that are states are those; others are made for all steps at once.
+// An output that is a state is read from the state; other outputs are computed for all steps at
+// once.
 
 #e = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @outputs(
@@ -150,7 +152,8 @@ func.func @outputs(%xs: tensor<5x?x4xf32>, %h0: tensor<?x4xf32>) -> (tensor<5x?x
 
 // -----
 
-// A product of two values of a step is none with a captured matrix; integers are no vectors of a cell.
+// A product of two values of a step is not a product with a captured matrix; integers are not
+// vectors of a cell.
 
 #m = affine_map<(d0, d1) -> (d0, d1)>
 #v = affine_map<(d0, d1) -> (d1)>

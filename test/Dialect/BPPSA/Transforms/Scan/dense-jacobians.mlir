@@ -6,8 +6,8 @@
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// Column j of a Jacobian is what the rule of the link makes of a cotangent that is one at element j.
-// The gradient of the weights hangs off the list as ever.
+// Column j of a Jacobian is the result of the rule of the link for a one-hot cotangent at element
+// j. The gradient of the weights is still computed from the list of links.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32> {{.*}}, %[[K:.*]]: tensor<2xf32> {{.*}}, %{{.*}}: tensor<?x3xf32>, %{{.*}}: tensor<f32>)

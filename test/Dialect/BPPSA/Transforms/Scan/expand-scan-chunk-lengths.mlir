@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize | FileCheck %s
 
-// A chunk has floor(sqrt(T / 2)) steps, at least 8 and at most 64. There is a transition for each chunk but
-// the first and the last.
+// A chunk has floor(sqrt(T / 2)) steps, between 8 and 64. Every chunk has a transition except the
+// first and the last.
 
-// floor(sqrt(500)) = 22, and 1000 steps are 46 chunks.
+// floor(sqrt(500)) = 22, so 1000 steps are 46 chunks.
 // CHECK-LABEL: func @between(
 // CHECK:         bufferization.alloc_tensor() : tensor<1x44x1x4x16xf32>
 func.func @between(%a: tensor<1x1000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {

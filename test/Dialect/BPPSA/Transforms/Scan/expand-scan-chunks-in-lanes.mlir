@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize --cse | FileCheck %s
 
-// 100 steps are 12 chunks of 8 in lanes and a last one of 4, which comes first in time.
+// 100 steps are 12 chunks of 8 in lanes and one last chunk of 4, which is the first in time.
 // CHECK-LABEL: func.func @chunks(
 // CHECK:         %[[A:.*]] = bppsa.pack_lanes 1, %{{.*}} : tensor<100x1x4xf32> -> tensor<1x100x4x1xf32>
 // CHECK:         %[[PART:.*]] = tensor.extract_slice %[[A]][0, 4, 0, 0] [1, 96, 4, 1]

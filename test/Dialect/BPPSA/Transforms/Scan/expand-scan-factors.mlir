@@ -3,7 +3,8 @@
 
 // COLUMNS-NOT: bppsa.factored_transition
 
-// The step of an RNN is W^T diag(1 - h^2): the scales of all steps first, then a leaf for each.
+// The transition of an RNN step is W^T diag(1 - h^2). The scales of all steps are computed first,
+// then one leaf per step.
 
 // CHECK-LABEL: func.func @rnn(
 // CHECK-SAME:    %{{.*}}, %[[W:[^:]*]]: tensor<4x4xf32>)
@@ -30,7 +31,7 @@ func.func @rnn(%h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) 
   return %e : tensor<?x?x4xf32>
 }
 
-// A scale that was saved is read where it is. Terms of one matrix become one.
+// A saved scale is read in place. Terms with the same matrix are merged.
 
 // CHECK-LABEL: func.func @saved(
 // CHECK-SAME:    %[[Z:.*]]: tensor<?x?x4xf32>, %[[N:.*]]: tensor<?x?x4xf32>,
@@ -54,7 +55,7 @@ func.func @saved(%z: tensor<?x?x4xf32>, %n: tensor<?x?x4xf32>, %g: tensor<?x4xf3
   return %e : tensor<?x?x4xf32>
 }
 
-// A path through two matrices: the link is applied to columns.
+// A path through two matrices does not factor, so the link is applied to columns.
 
 // CHECK-LABEL: func.func @two_matrices
 // CHECK:         bppsa.transition

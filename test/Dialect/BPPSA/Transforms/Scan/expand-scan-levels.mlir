@@ -2,8 +2,9 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
 // RUN:     --bppsa-outline-kernels=whole-levels --split-input-file | FileCheck %s --check-prefix=KERNELS
 
-// The pairs of a level are one loop: the first one has a vector for its left block, which does not change the matrix of
-// its right one, and the others have matrices, which leave the vector as it is.
+// The pairs of a level are one loop. The left block of the first pair is a vector, which leaves the
+// matrix of the right block unchanged. The other pairs have matrices, which leave the vector
+// unchanged.
 
 // CHECK-LABEL: func @tree(
 // CHECK:         bppsa.transition
@@ -22,7 +23,7 @@
 // CHECK:             tensor.parallel_insert_slice %[[NEXT]]#0 into %[[V]]
 // CHECK:             tensor.parallel_insert_slice %[[NEXT]]#1 into %[[M]]
 
-// In memory nothing is copied on the way up, and each level is a kernel.
+// After bufferization, the up-sweep copies nothing, and each level is a kernel.
 
 // KERNELS-LABEL: func @tree(
 // KERNELS:         call @forall_kernel_1(
@@ -51,7 +52,7 @@ func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>)
 
 // -----
 
-// The seeds of two states are put side by side by one loop over rows.
+// A loop over rows concatenates the seeds of two states.
 
 // CHECK-LABEL: func @two_states(
 // CHECK-SAME:      %{{[^:]*}}: tensor<?x?x4xf32>, %[[G:[^:]*]]: tensor<?x4xf32>, %[[K:[^:]*]]: tensor<?x4xf32>)
@@ -73,8 +74,8 @@ func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4
 
 // -----
 
-// The transitions of all chunks but the last are one loop, the carries of each row another one, which begins with its
-// seed, and the chunks of all rows the third.
+// The transitions of all chunks except the last are one loop. The carries of each row are a second
+// loop that starts from the seed, and the chunks of all rows are a third.
 
 // CHECK-LABEL: func @chunks(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>, %[[G:[^:]*]]: tensor<?x4xf32>
@@ -93,7 +94,7 @@ func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4
 // CHECK:           bppsa.chain saved(%[[A_K]] : tensor<?x1x4xf32>)
 // CHECK-NOT:     bppsa.reduce_sums
 
-// Nobody reads what leaves the chunks: it has memory of its own, which is not kept.
+// The cotangent that leaves the chunks is unused and stored in temporary memory.
 
 // KERNELS-LABEL: func @chunks(
 // KERNELS-COUNT-2: memref.alloc(
@@ -127,8 +128,9 @@ func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32
 
 // -----
 
-// Each run has parts of the sums. 64 chunks of 16 rows would have 1024 of them, but parts of more than 8192 elements
-// are 512 at most, so that a run has two chunks. Where a thread has not a column, columns lie one after the other.
+// Each run has its own partial sums. 64 chunks of 16 rows would have 1024 of them, but partial sums
+// of more than 8192 elements are limited to 512, so a run has two chunks. If a thread does not hold
+// a whole column, columns are contiguous.
 
 // CHECK-LABEL: func @sums(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<128x16x24xf32>, %[[G:[^:]*]]: tensor<16x24xf32>, %[[X:[^:]*]]: tensor<128x16x400xf32>
@@ -161,8 +163,8 @@ func.func @sums(%a: tensor<128x16x24xf32>, %g: tensor<16x24xf32>, %x: tensor<128
 
 // -----
 
-// A length that the run time chooses by the counts of the chain: a root of T, or longer where there are many samples,
-// from 8 to 64.
+// The runtime chooses the chunk length from the sizes of the chain: about the square root of T, or
+// longer for large batches, between 8 and 64.
 
 // CHECK-LABEL: func @length_of_the_run_time(
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>

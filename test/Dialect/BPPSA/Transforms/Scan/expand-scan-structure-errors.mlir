@@ -12,7 +12,7 @@ func.func @missing(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32
 
 // -----
 
-// A diagonal is less than this link is: the scan would leave out entries.
+// The link is not diagonal, so the scan would drop elements.
 
 func.func @wrong(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
   // expected-error @below {{'bppsa.chain' op has the structure 'diagonal' but its link has 'shared_dense'; run bppsa-infer-structure again}}

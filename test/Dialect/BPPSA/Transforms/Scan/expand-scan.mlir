@@ -2,8 +2,9 @@
 // RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize --cse --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=BUFFERS
 
-// What enters the first chunk is known: it is a chain at once. Then transitions of all others but the
-// last, a carry from chunk to chunk, and a chain for each.
+// The cotangent that enters the first chunk is known, so this chunk runs as a chain directly. Then
+// come transitions of the other chunks except the last, a carry from chunk to chunk, and one chain
+// per chunk.
 
 // REMARK: [Passed] ExpandScan
 // REMARK-SAME: chunked:8 scan expanded to loops; work and depth are known at run time
@@ -55,7 +56,7 @@ func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32
 
 // -----
 
-// Packed blocks of samples are taken in parallel with chunks, and a diagonal is one column.
+// Packed batch blocks and chunks run in parallel, and a diagonal is one column.
 
 // CHECK-LABEL: func.func @packed_chunks
 // CHECK:         bppsa.chain lanes 16
@@ -84,9 +85,9 @@ func.func @packed_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> te
 
 // -----
 
-// A tree takes one block of samples after the other. Its leaves are transitions of one step; levels
-// up compose, levels down apply; what the link emits is made for all steps at once, and the last
-// link is a chain of one step where the cotangent of the initial state is used.
+// A tree processes batch blocks one after the other. Leaves are transitions of one step; the
+// up-sweep composes and the down-sweep applies. Emitted values are computed for all steps at once.
+// The last link is a chain of one step if the cotangent of the initial state is used.
 
 // CHECK-LABEL: func.func @tree
 // CHECK:         scf.for %{{.*}} = %c0 to %{{.*}} step %c1 iter_args
@@ -109,8 +110,7 @@ func.func @packed_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> te
 // CHECK:           bppsa.recurrence lanes 16 sequences(
 // CHECK:           bppsa.chain lanes 16 saved(%{{.*}} : tensor<1x1x4x16xf32>)
 
-// What a level works on lies in two arrays, and nothing is allocated in its loops but vectors on the
-// stack of each thread.
+// Each level works on two arrays, and its loops allocate only vectors on the stack of each thread.
 
 // BUFFERS-LABEL: func.func @tree
 // BUFFERS:         scf.for
@@ -137,7 +137,7 @@ func.func @tree(%a: tensor<?x?x4x16xf32>, %s: tensor<?x?x4x16xf32>, %g: tensor<?
 
 // -----
 
-// The number of steps is in the remark where the type has it; the code is the same loops.
+// The remark includes the number of steps if it is static; the code is the same.
 
 // REMARK: blelloch scan of 7 steps expanded to loops: 2 compose, 7 apply, depth 5
 
@@ -156,8 +156,8 @@ func.func @static(%a: tensor<7x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32>
 
 // -----
 
-// States that do not mix are one diagonal; those that are exchanged are none, although each block of
-// the matrix is.
+// States that do not mix form one diagonal. Exchanged states do not, although each block of the
+// matrix is diagonal.
 
 // CHECK-LABEL: func.func @two_states
 // CHECK:         bppsa.transition diagonal states [4, 3]

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-scan-links=algorithm=chunked | FileCheck %s
 
-// Seven links in chunks of three: only the middle one is aggregated.
+// Seven links in chunks of three: only the middle chunk is aggregated.
 
 // CHECK-LABEL: func.func @seven(
 // CHECK-COUNT-2: jacobian.compose

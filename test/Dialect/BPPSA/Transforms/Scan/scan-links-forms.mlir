@@ -3,9 +3,9 @@
 // RUN: bppsa-opt %s --bppsa-scan-links=algorithm=blelloch --remarks-filter=scan 2>&1 | FileCheck %s --check-prefix=TREE
 // RUN: bppsa-opt %s --bppsa-infer-structure --remarks-filter=structure -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRUCTURE
 
-// Rules take the place of links, or Jacobians are made before the first link, with what they are made
-// of: the slopes of the second link are computed after the first one here. The gradient of the weights
-// stays at its link.
+// Either rules replace the links, or Jacobians and the values they depend on are computed before
+// the first link. Here, the slopes of the second link are computed after the first link. The
+// gradient of the weights stays at its link.
 
 // RULE-LABEL: func.func @chain(
 // RULE-SAME:    %[[X:.*]]: tensor<?x2x2xf32>, %[[S:.*]]: tensor<?x4xf32>, %{{.*}}: tensor<3x4xf32>, %[[G:.*]]: tensor<?x3xf32>,

@@ -10,7 +10,7 @@
 !d = !jacobian.matrix<4x4xf32, dense>
 !t = tensor<8x4xf32>
 
-// The second and the third matrix are composed, and cotangents skip one of them.
+// The second and third matrices are composed, and cotangents skip one of them.
 
 // LINEAR-LABEL: func.func @five(
 // LINEAR-NOT:     jacobian.compose
@@ -28,7 +28,7 @@
 // TREE:         %[[FIVE:.*]] = jacobian.apply %[[E]], %[[FOUR]]
 // TREE:         return %[[ONE]], %[[TWO]], %[[THREE]], %[[FOUR]], %[[FIVE]]
 
-// The first piece and the last are cotangents' own; the piece between them is composed.
+// Cotangents are applied in the first and last chunk; the chunk between them is composed.
 
 // CHUNKED-LABEL: func.func @five(
 // CHUNKED-SAME:    %[[A:.*]]: !jacobian.matrix<4x4xf32, dense>, %[[B:.*]]: !jacobian.matrix<4x4xf32, dense>, %[[C:.*]]: !jacobian.matrix<4x4xf32, dense>, %[[D:.*]]: !jacobian.matrix<4x4xf32, dense>, %[[E:.*]]: !jacobian.matrix<4x4xf32, dense>, %[[G:.*]]: tensor<8x4xf32>)
@@ -51,7 +51,7 @@ func.func @five(%a: !d, %b: !d, %c: !d, %d: !d, %e: !d, %g: !t) -> (!t, !t, !t, 
   return %1, %2, %3, %4, %5 : !t, !t, !t, !t, !t
 }
 
-// A tree would read the last matrix before the first product: the list is cut.
+// A tree would read the last matrix before the first product, so the list is split.
 
 // TREE-LABEL: func.func @late(
 // TREE-NEXT:    jacobian.apply
@@ -73,8 +73,8 @@ func.func @late(%a: !d, %w: tensor<4x4xf32>, %g: !t) -> !t {
 !s = !jacobian.matrix<4x4xf32, diagonal, batch = ?>
 !u = tensor<?x4xf32>
 
-// The structure of a product is that of the product table, and every sample has its own where it has
-// one of a factor.
+// The structure of a product follows the product table. A product is per-sample if one of its
+// factors is.
 
 // TREE-LABEL: func.func @structures(
 // TREE:         jacobian.compose {{.*}} : <3x4xf32, csr(#jacobian.pattern<[[P:.*]]>)>, <3x3xf32, diagonal, batch = ?> -> <3x4xf32, csr(#jacobian.pattern<[[P]]>), batch = ?>
@@ -89,7 +89,7 @@ func.func @structures(%a: !s, %b: !p, %c: !i, %g: !u) -> !v {
   return %4 : !v
 }
 
-// With eight workers products of diagonals pay, if there is memory for them.
+// With eight workers, products of diagonals pay off if there is enough memory.
 
 // BLELLOCH-LABEL: func.func @eight(
 // BLELLOCH-COUNT-4: jacobian.compose {{.*}} -> <4x4xf32, diagonal, batch = ?>

@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan=unroll-up-to=64 | FileCheck %s
 // RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan=unroll-up-to=64 --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// Four links: the seed and the first link run at once, the second and the third
-// are the only pair worth a product, and the last is read for the initial state.
-// The link scales its cotangent, so that every matrix is a diagonal.
+// Four links: the seed and the first link run directly. The second and third links are the only
+// pair that is worth a product, and the last link is applied for the initial state. The link scales
+// its cotangent, so every matrix is diagonal.
 
 // REMARK: [Passed] ExpandScan
 // REMARK-SAME: blelloch scan of 4 steps expanded: 1 compose, 4 apply, depth 3
@@ -34,7 +34,7 @@ func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf3
 
 // -----
 
-// States that do not mix are one diagonal.
+// States that do not mix form one diagonal.
 
 // CHECK-LABEL: func.func @two_states
 // CHECK: jacobian.compose {{.*}} -> <5x5xf32, diagonal, batch = ?>
@@ -53,7 +53,7 @@ func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?
 
 // -----
 
-// Of a matrix that all steps share and each step scales, nothing is left of a product.
+// The product of two column-scaled shared matrices has no structure.
 
 // CHECK-LABEL: func.func @shared
 // CHECK: jacobian.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
@@ -70,8 +70,8 @@ func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32
 
 // -----
 
-// The last link is not formed where the initial state's cotangent is not used;
-// emitted values are recomputed from what enters every link.
+// The last link is not formed if the cotangent of the initial state is unused. Emitted values are
+// recomputed from the cotangent that enters each link.
 
 // CHECK-LABEL: func.func @emitted
 // CHECK: jacobian.linearize
@@ -112,7 +112,7 @@ func.func @injected(%s: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf3
 
 // -----
 
-// Arrays of one scan may declare their sizes differently.
+// Arrays of one scan may have different static sizes.
 
 // CHECK-LABEL: func.func @mixed_sizes
 // CHECK: tensor.cast %{{.*}} : tensor<?x1xf32> to tensor<8x1xf32>
