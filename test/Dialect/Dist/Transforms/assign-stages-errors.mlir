@@ -26,7 +26,7 @@ func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"}, %w: tensor<4x4xf32> {bp
 
 // -----
 
-// Modules are stages of their own.
+// Each module is a stage.
 // expected-error @below {{modules are stages of their own: 3 with parameters need as many stages, found 2}}
 func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
                 %w: tensor<4x4xf32> {bppsa.parameter = "w", bppsa.stage = 0 : i64},
@@ -52,7 +52,7 @@ func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
 
 // -----
 
-// Nothing but a backward pass.
+// The function has only a backward pass.
 // expected-error @below {{a pipeline of 2 stages needs 2 layers with parameters, found 0; use fewer stages}}
 func.func @step(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = step>} {

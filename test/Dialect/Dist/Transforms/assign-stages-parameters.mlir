@@ -22,8 +22,8 @@ func.func @modules(%x: tensor<8x4xf32> {bppsa.input = "x"},
   return %h3, %a, %b, %c, %d : tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// Frozen parameters begin layers, too, and may be used by several stages; what joins two layers
-// belongs to the last.
+// Frozen parameters start layers too and may be used by several stages. An operation that joins two
+// layers belongs to the later one.
 
 // CHECK-LABEL: func.func @frozen(
 //       CHECK:   %[[A:.*]] = linalg.matmul {bppsa.stage = 0 : i64}
@@ -47,9 +47,10 @@ func.func @frozen(%x: tensor<8x4xf32> {bppsa.input = "x"},
   return %y, %a, %b : tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
-// The first and the last layer have one weight: it belongs to the first. The last one's contribution to its gradient is
-// made there (%d2) and added in stage 0 (%d); its cotangent goes through the weight in stage 1 (%g1), that of
-// the second layer in stage 1 (%g0), too.
+// The first and last layers share a weight, which belongs to the first. Stage 1 computes the
+// contribution of the last layer to the gradient (%d2), and stage 0 adds it (%d). Stage 1
+// multiplies the cotangent by the weight (%g1) and also computes the cotangent of the second layer
+// (%g0).
 
 // CHECK-LABEL: func.func @tied(
 //       CHECK:   linalg.matmul {bppsa.stage = 0 : i64}

@@ -9,9 +9,9 @@
 #right = affine_map<(o, i, b) -> (b, i)>
 #sum = affine_map<(o, i, b) -> (o, i)>
 
-// Three layers, of which the first has half of the work. What depends on parameters alone (the
-// double of %w1), or on data alone (that of %t), has no stage. The gradient of a parameter is formed
-// where the parameter is, also where its operands are known earlier.
+// Three layers, the first with half of the work. Operations that depend only on parameters (%w1
+// doubled) or only on data (%t doubled) have no stage. The gradient of a parameter is computed in
+// the stage of the parameter, even if its operands are available earlier.
 
 // CHECK-LABEL: func.func @step(
 //       CHECK:   %[[DOUBLE:.*]] = linalg.add ins(%{{.*}}, %{{.*}} : tensor<4x4xf32>, tensor<4x4xf32>) outs(%{{.*}} : tensor<4x4xf32>) ->
@@ -94,5 +94,3 @@ func.func @step(%x: tensor<8x16xf32> {bppsa.input = "x"},
   } -> tensor<16x4xf32>
   return %d2, %d1, %d0 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<16x4xf32>
 }
-
-// Where parameters have stages, these count, and not how much work there is.

@@ -2,10 +2,10 @@
 // RUN: bppsa-opt %s -bppsa-cut-stages=stages=2 | FileCheck %s --check-prefix=WHOLE
 // RUN: bppsa-opt %s -bppsa-cut-stages=stages=2 | FileCheck %s --check-prefix=LATE
 
-// An activation goes to stage 1 and a cotangent to stage 0. The sizes of both are those of the
-// argument. What belongs to no stage (%e, %u) is where it is needed, and results are where they are
-// made. Functions tell their work on one sample: forward, for cotangents, and for gradients of
-// parameters.
+// Stage 0 sends an activation to stage 1, and stage 1 sends a cotangent back. Both have the sizes
+// of the argument. Operations without a stage (%e, %u) are cloned into the stages that use them,
+// and results belong to the stage that computes them. Functions are annotated with their work per
+// sample: forward, cotangents, and parameter gradients.
 
 // CHECK-LABEL: func.func @step_stage0(
 //  CHECK-SAME:     %[[X:.*]]: tensor<?x4xf32> {bppsa.input = "x"}, %[[W0:.*]]: tensor<4x4xf32> {bppsa.parameter = "w0"}, %{{.*}}: tensor<4x4xf32> {bppsa.parameter = "w1"}, %{{.*}}: tensor<?x4xf32> {bppsa.target})
@@ -56,7 +56,7 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
   return %h1, %d0 : tensor<?x4xf32>, tensor<?x4xf32>
 }
 
-// Running statistics come last: when the microbatches before this one have left theirs.
+// Running statistics come last, after the update by the previous microbatches.
 
 // LATE-LABEL: func.func @step_normalized_stage0(
 //       LATE:   bppsa.mark_phase 1

@@ -5,7 +5,8 @@ func.func private @read(memref<8xf32>)
 func.func private @use(memref<8xf32>, memref<8xf32>)
 func.func private @window(memref<?xf32, strided<[1], offset: ?>>)
 
-// A layer is awaited where it is read first, and its gradient is final while the other layer goes on.
+// A parameter is awaited before its first read, and its gradient is signaled as final while the
+// other layer is still running.
 // CHECK-LABEL: func.func @step
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[FROZEN:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
 //  CHECK-NEXT:   call @read(%[[FROZEN]])
@@ -35,7 +36,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bp
   return
 }
 
-// A function that is not named stays as it is.
+// Functions that are not listed are unchanged.
 // CHECK-LABEL: func.func @eval
 //   CHECK-NOT:   {{^ *}}bppsa.
 //       CHECK:   return
@@ -45,7 +46,7 @@ func.func @eval(%a: memref<8xf32> {bppsa.parameter = "a"},
   return
 }
 
-// Sizes are not uses, views of views are.
+// Reading a size is not a use; views of views are.
 // CHECK-LABEL: func.func @views
 //  CHECK-SAME: (%[[A:.*]]: memref<?xf32> {{.*}}, %[[DA:.*]]: memref<?xf32> {{.*}})
 //       CHECK:   memref.dim %[[A]]
@@ -68,7 +69,8 @@ func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
   return
 }
 
-// Where a view goes into a result, the whole function may use it.
+// Aliases through an operation that is not a view (arith.select) cannot be traced, so the whole
+// function may use the array.
 // CHECK-LABEL: func.func @unknown
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
 //  CHECK-NEXT:   dist.await_parameter %[[A]]
@@ -86,7 +88,7 @@ func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>,
   return
 }
 
-// A gradient is written after the parameter is awaited, also where nothing reads that.
+// A gradient is written after its parameter is awaited, even if nothing reads the parameter.
 // CHECK-LABEL: func.func @unused
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
 //  CHECK-NEXT:   dist.await_parameter %[[B]]
@@ -105,7 +107,7 @@ func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {
   return
 }
 
-// What is used in a region is used by the operation of the function's block around it.
+// A use inside a region counts as a use by the enclosing operation in the block of the function.
 // CHECK-LABEL: func.func @nested
 //  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
 //  CHECK-NEXT:   dist.await_parameter %[[A]]

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt --bppsa-verify-exchanges --split-input-file --verify-diagnostics %s | FileCheck %s
 
-// What every rank reaches as often as the others: the block of a function, scopes, and loops that
-// run as often as the program says.
+// Every rank executes these exchanges equally often: in the function body, in scopes, and in loops
+// with the same trip count on all ranks.
 // CHECK-LABEL: func.func @step
 func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<?xf32>,
                 %da: memref<8xf32> {bppsa.gradient = "a"}) {
@@ -16,7 +16,7 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<?xf32>,
   memref.alloca_scope {
     func.call @meet(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
   }
-  // What exchanges nothing may depend on anything.
+  // Control flow without exchanges may depend on any value.
   scf.for %i = %c0 to %n step %c1 {
     %weight = dist.rank_weight : f32
     memref.store %weight, %x[%i] : memref<?xf32>
@@ -44,7 +44,7 @@ func.func @data(%c: memref<i1>, %own: tensor<8xf32>) {
 
 // -----
 
-// The samples of a rank are a size.
+// The number of samples of a rank is a size.
 func.func @samples(%x: memref<?xf32>, %da: memref<8xf32> {bppsa.gradient = "a"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -59,7 +59,7 @@ func.func @samples(%x: memref<?xf32>, %da: memref<8xf32> {bppsa.gradient = "a"})
 
 // -----
 
-// In parallel there is no order.
+// Exchanges in a parallel loop have no order.
 func.func @parallel(%a: memref<8xf32> {bppsa.parameter = "a"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -87,7 +87,7 @@ func.func @branches(%c: i1, %own: memref<8xf32>, %all: memref<8xf32>) {
 
 // -----
 
-// Also through calls of functions that come later.
+// Calls to functions defined later are checked too.
 func.func @calls(%c: i1, %own: memref<8xf32>, %all: memref<8xf32>) {
   // expected-note @below {{ranks may differ here}}
   scf.if %c {

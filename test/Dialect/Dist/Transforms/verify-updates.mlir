@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics --bppsa-verify-updates
 
-// The gradient of %w is formed in the next step and may read %w, which is updated after it. What does not tell when
-// gradients are final, like a stage of a pipeline, waits for nobody.
+// The gradient of %w is computed in the next step and may read %w, which is updated after it. A
+// function that does not signal final gradients, such as a pipeline stage, is not checked.
 
 func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %v: memref<8xf32> {bppsa.parameter = "v"},
                 %loss: memref<f32> {bppsa.loss}, %dv: memref<8xf32> {bppsa.gradient = "v"},
@@ -24,7 +24,7 @@ func.func @stage(%w: memref<8xf32> {bppsa.parameter = "w"}, %dw: memref<8xf32> {
 
 // -----
 
-// Also through a view that is made before.
+// Uses through an earlier view are checked too.
 
 func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %v: memref<8xf32> {bppsa.parameter = "v"},
                 %dv: memref<8xf32> {bppsa.gradient = "v"}, %dw: memref<4xf32> {bppsa.gradient = "w"}) {

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure | FileCheck %s
 
-// Elements that a slice leaves out at the end of a dimension are between the blocks of the dimensions
-// after it, so the dimension counts no blocks.
+// Elements dropped by a slice at the end of a dimension lie between the blocks of later dimensions,
+// so this dimension does not count as blocks.
 
 // CHECK-LABEL: func.func @border_at_the_end(
 // CHECK:         tensor.insert_slice {{.*}}!jacobian.matrix<3x4xf32, csr(#jacobian.pattern<3x4, {{\[\[}}0], [1], [2]], [0 to 2]>)>

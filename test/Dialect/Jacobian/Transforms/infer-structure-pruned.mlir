@@ -6,7 +6,7 @@
 #left = affine_map<(b, i, k) -> (b, k)>
 #right = affine_map<(b, i, k) -> (k, i)>
 
-// A tap that is zero and stays so is no entry of any row.
+// A pruned tap has no entry in any row.
 
 // CHECK-LABEL: func.func @convolution(
 // CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<5x3xf32, csr(#jacobian.pattern<5x3, {{\[\[}}0], [1], [0, 2], [2]], [0 to 2, 1, 3]>)>, none, none>
@@ -38,7 +38,7 @@ func.func @product(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}
   return %0 : tensor<?x3xf32>
 }
 
-// All steps have the weights in common, so one matrix repeats.
+// All steps share the weights, so one matrix repeats.
 
 // CHECK-LABEL: func.func @product_for_each_step(
 // CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<8x12xf32, block_diagonal(4, csr(#jacobian.pattern<2x3, {{\[\[}}0, 2], [2]], [0, 1]>))>, none, none>
@@ -56,7 +56,7 @@ func.func @product_for_each_step(%x: tensor<?x4x2xf32> {bppsa.input = "x", bppsa
   return %0 : tensor<?x4x3xf32>
 }
 
-// What is left of a dense matrix may be a diagonal, or nothing.
+// The remaining entries of a dense matrix may form a diagonal or be empty.
 
 // CHECK-LABEL: func.func @diagonal(
 // CHECK:         linalg.generic {{.*}}jacobian.operands = #jacobian.operands<!jacobian.matrix<2x2xf32, diagonal>, none, none>

@@ -10,7 +10,7 @@
 #kernel = affine_map<(n, c, y, ky) -> (ky)>
 #place = affine_map<(n, c, y, ky) -> (n, c, y)>
 
-// The elements of a convolution are weights, the same for every sample; padding selects rows.
+// The entries of a convolution are its weights, shared by all samples; padding selects rows.
 
 // CHECK-LABEL: func.func @conv
 // CHECK: tensor.insert_slice
@@ -25,7 +25,7 @@
 // REMARK: jacobian of tensor.insert_slice: 4x16, csr with 4 entries, 93.7500 % of it zero, shared by all samples
 // REMARK: jacobian of linalg.generic: 16x8, csr with 72 entries, 43.7500 % of it zero, shared by all samples
 // REMARK: jacobian of linalg.generic: 8x8, diagonal, 87.5000 % of it zero, one for each sample
-// The padding belongs to the convolution, and the reshape is no link.
+// The padding is part of the convolution, and the reshape is not a link.
 // REMARK: link 1 of 2, linalg.generic: 8x8, diagonal, 87.5000 % of it zero, one for each sample
 // REMARK: link 2 of 2, linalg.generic: 4x8, shared_dense, 0.0000 % of it zero, shared by all samples
 func.func @conv(%x: tensor<?x1x2x2xf32> {bppsa.input = "x"}, %w: tensor<2x1x3x3xf32>)
@@ -56,7 +56,8 @@ func.func @conv(%x: tensor<?x1x2x2xf32> {bppsa.input = "x"}, %w: tensor<2x1x3x3x
   return %flat : tensor<?x8xf32>
 }
 
-// The same window for every channel: one block. The window's elements are ones.
+// All channels have the same window, so the matrix has one repeated block. Entries of the window
+// are ones.
 
 // CHECK-LABEL: func.func @average
 // CHECK: linalg.generic
@@ -87,7 +88,7 @@ func.func @average(%x: tensor<?x3x4xf32> {bppsa.input = "x"}) -> tensor<?x3x2xf3
   return %m : tensor<?x3x2xf32>
 }
 
-// A maximum pool searches the place of each maximum and reads it there; windows of 3 overlap.
+// A max pool searches for the index of each maximum and reads that element; windows of 3 overlap.
 
 // CHECK-LABEL: func.func @max_pool
 // CHECK: jacobian.operands = #jacobian.operands<none, none, !jacobian.matrix<10x4xf32, csr(#jacobian.pattern<10x4, {{\[\[}}0], [0, 1], [1], [2], [2, 3], [3{{\]\]}}, [0, 0 to 2, 2, 3, 3 to 5, 5]>), batch = ?>>
@@ -132,7 +133,7 @@ func.func @max_pool(%x: tensor<?x2x5xf32> {bppsa.input = "x"}) -> tensor<?x2x2xf
   return %r : tensor<?x2x2xf32>
 }
 
-// The same matrix at every position of a sequence, whose samples are the second dimension.
+// The same matrix applies at every position of a sequence whose second dimension is the batch.
 
 // CHECK-LABEL: func.func @positions
 // CHECK: linalg.generic
@@ -213,8 +214,8 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
   return %0, %1 : tensor<?x?x3xf32>, tensor<?x?x3xf32>
 }
 
-// An LSTM's output gate is the only way from the old output to the new one; the cell state goes
-// through a diagonal. The chain is what differentiation makes of it.
+// In an LSTM, the old output reaches the new one only through a dense matrix, and the cell state
+// passes through a diagonal. Differentiation emits this chain.
 
 // CHECK-LABEL: func.func @lstm
 // CHECK: bppsa.recurrence

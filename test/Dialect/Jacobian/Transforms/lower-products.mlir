@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-lower-products --cse | FileCheck %s
 
-// Entries of all samples are elements of one array, and nothing is copied.
+// Entries of all samples refer to elements of one array, and nothing is copied.
 
 // CHECK-LABEL: func.func @positions(
 // CHECK-SAME:    %[[W:.*]]: tensor<2xf32>, %[[G:.*]]: tensor<?x2xf32>)
@@ -18,7 +18,7 @@ func.func @positions(%w: tensor<2xf32>, %g: tensor<?x2xf32>) -> tensor<?x3xf32> 
   return %0 : tensor<?x3xf32>
 }
 
-// A dense matrix is its elements, row by row, without indices.
+// A dense matrix is stored row-major, without indices.
 
 // CHECK-LABEL: func.func @dense(
 // CHECK-SAME:    %[[W:.*]]: tensor<3x2xf32>
@@ -32,7 +32,7 @@ func.func @dense(%w: tensor<3x2xf32>, %g: tensor<?x2xf32>) -> tensor<?x3xf32> {
   return %0 : tensor<?x3xf32>
 }
 
-// The slopes of each sample and its cotangent are multiplied element by element.
+// The slopes of each sample are multiplied by its cotangent elementwise.
 
 // CHECK-LABEL: func.func @diagonal(
 // CHECK-SAME:    %[[S:.*]]: tensor<?x3xf32>, %[[G:.*]]: tensor<?x3xf32>)
@@ -48,7 +48,7 @@ func.func @diagonal(%s: tensor<?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32>
   return %0 : tensor<?x3xf32>
 }
 
-// Slopes that all samples share are a matrix with one entry a row.
+// Slopes shared by all samples form a matrix with one entry per row.
 
 // CHECK-LABEL: func.func @shared_diagonal(
 // CHECK-DAG:     %[[STARTS:.*]] = arith.constant dense<[0, 1, 2]> : tensor<3xi32>
@@ -61,8 +61,8 @@ func.func @shared_diagonal(%s: tensor<2xf32>, %g: tensor<?x2xf32>) -> tensor<?x2
   return %0 : tensor<?x2xf32>
 }
 
-// The product of a matrix of every sample and a shared one: the places of its entries are constants,
-// its values one array a sample.
+// The product of a per-sample matrix and a shared one: the positions of its entries are constants,
+// and its values are one array per sample.
 
 // CHECK-LABEL: func.func @compose(
 // CHECK-SAME:    %[[S:.*]]: tensor<?x2xf32>, %[[W:.*]]: tensor<2xf32>
@@ -85,7 +85,7 @@ func.func @compose(%s: tensor<?x2xf32>, %w: tensor<2xf32>, %g: tensor<?x2xf32>) 
   return %0 : tensor<?x3xf32>
 }
 
-// Cotangents stay side by side from product to product.
+// Cotangents keep their layout from product to product.
 
 // CHECK-LABEL: func.func @list(
 // CHECK-SAME:    %{{.*}}: tensor<2x2xf32>, %[[G:.*]]: tensor<?x2xf32>)

@@ -6,7 +6,8 @@
 !q = !jacobian.matrix<4x4xf32, csr(#jacobian.pattern<4x4, [[0 to 2], [1 to 3], [2, 3], [3]], [0 to 3]>)>
 !r = !jacobian.matrix<4x4xf32, csr(#jacobian.pattern<4x4, [[0 to 3], [1 to 3], [2, 3], [3]], [0 to 3]>)>
 
-// 9 of 16 elements are more than half: the product is dense, and so is what it is part of.
+// 9 of 16 elements are more than half, so the product is stored dense, and so are products computed
+// from it.
 
 // CHECK-LABEL: func.func @fills_in(
 // CHECK:         %[[A:.*]] = jacobian.assemble {{.*}} -> <4x4xf32, csr(
@@ -18,7 +19,7 @@
 // SPARSE:         jacobian.compose {{.*}} -> <4x4xf32, csr(#jacobian.pattern<4x4, {{\[\[}}0 to 2], [1 to 3], [2, 3], [3]], [0 to 3]>)>
 // SPARSE:         jacobian.compose {{.*}} -> <4x4xf32, csr(#jacobian.pattern<4x4, {{\[\[}}0 to 3], [1 to 3], [2, 3], [3]], [0 to 3]>)>
 
-// Between 9 and 10 of 16:
+// The threshold lies between 9 and 10 of 16 elements.
 // REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 9 possible nonzeros (56.25%), 12 multiply-adds, 36 bytes of values"
 // REMARK-NOT:  stored dense
 // REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 10 possible nonzeros (62.50%), 15 multiply-adds, 40 bytes of values"
@@ -31,7 +32,7 @@ func.func @fills_in(%v: tensor<7xf32>, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %r : tensor<8x4xf32>
 }
 
-// A diagonal needs no indices, so it stays one however small it is.
+// A diagonal has no indices, so it is never stored dense.
 
 // CHECK-LABEL: func.func @diagonal(
 // CHECK:         jacobian.compose {{.*}} -> <1x1xf32, diagonal, batch = ?>

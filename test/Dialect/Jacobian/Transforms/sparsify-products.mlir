@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-sparsify-products=max-share=0.5 | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-sparsify-products=max-share=0.1 --remarks-filter=products 2>&1 | FileCheck %s --check-prefix=FEW
 
-// Two of twelve elements are left: the matrix of the product is the weights', transposed or not.
+// Two of twelve elements remain. The matrix of the product is the weight matrix, transposed or not.
 
 // CHECK-LABEL: func.func @gemm(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32> {{{.*}}}, %[[W:.*]]: tensor<3x4xf32> {{{.*}}}, %[[B:.*]]: tensor<3xf32> {{{.*}}}) -> tensor<?x3xf32>
@@ -34,7 +34,7 @@ func.func @gemm(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i
   return %0 : tensor<?x3xf32>
 }
 
-// The padding of a convolution is a part of its matrix; nothing is added to zeros.
+// The padding of a convolution is part of its matrix; nothing is added to the zeros.
 
 // CHECK-LABEL: func.func @convolution(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x1x3xf32>
@@ -67,7 +67,7 @@ func.func @convolution(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batch_axi
   return %0 : tensor<?x1x3xf32>
 }
 
-// Padding that is not zero adds to the result what no matrix tells.
+// Nonzero padding adds a constant to the result, which a matrix cannot express.
 
 // CHECK-LABEL: func.func @padded_with_ones(
 // CHECK-NOT:     jacobian.apply
@@ -93,7 +93,7 @@ func.func @padded_with_ones(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batc
   return %0 : tensor<?x1x3xf32>
 }
 
-// Weights of which nothing is known stay with their operation.
+// An operation with unknown weights is not replaced.
 
 // CHECK-LABEL: func.func @whole(
 // CHECK-NOT:     jacobian.apply
@@ -114,7 +114,7 @@ func.func @whole(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : 
   return %0 : tensor<?x3xf32>
 }
 
-// Elements that are multiplied and not added to anything are no matrix product.
+// An elementwise product without a reduction is not a matrix product.
 
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-NOT:     jacobian.apply
