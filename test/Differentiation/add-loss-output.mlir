@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-add-loss="loss=none output=total" | FileCheck %s
 
-// The only element of the output that is asked for, and no target.
+// A loss of the single requested output element, without a target.
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %{{.*}}: tensor<3xf32>, %[[Y:.*]]: tensor<1x1xf32>) -> (tensor<f32> {bppsa.loss})

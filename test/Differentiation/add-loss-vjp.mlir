@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-add-loss="loss=vjp weights=true" | FileCheck %s
 
-// A sum, not a mean, of products that have no weights.
+// The loss is a sum, not a mean, of unweighted products.
 
 // CHECK: #[[$SHAPE:.*]] = affine_map<()[s0] -> (s0, 5)>
 // CHECK-LABEL: func.func @loss(

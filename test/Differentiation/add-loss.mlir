@@ -4,7 +4,7 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true" | FileCheck %s --check-prefix=WEIGHTS
 // RUN: bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true class-weights=1,2,0,1,0.5 label-smoothing=0.25" | FileCheck %s --check-prefix=SMOOTH
 
-// The largest output shifts the exponentials and has no derivative.
+// The maximum output shifts the exponentials and has no derivative.
 
 // CHECK-LABEL: func.func @forward
 // CHECK-LABEL: func.func @loss(
@@ -29,7 +29,8 @@
 // NLL-NOT:     math
 // NLL:         arith.negf
 
-// The weights of positions divide their weighted sum, and right positions count as much as they weigh.
+// The weighted sum over positions is divided by the sum of the weights, and correct positions count
+// with their weight.
 
 // WEIGHTS-LABEL: func.func @loss(
 // WEIGHTS-SAME:    %[[TARGET:[a-z0-9]+]]: tensor<?xi64> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.target},
@@ -49,7 +50,7 @@
 // SMOOTH:         linalg.generic {{.*}}, %[[WEIGHT]], %[[OWN]] :
 // SMOOTH:         linalg.generic {{.*}} ins(%[[OWN]] :
 
-// The target has the shape of the output; there is nothing to count.
+// The target has the shape of the output; there is no count of correct predictions.
 
 // HUBER: #[[$SHAPE:.*]] = affine_map<()[s0] -> (s0, 5)>
 // HUBER-LABEL: func.func @loss(

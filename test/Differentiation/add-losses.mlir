@@ -2,8 +2,8 @@
 // RUN: bppsa-opt %s --bppsa-add-loss="loss=mse output=z,y" | FileCheck %s --check-prefix=ALIKE
 // RUN: bppsa-opt %s --bppsa-add-loss="loss=cross-entropy,mse output=y,z weights=true" --bppsa-specialize-training --bppsa-differentiate="of=training_loss" | FileCheck %s --check-prefix=STEP
 
-// Several losses: their sum comes first, then each, then what each counts as right. What weighs
-// nothing is divided by one.
+// With several losses, the sum comes first, then each loss, then the count of correct predictions
+// for each. A loss with zero total weight is divided by one.
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %{{[a-z0-9]+}}: tensor<?xi64> {bppsa.target}, %{{[a-z0-9]+}}: tensor<?xf32> {bppsa.weight},
@@ -23,7 +23,7 @@
 // ALIKE-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})
 // ALIKE-NOT:     arith.select
 
-// A step returns each of them too, after the gradients.
+// A step returns each loss too, after the gradients.
 
 // STEP-LABEL: func.func @step(
 // STEP-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<3xf32> {bppsa.gradient = "w"}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="of=forward name=pullback wrt=all cotangents=y" --verify-diagnostics | FileCheck %s
 
-// Results, then the vector-Jacobian products of the cotangent of one of them.
+// The results come first, then the vector-Jacobian products of the cotangent of one result.
 
 // CHECK: #[[$SHAPE:.*]] = affine_map<()[s0] -> (s0)>
 // CHECK-LABEL: func.func @pullback(

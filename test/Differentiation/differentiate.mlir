@@ -4,7 +4,8 @@
 #vector = affine_map<(i) -> (i)>
 #scalar = affine_map<(i) -> ()>
 
-// Only parameters that are not frozen have a gradient, unless all inputs do.
+// Only parameters that are not frozen have a gradient, unless gradients of all inputs are
+// requested.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.gradient = "w"}) {
@@ -39,8 +40,7 @@ func.func @loss(%x: tensor<4xf32> {bppsa.input = "x"}, %n: tensor<4xi64> {bppsa.
 
 // -----
 
-// The gradient of an argument that the loss does not look at is zero, and so is that through
-// bppsa.stop_gradient.
+// The gradient is zero for an argument that the loss does not use and through bppsa.stop_gradient.
 
 // CHECK-LABEL: func.func @step(
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00

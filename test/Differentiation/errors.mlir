@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-differentiate
 
-// An op without a rule.
+// An op without a differentiation rule.
 
 func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
   // expected-error @below {{'tensor.bitcast' op has no differentiation rule, and a gradient has to pass through it; freeze the values that it depends on or use bppsa.stop_gradient}}
@@ -10,7 +10,7 @@ func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
 
 // -----
 
-// An op without a rule that the gradient does not pass through.
+// An op without a rule is accepted if the gradient does not pass through it.
 
 func.func @loss(%x: tensor<f32>, %w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
   %0 = tensor.bitcast %w : tensor<f32> to tensor<i32>

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-differentiate="name=grad wrt=all" --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %s
 
-// The product is kept as a residual, the sum behind it is made again; the cotangent of the output
-// enters among what is saved, and the gradient of the matrix is a sum of the chain.
+// The product is saved as a residual, and the sum after it is recomputed. The cotangent of the
+// output is a saved sequence, and the gradient of the matrix is a sum of the chain.
 // CHECK-LABEL: func.func @grad
 // CHECK: %[[T:.*]], %[[OUT:.*]]:2 = bppsa.recurrence sequences(%[[X:.*]] : tensor<?x?x3xf32>) initial
 // CHECK-SAME: -> (tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>, tensor<?x?x3xf32>)

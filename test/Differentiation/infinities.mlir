@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="of=loss name=grad wrt=all" | FileCheck %s
 
-// The products of gates get no guard.
+// Products of gates are not guarded.
 // CHECK-LABEL: func.func @grad(
 // CHECK: bppsa.chain
 // CHECK-NOT: arith.select
@@ -28,7 +28,8 @@ func.func @loss(%x: tensor<?x?x2xf32> {bppsa.input = "x"}, %h: tensor<?x2xf32> {
 
 // -----
 
-// The slope of a logarithm is zero at zero; that of an exponential where it overflows.
+// The slope of a logarithm is zero at zero, and the slope of an exponential is zero if it
+// overflows.
 // CHECK-LABEL: func.func @grad(
 // CHECK: linalg.generic
 // CHECK: linalg.generic

@@ -3,7 +3,7 @@
 
 // CHECK: error: needs a window of at least 1 and last, sum or mean to combine, found 0 and 'last'
 
-// Nothing leads to both losses.
+// No value contributes to both losses.
 // expected-error@+1 {{loss 1 of 2 cuts no module off: no activation leads to it and to a later loss but to none before it; name the heads from the first to the last}}
 func.func @loss(%x: tensor<f32> {bppsa.input = "x"}, %y: tensor<f32> {bppsa.input = "y"})
     -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}) {

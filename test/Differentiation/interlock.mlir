@@ -11,14 +11,15 @@
 // CHECK-SAME:    %[[X:.*]]: tensor<4xf32> {{.*}}, %[[P1:.*]]: tensor<4xf32> {bppsa.parameter = "p1", bppsa.stage = 0 : i64}, %[[P2:.*]]: tensor<4xf32> {bppsa.parameter = "p2", bppsa.stage = 1 : i64}, %[[H:.*]]: tensor<4xf32> {bppsa.parameter = "h", bppsa.stage = 0 : i64})
 // CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
 
-// By its own loss the first module is the model itself, and the second one starts from x1.
+// With only its own loss, the first module is the model itself, and the second one starts from x1.
 // LOCAL:         %[[A1:.*]] = linalg.mul ins(%[[X]], %[[P1]]
 // LOCAL:         %[[X1:.*]] = linalg.exp ins(%[[A1]]
 // LOCAL:         %[[STOPPED:.*]] = bppsa.stop_gradient %[[X1]]
 // LOCAL:         return %{{.*}}, %{{.*}}, %{{.*}}, %[[OBJECTIVE:.*]] :
 // LOCAL-NOT:     stop_gradient
 
-// Over both modules the last loss passes through all, and the head learns from an activation without a cotangent.
+// Over both modules, the last loss passes through all of them, and the head learns from a detached
+// activation.
 // ALL:           %[[X1:.*]] = linalg.exp
 // ALL:           %[[STOPPED:.*]] = bppsa.stop_gradient %[[X1]]
 // ALL-NOT:       bppsa.stop_gradient
@@ -28,7 +29,8 @@
 // ALL:             arith.mulf %[[L2]], %cst
 // ALL:           return
 
-// The copies are one with the model again: two products, two exponentials and a head before the backward pass.
+// The copies are merged with the model again: two products, two exponentials and a head before the
+// backward pass.
 // STEP-LABEL: func.func @step(
 // STEP-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.gradient = "p1"}, tensor<4xf32> {bppsa.gradient = "p2"}, tensor<4xf32> {bppsa.gradient = "h"}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})
 // STEP-NOT:     stop_gradient

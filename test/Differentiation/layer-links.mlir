@@ -7,8 +7,8 @@
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// The slopes of tanh are what its rule makes of ones; the matrix of the convolution is made of its
-// weights, whose gradient hangs off the list.
+// The slopes of tanh are the result of its rule for ones. The matrix of the convolution is built
+// from its weights, and the gradient of the weights is computed from the list of links.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x4xf32> {{.*}}, %[[K:.*]]: tensor<2xf32> {{.*}}, %{{.*}}: tensor<?x3xf32>, %{{.*}}: tensor<f32>)
@@ -61,8 +61,8 @@ func.func @loss(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 #first = affine_map<()[i] -> (i * 2)>
 #number = affine_map<()[i, k] -> (i * 2 + k)>
 
-// An entry of a pool is one where the place that the forward part found is its row, and zero
-// elsewhere. The border belongs to the pool: its rows are the elements that it moves.
+// An entry of a pool is one if the index found by the forward pass is its row, and zero elsewhere.
+// The padding is part of the pool: its rows are the elements that it moves.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-DAG:     %[[ROWS:.*]] = arith.constant dense<[1, 2, 3]> : tensor<3xi32>
@@ -133,8 +133,8 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// An elementwise function takes no border in: it would be no diagonal any more. A border moves
-// elements: all its entries are the same one.
+// An elementwise function does not absorb padding, because the result would not be diagonal.
+// Padding moves elements, so all its entries are the same element.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<1xf32>
@@ -167,8 +167,8 @@ func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// A sum with a skip joins two values: the chain between the sum and the loss begins with its result,
-// the layer beside the skip has nothing to be composed with.
+// A sum with a skip connection joins two values. The chain between the sum and the loss starts with
+// the result of the sum; the layer parallel to the skip connection has no matrix to compose with.
 
 // CHECK-LABEL: func.func @step(
 // CHECK:         bppsa.mark_phase 1
@@ -226,7 +226,7 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// One matrix has nothing to be composed with: its rule stays.
+// A single matrix has nothing to compose with, so its rule is kept.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-NOT:     jacobian.assemble
@@ -260,8 +260,8 @@ func.func @loss(%x: tensor<?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0}, %
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// The chain over time is the long one: its cotangents go through a bppsa.chain, and those of the two
-// layers after it through their rules.
+// The chain over time is the longest: its cotangents pass through a bppsa.chain, and the cotangents
+// of the following two layers through their rules.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-NOT:     jacobian.assemble
@@ -304,7 +304,8 @@ func.func @loss(%x: tensor<4x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1},
 #id = affine_map<(i, b) -> (i, b)>
 #scalar = affine_map<(i, b) -> ()>
 
-// Cotangents of a list are [B, N]: samples along another dimension would have to be moved.
+// Cotangents of a list have shape [B, N], so a batch in another dimension would require a
+// transpose.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-NOT:     jacobian.assemble

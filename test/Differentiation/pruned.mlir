@@ -8,8 +8,8 @@
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// The rule of a layer gives gradients of all weights: those that are zero and stay so are masked.
-// With an explicit Jacobian there is a sum for each weight that is left, and nothing to be masked.
+// The rule of a layer computes gradients of all weights and masks the pruned ones. With an explicit
+// Jacobian, only the remaining weights have a sum, and no mask is needed.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-DAG:     %[[MASK:.*]] = arith.constant dense<{{\[\[}}true, false, true], [false, false, true]]> : tensor<2x3xi1>
@@ -68,7 +68,7 @@ func.func @loss(%x: tensor<?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 0},
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// A tap of a convolution is an entry for every place of the result.
+// A tap of a convolution has one entry per output position.
 
 // LINKS-LABEL: func.func @step(
 // LINKS-DAG:     %[[POSITIONS:.*]] = arith.constant dense<[0, 2]> : tensor<2xi32>

@@ -3,7 +3,7 @@
 
 #map = affine_map<() -> ()>
 
-// Outside of training a rank is alone.
+// Outside of training, there are no means over ranks.
 // CHECK-LABEL: func.func @loss
 //   CHECK-NOT:   dist.rank
 //       CHECK:   return
@@ -26,7 +26,7 @@ func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (te
   return %2 : tensor<f32>
 }
 
-// What is differentiated is the loss times what the samples of the rank count.
+// The differentiated objective is the loss times the weight of the samples of the rank.
 // CHECK-LABEL: func.func private @training_loss
 //  CHECK-SAME:   -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
 //       CHECK:   %[[OWN:.*]] = linalg.generic
@@ -37,7 +37,7 @@ func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}, %x: tensor<f32>) -> (te
 //       CHECK:     arith.mulf %{{.*}}, %[[WEIGHT]]
 //       CHECK:   return %[[LOSS]], %[[OBJECTIVE]]
 
-// Cotangents of means of all ranks meet, too.
+// Cotangents of means over ranks are also averaged over ranks.
 // STEP-LABEL: func.func @step
 //       STEP:   %[[ALL:.*]] = dist.rank_mean %{{.*}} : tensor<f32>
 //       STEP:   bppsa.mark_phase 1

@@ -1,8 +1,8 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all" --canonicalize --cse | FileCheck %s
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate --canonicalize --cse | FileCheck %s --check-prefix=STEP
 
-// The link reads nothing but the state after the step. The cotangent of the last state is the seed;
-// those of the inputs are computed outside the chain, and not at all for parameters only.
+// The link reads only the state after the step. The seed is the cotangent of the last state.
+// Cotangents of inputs are computed outside the chain, and only if they are requested.
 
 // CHECK-LABEL: func.func @step(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<?x?x3xf32>
@@ -65,9 +65,9 @@ func.func @loss(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.shape = affine_m
 
 // -----
 
-// Products and transcendental functions that the link reads are saved; what is cheap is computed
-// again. The cotangents of all steps are injected. A vector that is a factor gets the sum of its
-// cotangents.
+// Products and transcendental functions that the link reads are saved; cheap values are recomputed.
+// The cotangents of all steps are injected. A vector that is used as a factor gets the sum of its
+// cotangents over steps.
 
 // CHECK-LABEL: func.func @step(
 // CHECK:         %[[H:.*]], %[[SAVED:.*]]:2 = bppsa.recurrence reverse

@@ -34,7 +34,7 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>, %c: tensor<?x4xf32>
 
 // -----
 
-// A cotangent that is known behind the loop alone is in no map.
+// A cotangent that is known only after the loop cannot be part of a map.
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
@@ -74,7 +74,8 @@ func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
 
 // -----
 
-// No rank could meet the others.
+// The chain of channel 1 needs the chain of channel 0, but runs before it on other ranks, so no
+// exchange could complete.
 func.func @shard(%a: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x4xf32>
     attributes {bppsa.entry = #bppsa.entry<role = shard>} {
   %g = dist.shard_leave transposed %h channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>

@@ -1,9 +1,10 @@
 // RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-shard-time=reversed-first --bppsa-differentiate="of=sharded_loss name=shard role=shard wrt=all" --canonicalize --cse --bppsa-scan-shards | FileCheck %s --check-prefix=LATE
 
-// h[t] = w h[t - 1] + x[t], once forward from zeros and once in reverse from r0, and the loss l[b] = h[T] + h'[0] + sum of x.
+// h[t] = w h[t - 1] + x[t], once forward from zeros and once in reverse from r0, and the loss l[b]
+// = h[T] + h'[0] + sum of x.
 
-// What goes forward stays as it is, as does what no loop makes.
+// The forward pass, and values that no loop computes, are unchanged.
 // CHECK-LABEL: func.func @scan_shard(
 // CHECK-SAME:    %[[X:[^:]*]]: tensor<?x?x4xf32>
 // CHECK-COUNT-4: dist.shard_leave {{.*}} -> tensor<f32>
@@ -13,7 +14,7 @@
 // CHECK:         dist.shard_leave transposed %{{.*}} channel 2
 // CHECK:         %[[OUTER:.*]] = dist.shard_enter transposed %{{.*}} channel 2
 
-// The share's map: the matrix, and what becomes of the cotangents of its own losses.
+// The map of the shard: its matrix, and the contribution of the cotangents of its own losses.
 // CHECK:         %[[MAP:.*]] = bppsa.transition reverse states [4] saved(%[[X]] : tensor<?x?x4xf32>)
 // CHECK-SAME:      -> tensor<?x4x4xf32>
 // CHECK:         %[[OWN:.*]] = bppsa.chain reverse saved(%[[X]] : tensor<?x?x4xf32>) seeds(%[[OUTER]] : tensor<?x4xf32>)
@@ -23,7 +24,8 @@
 // CHECK:         %[[FIRST:.*]], %{{.*}} = bppsa.chain reverse saved(%[[X]] : tensor<?x?x4xf32>) seeds(%[[SEED]] : tensor<?x4xf32>)
 // CHECK-SAME:      emitted(tensor<?x?x4xf32>)
 
-// The reversed loop begins on the rank with the last steps, which has the cotangent of the state that it begins with.
+// The reversed loop starts on the rank with the last steps, which holds the cotangent of the
+// initial state.
 // CHECK:         %[[BEGIN:.*]] = dist.shard_first_step
 // CHECK:         %[[STEPS:.*]] = tensor.dim %[[X]], %{{.*}}
 // CHECK:         %[[ALL:.*]] = dist.shard_all_steps %[[STEPS]]
@@ -32,7 +34,7 @@
 // CHECK:         linalg.generic {{.*}} ins(%[[FIRST]] : tensor<?x4xf32>)
 // CHECK:           arith.select %[[IS_FIRST]], %{{.*}}, %{{.*}} : f32
 
-// The other way, with cotangents of every step.
+// The other direction, with cotangents of every step.
 // CHECK:         %[[MAP:.*]] = bppsa.transition states [4]
 // CHECK:         %[[OWN:.*]] = bppsa.chain saved({{.*}}) seeds({{.*}}) injected({{.*}}) inject_into [0]
 // CHECK-SAME:      -> (tensor<?x4xf32>) {
@@ -41,7 +43,8 @@
 // CHECK-NOT:     dist.shard_enter
 // CHECK:         return
 
-// Ranks with late steps went forward with the reversed loop first, and meet the others in the same order.
+// Ranks with late steps run the reversed loop first in the forward pass, and exchange in the same
+// order in the backward pass.
 // LATE-LABEL: func.func @scan_shard(
 // LATE:         bppsa.mark_phase 1
 // LATE:         dist.shard_enter transposed %{{.*}} channel 2

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-shard-time
 
-// What an operation may not do with the axis of the steps, here the first one, of symbol s0.
+// Operations that are not allowed on the step axis, here the first axis with symbol s0.
 
 // expected-error @below {{the model fixes the number of steps of input 'x', which ranks cannot divide; make it any number with --dynamic=NAME:AXIS}}
 func.func @training_loss(%x: tensor<6x?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0] -> (6, s0)>},

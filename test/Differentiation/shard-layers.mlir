@@ -2,9 +2,10 @@
 // RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard" --canonicalize --cse | FileCheck %s --check-prefix=GRADIENTS
 // RUN: bppsa-opt %s --bppsa-shard-time="reversed-first" | FileCheck %s --check-prefix=LATE
 
-// h[t] = w h[t - 1] + x[t], once forward and once in reverse, and the loss l[b] = h[T] + h'[0] + sum of x.
+// h[t] = w h[t - 1] + x[t], once forward and once in reverse, and the loss l[b] = h[T] + h'[0] +
+// sum of x.
 
-// The function of a whole sequence stays as it is.
+// The function on a whole sequence is unchanged.
 // CHECK-LABEL: func.func @training_loss(
 // CHECK-NOT:     dist.shard
 // CHECK-LABEL: func.func private @sharded_loss(
@@ -18,23 +19,24 @@
 // CHECK:         tensor.extract_slice %[[R]][0, 0, 0] [1, %{{.*}}, 4]
 // CHECK-NEXT:    dist.shard_leave reverse %{{.*}} channel 1
 
-// What the reversed loop ends with is on the first rank, and goes to the last one.
+// The final state of the reversed loop is on the first rank and is sent to the last one.
 // CHECK:         %[[FINAL:.*]] = tensor.extract_slice %[[R]][0, 0, 0]
 // CHECK-NEXT:    %[[PASSED:.*]] = dist.shard_enter %[[FINAL]] channel 2
 // CHECK-NEXT:    dist.shard_leave %[[PASSED]] channel 2
 
-// A sum over steps starts from that of the rank before.
+// A sum over steps starts from the sum of the previous rank.
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "parallel"]
 // CHECK:         %[[BEFORE:.*]] = dist.shard_enter %{{.*}} channel 3
 // CHECK:         %[[TOTAL:.*]] = linalg.generic {{.*}} ins(%[[BEFORE]], %[[SUM]] :
 // CHECK:         dist.shard_leave %[[TOTAL]] channel 3
 
-// The objective is the weighted loss and what the ranks behind add.
+// The objective is the weighted loss plus the contribution of later ranks.
 // CHECK:         dist.rank_weight
 // CHECK:         %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[REST]], %{{.*}}, %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
 // CHECK:         return %{{.*}}, %[[OBJECTIVE]]
 
-// Each loop goes back when the cotangent of its final state is there, and sends that of its first one.
+// Each loop runs backward once the cotangent of its final state arrives, and sends the cotangent of
+// its first state.
 // GRADIENTS-LABEL: func.func @shard(
 // GRADIENTS:         bppsa.mark_phase 1
 // GRADIENTS:         dist.shard_leave transposed %{{.*}} channel 3
@@ -48,7 +50,7 @@
 // GRADIENTS:         bppsa.chain
 // GRADIENTS:         dist.shard_enter transposed %{{.*}} channel 0
 
-// Ranks with late steps begin with the reversed loop.
+// Ranks with late steps start with the reversed loop.
 // LATE-LABEL: func.func private @sharded_loss(
 // LATE:         dist.shard_enter reverse %{{.*}} channel 1
 // LATE-NEXT:    bppsa.recurrence reverse

@@ -1,13 +1,13 @@
 // RUN: bppsa-opt %s --bppsa-shard-time | FileCheck %s
 // RUN: bppsa-opt %s --bppsa-shard-time --bppsa-differentiate="of=sharded_loss name=shard wrt=states" --canonicalize --cse | FileCheck %s --check-prefix=GRADIENTS
 
-// A state h that goes to h w, one of whole numbers that stays, and the loss sum(h w).
+// A state h that becomes h w, an integer state that does not change, and the loss sum(h w).
 
-// The function of a whole sequence stays as it is.
+// The function on a whole sequence is unchanged.
 // CHECK-LABEL: func.func @training_loss(
 // CHECK-NOT:     dist.rank_weight
 
-// Only the state of floats has a cotangent.
+// Only the floating-point state has a cotangent.
 // CHECK-LABEL: func.func private @sharded_loss(
 // CHECK-SAME:    %{{[^:]*}}: tensor<4xf32> {bppsa.parameter = "w"}, %[[COTANGENT:[^:]*]]: tensor<?x4xf32> {bppsa.cotangent = "h_next", bppsa.shape = #{{[a-z0-9]*}}})
 // CHECK-SAME:    tensor<f32> {bppsa.objective})
@@ -20,7 +20,7 @@
 // CHECK:         %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%[[WEIGHTED]], %{{.*}} : tensor<f32>, tensor<f32>)
 // CHECK:         return %[[LOSS]], %[[NEXT]], %{{.*}}, %[[OBJECTIVE]] :
 
-// The gradients of parameters and of states, and of no other input.
+// Gradients of parameters and states, and of no other input.
 // GRADIENTS-LABEL: func.func @shard(
 // GRADIENTS-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.gradient = "h"}, tensor<4xf32> {bppsa.gradient = "w"}, tensor<?x4xf32> {bppsa.carried = "h", bppsa.output = "h_next", bppsa.shape = #{{[a-z0-9]*}}}, tensor<?xi64> {bppsa.carried = "n", bppsa.output = "n_next"})
 

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-slice-early --canonicalize | FileCheck %s
 
-// The last step of a batch-first sequence is cut from the time-major one.
+// The last step of a batch-first sequence is sliced from the time-major one.
 
 // CHECK-LABEL: func.func @last(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x8xf32>, %[[N:.*]]: index, %[[LAST:.*]]: index)
@@ -15,7 +15,7 @@ func.func @last(%x: tensor<?x?x8xf32>, %n: index, %last: index) -> tensor<?x1x8x
   return %1 : tensor<?x1x8xf32>
 }
 
-// A part of an operation that reads its own indices would need an offset to them.
+// An operation that uses linalg.index is not sliced, because its indices would need an offset.
 
 // CHECK-LABEL: func.func @reversed(
 // CHECK: %[[R:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<4x3xf32>)

@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --split-input-file "--bppsa-differentiate=of=loss name=step" | FileCheck %s
 
-// Slices that lie beside each other along one axis or the other are written into one tensor; those
-// that overlap are added.
+// Slices that are disjoint along one axis are written into one tensor; overlapping slices are
+// added.
 
 // CHECK-LABEL: func.func @step(
 // CHECK:         %[[A:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[1, 1] [1, 1]
@@ -53,7 +53,7 @@ func.func @loss(%w: tensor<5xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
 
 // -----
 
-// A slice of a matrix in a list of one lies beside a slice of the list.
+// A slice of the collapsed matrix and a slice of the original tensor are disjoint.
 // CHECK-LABEL: func.func @step(
 // CHECK:         bppsa.mark_phase 1
 // CHECK-NOT:     arith.addf

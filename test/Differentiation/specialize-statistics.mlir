@@ -13,7 +13,7 @@ func.func @loss(%first: tensor<4xf32>, %second: tensor<4xf32>,
   return %0, %2, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// A layer that is used twice updates its statistics twice; a frozen one is as in inference.
+// A layer that is used twice updates its statistics twice; a frozen layer behaves as in inference.
 // CHECK-LABEL: func.func private @training_loss
 // CHECK-SAME: %[[FIRST:.+]]: tensor<4xf32>, %[[SECOND:.+]]: tensor<4xf32>, %[[MEAN:.+]]: tensor<4xf32> {{.*}}, %[[FROZEN:.+]]: tensor<4xf32> {
 // CHECK-SAME: tensor<4xf32> {bppsa.updated = "m"})

@@ -8,7 +8,7 @@ func.func @loss(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   return %0 : tensor<?x4xf32>
 }
 
-// The copy hashes (seed, stream, position) and scales what stays by 1 / (1 - ratio).
+// The copy hashes (seed, stream, position) and scales the kept elements by 1 / (1 - ratio).
 // CHECK-LABEL: func.func private @training_loss
 // CHECK-SAME: (%[[X:.+]]: tensor<?x4xf32>, %[[SEED:.+]]: tensor<i64> {bppsa.seed})
 // CHECK: tensor.extract %[[SEED]][]

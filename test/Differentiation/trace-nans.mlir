@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-trace-nans | FileCheck %s
 
-// The body of a loop yields what it computes, and a search over all steps follows the loop.
+// The body of a loop yields its intermediate values, and a search over all steps follows the loop.
 // CHECK-LABEL: func.func @nans_step(
 // CHECK-SAME: -> (tensor<2xi64> {bppsa.output = "first_nans"})
 // CHECK-SAME: backward = false

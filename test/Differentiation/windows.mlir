@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-differentiate="wrt=all" | FileCheck %s
 
-// The cotangent of what a window reads is added up through the window.
+// The cotangent of the input of a window is accumulated through the window.
 
 // CHECK-DAG: #[[$WINDOW:.*]] = affine_map<(d0, d1) -> (d0 * 2 + d1)>
 // CHECK-DAG: #[[$PLACE:.*]] = affine_map<(d0, d1) -> (d0)>
