@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-add-loss="loss=none output=total" | FileCheck %s
 
-// A loss of the single requested output element, without a target.
+// The loss is the only element of the requested output, and there is no target.
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %{{.*}}: tensor<3xf32>, %[[Y:.*]]: tensor<1x1xf32>) -> (tensor<f32> {bppsa.loss})

@@ -43,8 +43,8 @@
 // CHECK-NOT:     dist.shard_enter
 // CHECK:         return
 
-// Ranks with late steps run the reversed loop first in the forward pass, and exchange in the same
-// order in the backward pass.
+// Ranks with late steps run the reversed loop first in the forward pass, but exchange in the same
+// order as the other ranks.
 // LATE-LABEL: func.func @scan_shard(
 // LATE:         bppsa.mark_phase 1
 // LATE:         dist.shard_enter transposed %{{.*}} channel 2

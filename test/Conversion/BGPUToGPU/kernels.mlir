@@ -239,9 +239,9 @@ func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
   return
 }
 
-// The loop and the branch each pass on one vector element per thread. Neighbouring threads own up
-// to four consecutive matrix columns each: two here, and the last column of a thread may not exist.
-// Among threads with the same vector element, one adds it.
+// The loop and the branch pass on each vector element separately. Matrix columns are distributed
+// over neighbouring threads in groups of up to four, here two; the last element of a thread may
+// have no column. If several threads hold the same element, one of them adds it.
 
 // CHECK-LABEL: func @accumulated(
 // CHECK-SAME:      %{{[^:]*}}: index, %[[SUMS:[^:]*]]: memref<5x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)

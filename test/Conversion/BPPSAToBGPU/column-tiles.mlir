@@ -24,7 +24,7 @@
 // CHECK:           %[[START:.*]]:3 = bgpu.for_each [2, 8, 4] ->
 
 // In each step, the operand is written to shared memory, with zeros in rows that the value does not
-// have. Each matrix fragment multiplies one fragment of each column tile.
+// have. Each matrix fragment multiplies one fragment of each of the three tiles.
 
 // CHECK:           %[[END:.*]]:3 = scf.for {{.*}} iter_args(%[[G0:[^ ]*]] = %[[START]]#0,
 // CHECK:             %[[SAVED:.*]] = bgpu.fetch %{{.*}} stages(8)

@@ -10,7 +10,8 @@
 // CHECK:           %[[OF_GROUP:.*]] = memref.subview %[[SUMS]][%[[GROUP]], 0, 0]
 // CHECK:           call @step_sum_slab
 // CHECK-NOT:       finish_sums
-// These sums have a different order, so they are computed separately, starting with the first slab.
+// These sums run in the opposite order, so they are computed separately, starting with the first
+// slab.
 // CHECK:         scf.parallel (%[[BLOCK:.*]]) =
 // CHECK:           scf.for %[[NUMBER:.*]] = %c0
 // CHECK:             %[[FIRST:.*]] = arith.muli %[[NUMBER]], %c32

@@ -214,8 +214,8 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
   return %0, %1 : tensor<?x?x3xf32>, tensor<?x?x3xf32>
 }
 
-// In an LSTM, the old output reaches the new one only through a dense matrix, and the cell state
-// passes through a diagonal. Differentiation emits this chain.
+// In an LSTM, the old output reaches the new one only through gates; the cell state passes through
+// a diagonal. The chain has the form that differentiation emits.
 
 // CHECK-LABEL: func.func @lstm
 // CHECK: bppsa.recurrence

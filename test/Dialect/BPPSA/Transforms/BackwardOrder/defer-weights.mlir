@@ -51,7 +51,7 @@ func.func @normalized(%x: tensor<4xf32>, %mean: tensor<4xf32>)
   return %g, %new : tensor<4xf32>, tensor<4xf32>
 }
 
-// The attributes of other functions that mark W are removed, because nothing uses them anymore.
+// Functions that are not stages lose the attributes that mark W, because nothing uses them anymore.
 
 // CHECK-LABEL: func.func @whole(
 //   CHECK-NOT:   bppsa.backward_part

@@ -3,8 +3,8 @@
 #id = affine_map<(b, i) -> (b, i)>
 #row = affine_map<(b, i) -> (i)>
 
-// Transposed activations are scheduled with the product that reads them, and a transposed weight
-// belongs to the cotangents (T). There is no T for an input without a gradient, and operations
+// Transposed activations are scheduled with the product that reads them, and a transposed weight is
+// part of the cotangents. There is no cotangent of an input without a gradient, and operations
 // before the backward pass have no part.
 // CHECK-LABEL: func.func @layers(
 // CHECK-NOT:     backward_part
@@ -39,8 +39,8 @@ func.func @layers(%x: tensor<4x8xf32> {bppsa.input = "x"}, %w1: tensor<8x8xf32> 
   return %dw1, %dw2 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Both contributions to the gradient of a tied matrix, and their sum, are W. The cotangent that
-// passes through the matrix is T.
+// Both contributions to the gradient of a tied matrix, and their sum, are parameter gradients. The
+// value that passes through the matrix is a cotangent.
 // CHECK-LABEL: func.func @tied(
 // CHECK:         linalg.sub{{.*}}backward_part<cotangent>
 // CHECK-NEXT:    linalg.matmul{{.*}}backward_part<parameter, stage = 2>
@@ -65,8 +65,9 @@ func.func @tied(%x: tensor<4x8xf32> {bppsa.input = "x"}, %w: tensor<8x8xf32> {bp
   return %d : tensor<8x8xf32>
 }
 
-// An operation with one cotangent and one parameter gradient as results, and a parameter gradient
-// that contributes to the cotangent, as in batch normalization. Sizes have no part.
+// An operation with a cotangent and a parameter gradient as results has the part `both`. So does a
+// parameter gradient that contributes to a cotangent, as in batch normalization. Sizes have no
+// part.
 // CHECK-LABEL: func.func @normalise(
 // CHECK:         linalg.sub{{.*}}backward_part<cotangent>
 // CHECK-NEXT:    linalg.reduce{{.*}}backward_part<both>

@@ -1,9 +1,9 @@
 // RUN: bppsa-opt %s --bppsa-stream-cotangents | FileCheck %s
 
 // Three modules with one product each. The last loss passes through two modules, the second loss
-// through one. Stage 1 first computes the cotangent of its own loss (%c1) and sends the cotangent
-// that it gets from the last loss (%p2) before it computes its parameter gradient. The cotangent
-// from which stage 0 learns comes last; operations without a stage come first.
+// through one. Stage 1 computes the cotangent of its own loss (%c1) first, and propagates the
+// cotangent of the last loss (%p2) before it computes its parameter gradient. The cotangent from
+// which stage 0 learns is the last one; operations without a stage come first.
 
 // CHECK-LABEL: func.func @step(
 //       CHECK:   bppsa.mark_phase 1

@@ -137,7 +137,7 @@ func.func @reversed_outputs(%x: tensor<4x2x3xf32>, %s: tensor<2x3xf32>, %u: tens
 
 // -----
 
-// Every step has its own constant. No later step shows how the constant of the last step is used.
+// Every step has its own constant. No operation of an earlier step leads to the last constant.
 
 // CHECK-LABEL: func.func @constants(
 // CHECK: arith.constant dense<[0.000000e+00, 5.000000e-01, 1.000000e+00, 1.500000e+00]> : tensor<4xf32>
