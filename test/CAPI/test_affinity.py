@@ -1,4 +1,4 @@
-"""The CPUs of the threads that help with calls."""
+"""CPU affinity of a program's worker threads."""
 
 import sys
 
@@ -32,13 +32,14 @@ assert os.sched_getaffinity(0) == set(cpus)
 """
 
 
-def test_threads_are_bound():
-    """Number 1 to the second CPU, number 2 to the first one again; the caller anywhere."""
+def test_worker_threads_are_bound():
+    """CPUs are assigned round-robin: of two workers, the first gets the second CPU and the second
+    gets the first CPU. The calling thread stays unbound."""
     path = ":".join(sys.path)
     harness.check_succeeded(harness.run(sys.executable, "-c", BOUND, env={"PYTHONPATH": path}))
 
 
-def test_cpus_that_are_not_there():
+def test_missing_cpus_are_refused():
     program = capi.Program.compile(MODEL.SerializeToString(), backward="sequential", O=1)
     with pytest.raises(capi.Failure, match="found CPU 100000, this process may use") as caught:
         program.set_affinity([0, 100000])
@@ -49,7 +50,7 @@ def test_cpus_that_are_not_there():
     ("words", "status", "message"),
     [("0,x", 2, "found '0,x', expected CPUs"), ("3-1", 2, "3-1"), ("1023", 1, "found CPU 1023")],
 )
-def test_command_line(words, status, message):
+def test_affinity_option(words, status, message):
     program = harness.compile_model(MODEL, "--backward=sequential")
     run = program.run("bench", "--seq-len=20", "--batch=8", "--repeat=1", f"--affinity={words}")
     assert run.returncode == status and message in run.stderr and run.stderr.count("\n") == 1

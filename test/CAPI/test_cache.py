@@ -1,4 +1,4 @@
-"""The directory of BPPSA_CACHE: models and functions that were compiled before are not compiled again."""
+"""The compilation cache in BPPSA_CACHE: models and functions are compiled only once."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def programs_in(cache):
-    """Models, then the code of functions."""
+    """Returns the cached models, followed by the cached code of functions."""
     return sorted(cache.glob("*.program"), key=lambda path: (len(path.name), path.name))
 
 
@@ -34,7 +34,7 @@ def gradients(program):
     return program.grad(models.data(MODEL, {"T": 6, "B": 5}, "cross-entropy"))
 
 
-def test_programs_are_kept(cache):
+def test_cached_programs_are_reused(cache):
     loss, expected = gradients(compile_program())
     paths = programs_in(cache)
     model, function = paths
@@ -47,7 +47,7 @@ def test_programs_are_kept(cache):
         np.testing.assert_array_equal(gradient, expected[name])
 
 
-def test_what_makes_a_difference(cache):
+def test_models_and_options_are_part_of_the_key(cache):
     compile_program()
     compile_program(optimizer="sgd")
     compile_program(models.build(models.Spec("RNN", hidden=5)))
@@ -55,7 +55,7 @@ def test_what_makes_a_difference(cache):
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:99] + b"!" + b[100:], lambda b: b""])
-def test_damaged_files_are_written_again(cache, damage):
+def test_damaged_files_are_rewritten(cache, damage):
     expected = gradients(compile_program())[0]
     whole = {path: path.read_bytes() for path in programs_in(cache)}
     for path, content in whole.items():
@@ -64,7 +64,7 @@ def test_damaged_files_are_written_again(cache, damage):
     assert {path: path.read_bytes() for path in programs_in(cache)} == whole
 
 
-def test_warnings_come_again(cache):
+def test_warnings_are_repeated_for_cached_programs(cache):
     found = [[], []]
     for diagnostics in found:
         capi.Program.compile(harness.ROOT / "examples/rnn_fixed_t.onnx", diagnostics, O=0)
@@ -72,7 +72,7 @@ def test_warnings_come_again(cache):
 
 
 def test_size_limit(cache, monkeypatch):
-    """What was not used for longest goes."""
+    """The least recently used file is evicted."""
     compile_program()
     (first,) = programs_in(cache)
     compile_program(optimizer="sgd")
@@ -84,7 +84,7 @@ def test_size_limit(cache, monkeypatch):
     assert len(programs_in(cache)) == 2
 
 
-def test_directories_that_cannot_be_used(tmp_path, monkeypatch):
+def test_unusable_directory(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BPPSA_CACHE", str(tmp_path / "file" / "cache"))
     found = []
@@ -92,8 +92,8 @@ def test_directories_that_cannot_be_used(tmp_path, monkeypatch):
     assert any("BPPSA_CACHE" in text and "the program is not kept" in text for _, text in found)
 
 
-def test_several_processes(cache):
-    """They write one whole file."""
+def test_concurrent_processes(cache):
+    """Processes that compile the same model at the same time leave one complete file."""
     code = "import test_cache as t; print(t.gradients(t.compile_program())[0])"
     paths = [harness.ROOT / "test", harness.ROOT / "test/numerics", harness.ROOT / "test/CAPI"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}

@@ -1,4 +1,4 @@
-"""What models and losses have besides: programs in a process do as executables do, bit for bit."""
+"""In-process programs compute bitwise the same results as executables for less common features."""
 
 import capi
 import harness
@@ -12,7 +12,7 @@ STEPS = models.build(models.Spec("GRU", head="steps", lengths=True))
 
 
 def both(model, *words):
-    """A program in this process, and an executable."""
+    """Returns an in-process program and an executable of the same model."""
     options = {}
     for word in words:
         name, _, value = word.removeprefix("--").partition("=")
@@ -40,8 +40,8 @@ def ignore(arrays):
 
 
 @pytest.mark.parametrize("changes", [[], [weigh], [ignore], [weigh, ignore]], ids=len)
-def test_weights_of_positions(changes):
-    """Positions beyond the lengths of their samples, and ignored ones, count nothing."""
+def test_position_weights(changes):
+    """Ignored positions and positions beyond the length of a sample do not affect the loss."""
     program, executable = both(STEPS, "--loss=cross-entropy", "--ignore-index=-1")
     arrays = models.data(STEPS, SIZES, "cross-entropy")
     for change in changes:
@@ -75,7 +75,7 @@ def test_several_losses():
     assert loss == pytest.approx(parts[0] + 0.25 * parts[1], rel=1e-6)
 
 
-def test_states_of_streams_are_zero_where_they_are_missing():
+def test_missing_stream_states_are_zero():
     path = harness.ROOT / "examples" / "denoiser_step.onnx"
     options = {"carry": "cache:cache_next,h:h_next", "loss": "mse", "loss_on": "y", "O": 1}
     program = capi.Program.compile(path, **options)
@@ -95,7 +95,7 @@ def test_states_of_streams_are_zero_where_they_are_missing():
     assert loss < first
 
 
-def test_frozen_rows_stay():
+def test_frozen_rows_do_not_change():
     model = models.build(models.Spec("RNN"))
     options = {"freeze_rows": "head.weight:1", "optimizer": "adamw", "O": 1}
     program = capi.Program.compile(model.SerializeToString(), **options)
@@ -107,7 +107,7 @@ def test_frozen_rows_stay():
     assert list(changed) == [True, False, True, True]
 
 
-def test_variants_by_times():
+def test_variant_selection_by_timing():
     model = models.build(models.Spec("GRU", head="steps"))
     program = capi.Program.compile(model.SerializeToString(), loss="mse")
     arrays = models.data(model, {"T": 300, "B": 8}, "mse")
@@ -118,8 +118,8 @@ def test_variants_by_times():
         program.call("bppsaProgramTuneVariant", *capi.named({}), capi.c.c_int64(10))
 
 
-def test_dropout_follows_from_the_seed():
-    """And from the number of the step, which a reset starts again."""
+def test_dropout_depends_on_the_seed():
+    """Dropout masks depend on the seed and the step number, which a reset sets back."""
     graph = helper.make_graph(
         [
             helper.make_node("Dropout", ["x", "ratio", "training"], ["dropped"]),

@@ -1,4 +1,4 @@
-"""Programs in a process (bppsa-c/Program.h), compiled in memory, through ctypes."""
+"""In-process programs (bppsa-c/Program.h), compiled in memory and called through ctypes."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ def inputs_of(arrays):
     return {name: array for name, array in arrays.items() if name != "target"}
 
 
-def test_outputs_are_those_of_onnx_runtime(model, program, arrays):
+def test_outputs_match_onnx_runtime(model, program, arrays):
     session = onnxruntime.InferenceSession(model.SerializeToString())
     expected = session.run(None, inputs_of(arrays))
     found = program.infer(inputs_of(arrays))
@@ -52,7 +52,7 @@ def test_outputs_are_those_of_onnx_runtime(model, program, arrays):
 
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 def test_gradients(model, program, arrays, backward):
-    """Of initial states, too."""
+    """Includes the gradients of initial states."""
     exact, single = references.gradients(model, arrays, "mse")
     program.set_variant(backward)
     loss, gradients = program.grad(arrays)
@@ -61,8 +61,8 @@ def test_gradients(model, program, arrays, backward):
     harness.check_gradients({"loss": np.float32(loss), **gradients}, exact, single)
 
 
-def test_one_program_is_what_the_command_line_makes(model, program, arrays):
-    """The same bits, of all gradients."""
+def test_gradients_equal_command_line(model, program, arrays):
+    """All gradients are bitwise equal to the executable's."""
     executable = harness.compile_model(model, "--loss=mse", "--optimizer=sgd")
     expected = executable.grad(arrays, "--backward=sequential")
     program.set_variant("sequential")
@@ -74,8 +74,8 @@ def test_one_program_is_what_the_command_line_makes(model, program, arrays):
         np.testing.assert_array_equal(gradient, expected[name], err_msg=name)
 
 
-def test_steps(program, arrays):
-    """A step subtracts lr times the gradient, which `grad` computes, and says the loss of before."""
+def test_sgd_step(program, arrays):
+    """A step subtracts lr times the gradient from `grad` and returns the loss before the update."""
     before = {name: view.copy() for name, view in program.parameters().items()}
     loss, gradients = program.grad(arrays)
     assert program.step(arrays, lr=0.125) == loss
@@ -87,7 +87,7 @@ def test_steps(program, arrays):
         np.testing.assert_array_equal(view, before[name])
 
 
-def test_parameters_are_live(model, program, arrays):
+def test_parameter_views_are_live(model, program, arrays):
     views = program.parameters()
     shapes = {t.name: tuple(t.dims) for t in model.graph.initializer if t.data_type == 1}
     assert {name: view.shape for name, view in views.items()} == shapes
@@ -110,7 +110,7 @@ def scaled(model, factor):
     return copy.SerializeToString()
 
 
-def test_updates_take_gradients_of_others(program, arrays):
+def test_update_with_given_gradients(program, arrays):
     before = {name: view.copy() for name, view in program.parameters().items()}
     gradients = {name: np.ones_like(view) for name, view in program.parameters().items()}
     program.update(gradients, lr=0.25)
@@ -129,8 +129,8 @@ def test_clip_norm(program, arrays):
         np.testing.assert_allclose(before[name] - view, gradients[name] / 4, rtol=2e-4, atol=1e-7)
 
 
-def test_memory_of_the_caller(program, arrays):
-    """Compact arrays are used where they are, others are copied; the values are the same."""
+def test_arrays_of_the_caller(program, arrays):
+    """Contiguous arrays are used in place, strided arrays are copied; the values are the same."""
     expected = program.infer(inputs_of(arrays))
     strided = {}
     for name, array in inputs_of(arrays).items():
@@ -153,7 +153,7 @@ def test_memory_of_the_caller(program, arrays):
         np.testing.assert_array_equal(array, gradients[name])
 
 
-def test_sizes_may_change_from_call_to_call(model, program, arrays):
+def test_sizes_change_between_calls(model, program, arrays):
     first, _ = program.eval(arrays)
     for batch in (1, 3, 17):
         other = models.data(model, {"T": 4, "B": batch}, "mse")
@@ -190,8 +190,8 @@ def test_checkpoints_and_models(program, arrays, tmp_path):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
 
-def test_optimizer_states_are_in_checkpoints(model, tmp_path):
-    """Two steps of Adam after a checkpoint are two steps of Adam, in another program too."""
+def test_checkpoints_contain_optimizer_states(model, tmp_path):
+    """Adam continues from a checkpoint in another program with bitwise the same losses."""
     arrays = models.data(model, SIZES, "mse")
     options = {"loss": "mse", "backward": "sequential", "O": 1}
     one, other = (capi.Program.compile(model.SerializeToString(), **options) for _ in range(2))
@@ -205,8 +205,8 @@ def test_optimizer_states_are_in_checkpoints(model, tmp_path):
         np.testing.assert_array_equal(view, copy)
 
 
-def test_threads(model):
-    """Programs on threads at the same time give the bits that they give alone."""
+def test_programs_on_several_threads(model):
+    """Programs that train concurrently have bitwise the same losses as a single one."""
     arrays = models.data(model, {"T": 200, "B": 32}, "mse")
     options = {"loss": "mse", "backward": "sequential", "O": 1}
     programs = [capi.Program.compile(model.SerializeToString(), **options) for _ in range(3)]
@@ -224,7 +224,7 @@ def test_threads(model):
     assert losses[1] == alone and losses[2] == alone
 
 
-def test_threads_that_ask_for_the_same_code(model):
+def test_concurrent_compilation_of_a_function(model):
     arrays = inputs_of(models.data(model, SIZES, "mse"))
     program = capi.Program.compile(model.SerializeToString(), loss="mse", O=1)
     found = [None, None]
@@ -241,8 +241,8 @@ def test_threads_that_ask_for_the_same_code(model):
         np.testing.assert_array_equal(array, found[1][name])
 
 
-def test_arithmetic_of_the_caller_stays(program, arrays):
-    """Compiled code flushes denormal numbers to zero; the caller's does not."""
+def test_caller_keeps_denormals(program, arrays):
+    """Compiled code flushes denormals to zero and restores the caller's mode afterwards."""
     program.step(arrays, lr=0.0)
     assert np.float32(1e-38) * np.float32(0.1) != 0
 
@@ -276,7 +276,7 @@ assert np.isfinite(program.step(large, lr=0.1))
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_out_of_memory_in_a_call(threads):
-    """The call fails and gives its memory back; the process and the program go on."""
+    """The call fails and frees its memory; the program stays usable."""
     paths = [harness.ROOT / "test", harness.ROOT / "test/numerics"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, "-c", OUT_OF_MEMORY, threads]
@@ -310,7 +310,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def test_fork():
-    """The child of a process whose threads have helped goes on, and ends."""
+    """A forked child can call a program whose worker threads ran in the parent."""
     paths = [harness.ROOT / "test", harness.ROOT / "test/numerics"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     harness.check_succeeded(harness.run(sys.executable, "-c", FORK, env=environment))

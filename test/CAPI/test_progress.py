@@ -1,4 +1,4 @@
-"""What a compilation tells of its parts, and its end where the caller wants no more."""
+"""Progress callbacks of a compilation, and cancellation from a callback."""
 
 import capi
 import harness
@@ -9,7 +9,7 @@ FRONT = ["import", "loss", "differentiate", "scan"]
 
 
 class Listener:
-    """Ends the compilation at the part of that name."""
+    """Records the phases and cancels the compilation in the phase `last`."""
 
     def __init__(self, last=None):
         self.last, self.parts = last, []
@@ -19,13 +19,13 @@ class Listener:
         return phase != self.last
 
 
-def test_parts_of_a_program_in_the_process():
+def test_phases_of_an_in_process_program():
     listener = Listener()
     capi.Program.compile(MODEL, progress=listener, O=0)
     assert listener.parts == [(phase, done, 4) for done, phase in enumerate(FRONT)]
 
 
-def test_parts_of_a_file(tmp_path):
+def test_phases_of_a_file(tmp_path):
     listener = Listener()
     capi.compile_to_file(MODEL, tmp_path / "trainer", listener, O=0, mcpu="native")
     phases, begun, known = zip(*listener.parts)
@@ -36,8 +36,8 @@ def test_parts_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("last", ["import", "scan", "kernels", "code", "link"])
-def test_cancelling(tmp_path, last):
-    """There is no file, nothing is called any more, and the next compilation is whole."""
+def test_cancellation(tmp_path, last):
+    """A cancelled compilation writes no file and calls no further callback; the next one works."""
     listener = Listener(last)
     with pytest.raises(capi.Failure, match="the compilation was cancelled") as failure:
         capi.compile_to_file(MODEL, tmp_path / "trainer", listener, O=0, mcpu="native")

@@ -1,4 +1,4 @@
-"""Programs in libraries of `--emit=shared`: by themselves, and loaded by libbppsa."""
+"""Libraries compiled with `--emit=shared`, opened directly and loaded by libbppsa."""
 
 import subprocess
 
@@ -35,7 +35,7 @@ def arrays():
     return models.data(MODEL, {"T": 6, "B": 5}, "cross-entropy")
 
 
-def test_same_bits_as_an_executable(program, arrays):
+def test_gradients_equal_executable(program, arrays):
     expected = harness.compile_model(MODEL, *OPTIONS[:2]).grad(arrays)
     loss, gradients = program.grad(arrays)
     assert np.float32(loss) == expected.pop("loss")
@@ -61,7 +61,7 @@ def test_errors_have_messages(program, arrays):
         program.call("bppsaProgramGetArray", 0, capi.c.c_ssize_t(9), None)
 
 
-def test_programs_of_a_library_are_apart(library, arrays):
+def test_programs_of_a_library_are_independent(library, arrays):
     one, other = capi.Program.load(library), capi.Program.load(library)
     first = one.step(arrays, lr=0.1)
     assert one.step(arrays, lr=0.1) != first
@@ -69,7 +69,7 @@ def test_programs_of_a_library_are_apart(library, arrays):
 
 
 def test_exports(library):
-    """The C API without the compiler, and nothing of the C++ library."""
+    """A library exports the C API without the compiler and needs no C++ library."""
     listing = harness.check_succeeded(harness.run("nm", "-D", "--defined-only", library)).stdout
     names = {line.split()[-1] for line in listing.splitlines()}
     assert {"bppsaProgramOpen", "bppsaProgramStep", "bppsaGetLastError"} <= names
@@ -79,14 +79,14 @@ def test_exports(library):
         assert word not in needed
 
 
-def test_libbppsa_exports_its_interface_alone():
+def test_libbppsa_exports_only_its_interface():
     listing = harness.run("nm", "-D", "--defined-only", harness.BUILD / "lib/libbppsa.so").stdout
     names = {line.split()[-1] for line in listing.splitlines()}
     prefixes = ("bppsaCompile", "bppsaBytes", "bppsaGet", "bppsaOptions", "bppsaProgram")
     assert names and all(name.startswith(prefixes) for name in names)
 
 
-def test_kernels_for_gpus_run_emulated(tmp_path, arrays):
+def test_emulated_gpu_kernels(tmp_path, arrays):
     library = compile_library(tmp_path / "gpu.so", *OPTIONS[:2], "--target=cuda", "--emulate")
     expected = harness.compile_model(MODEL, *OPTIONS[:2]).grad(arrays)
     for program in (capi.Program.open(library), capi.Program.load(library)):
@@ -101,7 +101,7 @@ def test_kernels_for_gpus_run_emulated(tmp_path, arrays):
         assert np.isfinite(output).all()
 
 
-def test_files_that_are_no_programs(tmp_path):
+def test_files_that_are_not_programs(tmp_path):
     with pytest.raises(capi.Failure, match="cannot be loaded"):
         capi.Program.load(tmp_path / "none.so")
     source = tmp_path / "empty.c"

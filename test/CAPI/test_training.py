@@ -1,4 +1,4 @@
-"""`bppsaProgramFit`: the training loop of the command `train`, with the callbacks of a caller."""
+"""`bppsaProgramFit`: the training loop of the command `train`, with callbacks."""
 
 import json
 import shutil
@@ -46,8 +46,9 @@ def test_events(program, arrays):
     assert events == [(n, 3, 5, 5, 5 * n) for n in (1, 2, 3)]
 
 
-def test_a_callback_ends_training(program, arrays, tmp_path):
-    """At the end of an epoch as if it were the last one; else at once, with a checkpoint."""
+def test_callback_stops_training(program, arrays, tmp_path):
+    """Stopping at the end of an epoch equals training for fewer epochs. Stopping in an epoch takes
+    effect at once and writes a checkpoint."""
     program.fit(arrays, lambda event: event.epoch == 2, epochs=2, save=tmp_path / "two", **SETTINGS)
     program.reset()
     program.fit(
@@ -71,7 +72,7 @@ def test_a_callback_ends_training(program, arrays, tmp_path):
 
 
 def test_loaders(program, arrays):
-    """Batches in the order of the set are the set without shuffling."""
+    """A loader that yields the batches in order trains as the unshuffled set does."""
     program.set_variant(mapping="lanes")
     losses = []
 
@@ -96,7 +97,7 @@ def test_loaders(program, arrays):
         np.testing.assert_array_equal(view, expected[name])
 
 
-def test_a_loader_ends_training(program):
+def test_loader_stops_training(program):
     program.fit(next_batch=lambda: 2, epochs=5)
 
 
@@ -112,8 +113,8 @@ def test_files_and_arrays_exclude_each_other(program, arrays, tmp_path):
         program.fit(arrays, lrr=1)
 
 
-def test_a_checkpoint_that_cannot_be_written(program, arrays, tmp_path):
-    """Training goes on, with a warning; the call says it in the end."""
+def test_unwritable_checkpoint(program, arrays, tmp_path):
+    """Training continues with a warning, and the call fails at the end."""
     folder, warnings = tmp_path / "folder", []
     folder.mkdir()
 
@@ -130,7 +131,7 @@ def test_a_checkpoint_that_cannot_be_written(program, arrays, tmp_path):
 
 
 def test_shared_libraries_train(arrays, tmp_path):
-    """In the library that made the program, with callbacks of the process."""
+    """Training runs in the shared library and calls the callbacks of the loading process."""
     source = tmp_path / "gru.onnx"
     source.write_bytes(MODEL.SerializeToString())
     options = [f"--{name}={value}" for name, value in OPTIONS.items()]

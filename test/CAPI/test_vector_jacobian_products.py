@@ -1,4 +1,4 @@
-"""Forward and backward passes apart, of programs compiled with `--loss=vjp`."""
+"""Separate forward and backward passes of programs compiled with `--loss=vjp`."""
 
 import pathlib
 import resource
@@ -23,7 +23,7 @@ CASES = {
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
-    """A model, its program, inputs, and the outputs for them in float64."""
+    """Returns a model, its program, inputs, and reference outputs in float64."""
     model = CASES[request.param]
     program = capi.Program.compile(model.SerializeToString(), loss="vjp", O=1)
     if model is KERAS:
@@ -35,8 +35,10 @@ def case(request):
 
 
 def products(model, inputs, outputs, rng):
-    """Cotangents, and their products in float64 and float32: those of the gradients of
-    mean((y - t)^2) are 2 (y - t) / n, for any targets t."""
+    """Returns cotangents and their VJPs in float64 and float32.
+
+    The gradient of mean((y - t)^2) is the VJP of the cotangent 2 (y - t) / n, for any target t.
+    """
     cotangents, exact, single = {}, {}, {}
     for name, y in outputs.items():
         targets = (np.asarray(y) + rng.standard_normal(y.shape)).astype("f4")
@@ -51,13 +53,13 @@ def products(model, inputs, outputs, rng):
 
 
 def empty(program, inputs, names):
-    """Memory for gradients by these names."""
+    """Allocates gradients with these names."""
     shapes = {**inputs, **program.parameters()}
     return {name: np.full(shapes[name].shape, 7, "f4") for name in names}
 
 
 def draw(outputs, seed):
-    """Memory for outputs of these shapes, and cotangents."""
+    """Allocates the outputs and draws random cotangents."""
     rng = np.random.default_rng(seed)
     memory = {name: np.empty(y.shape, "f4") for name, y in outputs.items()}
     return memory, {n: rng.standard_normal(y.shape).astype("f4") for n, y in outputs.items()}
@@ -79,8 +81,8 @@ def test_products(case, backward):
 
 @pytest.mark.parametrize("mapping", ["lanes", "units"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_bits_are_those_of_one_function(case, mapping, threads):
-    """`grad` computes both passes in one function."""
+def test_products_equal_grad(case, mapping, threads):
+    """Separate passes compute bitwise the gradients of `grad`, which runs both in one function."""
     _, program, inputs, exact_outputs = case
     program.set_variant("sequential", mapping=mapping)
     program.set_threads(threads)
@@ -94,7 +96,7 @@ def test_bits_are_those_of_one_function(case, mapping, threads):
         np.testing.assert_array_equal(gradients[name], value, err_msg=name)
 
 
-def test_several_forward_passes_before_their_backward_passes(case):
+def test_interleaved_passes(case):
     _, program, inputs, exact_outputs = case
     program.set_variant("sequential")
     names = program.names(capi.GRADIENT)
@@ -114,8 +116,11 @@ def test_several_forward_passes_before_their_backward_passes(case):
 
 
 def check_residuals(program, inputs):
-    """Every byte of them follows from the arguments, whatever the memory had: other frameworks compare
-    all that operators write. What is behind them is not touched."""
+    """Checks that residuals depend only on the arguments and not on previous memory contents.
+
+    Frameworks compare all bytes that an operator writes. Bytes after the residuals stay
+    untouched.
+    """
     blocks = {content: np.full(program.residual_bytes(inputs), content, "u1") for content in (0, 0xFF, 0x5A)}
     for content, block in blocks.items():
         program.forward(inputs, {}, block)
@@ -126,7 +131,7 @@ def check_residuals(program, inputs):
 
 
 @pytest.mark.parametrize("variant", [("sequential", "lanes"), ("sequential", "units"), ("scan", None)])
-def test_residuals_follow_from_arguments(case, variant):
+def test_residuals_depend_only_on_arguments(case, variant):
     _, program, inputs, _ = case
     backward, mapping = variant
     program.set_variant(backward, mapping=mapping)
@@ -156,8 +161,8 @@ def test_residuals_of_partly_written_arrays(path, shapes):
     assert ("lengths" in inputs) == (used < program.residual_bytes(inputs))
 
 
-def test_the_used_residuals_are_enough():
-    """Of ragged batches; a backward pass reads nothing behind them, and refuses less."""
+def test_used_part_of_residuals_suffices():
+    """For ragged batches, a backward pass needs only the used part of the residuals."""
     program = capi.Program.compile(CASES["lstm"].SerializeToString(), loss="vjp", O=0)
     inputs = models.data(CASES["lstm"], {"T": 6, "B": 37}, "none")
     outputs, cotangents = draw(program.infer(inputs), 2)
@@ -178,8 +183,8 @@ def test_the_used_residuals_are_enough():
 
 
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
-def test_gradients_of_parameters_alone(case, backward):
-    """Without those of inputs another function computes them."""
+def test_gradients_of_parameters_only(case, backward):
+    """A separate function computes the parameter gradients without the gradients of inputs."""
     _, program, inputs, exact_outputs = case
     program.set_variant(backward)
     outputs, cotangents = draw(exact_outputs, 2)
@@ -192,7 +197,7 @@ def test_gradients_of_parameters_alone(case, backward):
         np.testing.assert_array_equal(value, everything[name])
 
 
-def test_a_backward_pass_changes_no_residuals(case):
+def test_backward_pass_does_not_change_residuals(case):
     _, program, inputs, exact_outputs = case
     outputs, cotangents = draw(exact_outputs, 2)
     for backward in ("sequential", "scan"):
@@ -217,7 +222,7 @@ def test_outputs_may_change_before_the_backward_pass(case):
         np.testing.assert_array_equal(second[name], first[name])
 
 
-def test_a_backward_pass_is_of_the_variant_of_its_forward_pass(case):
+def test_backward_pass_uses_variant_of_forward_pass(case):
     _, program, inputs, exact_outputs = case
     outputs, cotangents = draw(exact_outputs, 2)
     results = []
@@ -231,7 +236,7 @@ def test_a_backward_pass_is_of_the_variant_of_its_forward_pass(case):
         np.testing.assert_array_equal(results[1][name], value)
 
 
-def test_arrays_in_the_place_of_parameters(case):
+def test_arrays_replace_parameters(case):
     _, program, inputs, exact_outputs = case
     program.set_variant("sequential")
     outputs, cotangents = draw(exact_outputs, 2)
@@ -255,7 +260,7 @@ def test_arrays_in_the_place_of_parameters(case):
         np.testing.assert_array_equal(given[name], written[name])
 
 
-def test_cotangents_that_are_left_out_are_zero(case):
+def test_missing_cotangents_are_zero(case):
     _, program, inputs, exact_outputs = case
     outputs, _ = draw(exact_outputs, 2)
     gradient = {"x": np.full_like(inputs["x"], 7)}
@@ -263,7 +268,7 @@ def test_cotangents_that_are_left_out_are_zero(case):
     assert (gradient["x"] == 0).all()
 
 
-def test_infinite_results_are_results(case):
+def test_infinite_gradients_are_returned(case):
     _, program, inputs, exact_outputs = case
     outputs, _ = draw(exact_outputs, 2)
     cotangents = {name: np.full(y.shape, np.inf, "f4") for name, y in exact_outputs.items()}
@@ -315,7 +320,7 @@ def test_wrong_residuals(case):
 
 @pytest.mark.parametrize("limit", ["0", "60000"])
 def test_streams(limit):
-    """A loop over a graph; with the limit, it keeps a segment of steps at a time."""
+    """A loop over a graph; a memory limit makes it keep one segment of steps at a time."""
     program = capi.Program.compile(
         harness.ROOT / "examples" / "denoiser_step.onnx", loss="vjp", O=0, memory_limit=limit,
         carry="cache:cache_next,h:h_next",
@@ -375,7 +380,7 @@ def test_memory_does_not_grow(case):
     assert sizes[1] - sizes[0] < 1 << 20
 
 
-def test_other_losses():
+def test_other_losses_are_refused():
     model = CASES["rnn"]
     program = capi.Program.compile(model.SerializeToString(), loss="mse", O=0)
     inputs = models.data(model, {"T": 6, "B": 5}, "none")
@@ -383,7 +388,7 @@ def test_other_losses():
         program.forward(inputs, {})
 
 
-def test_options():
+def test_vjp_with_another_loss_is_refused():
     model = CASES["rnn"].SerializeToString()
     with pytest.raises(capi.Failure, match="--loss=vjp cannot be combined with another loss"):
         capi.Program.compile(model, loss="vjp,mse", loss_on="a,b")

@@ -1,4 +1,4 @@
-"""What calls of the C API cannot use is refused with one line, and changes nothing."""
+"""Invalid calls of the C API fail with a one-line message and change nothing."""
 
 import ctypes as c
 
@@ -61,7 +61,7 @@ WRONG = [
 
 @pytest.mark.parametrize("change, status, words", WRONG, ids=lambda value: value if isinstance(value, str) else "")
 @pytest.mark.parametrize("call", ["step", "grad", "eval"])
-def test_arrays(program, arrays, call, change, status, words):
+def test_invalid_arrays(program, arrays, call, change, status, words):
     before = {name: view.copy() for name, view in program.parameters().items()}
     change(arrays)
     with pytest.raises(capi.Failure) as failure:
@@ -72,14 +72,14 @@ def test_arrays(program, arrays, call, change, status, words):
         np.testing.assert_array_equal(view, before[name])
 
 
-def test_integers_of_other_types(program, arrays):
+def test_other_integer_types_are_accepted(program, arrays):
     expected = program.eval(arrays)
     arrays["target"] = arrays["target"].astype(np.uint8)
     arrays["lengths"] = arrays["lengths"].astype(np.int64)
     assert program.eval(arrays) == expected
 
 
-def test_devices_and_empty_tensors(program, arrays):
+def test_unsupported_tensors(program, arrays):
     x = capi.tensor_of(arrays["x"])
     x.device_type = 2
     with pytest.raises(capi.Failure, match="array 'x': is on DLPack device type 2, expected the CPU"):
@@ -94,7 +94,7 @@ def test_devices_and_empty_tensors(program, arrays):
         program.eval({**arrays, "x": x})
 
 
-def test_names_twice(program, arrays):
+def test_duplicate_names(program, arrays):
     rows, _ = capi.named(arrays)
     twice = (capi.NamedArray * (len(rows) + 1))(*rows, rows[0])
     loss = c.c_double()
@@ -102,7 +102,7 @@ def test_names_twice(program, arrays):
         program.call("bppsaProgramEval", twice, c.c_ssize_t(len(twice)), c.byref(loss), None)
 
 
-def test_outputs_and_gradients(program, arrays):
+def test_invalid_outputs_and_gradients(program, arrays):
     inputs = {name: array for name, array in arrays.items() if name != "target"}
     (name,) = program.names(capi.OUTPUT)
     wrong = np.full((6, 5, 4), 7, "f4")
@@ -141,7 +141,7 @@ def test_outputs_and_gradients(program, arrays):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_settings(program, action, words):
+def test_invalid_settings(program, action, words):
     with pytest.raises(capi.Failure) as failure:
         action(program)
     assert words in str(failure.value)
@@ -166,13 +166,13 @@ def test_settings(program, action, words):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_options(options, status, words):
+def test_invalid_options(options, status, words):
     with pytest.raises(capi.Failure) as failure:
         capi.Program.compile(MODEL.SerializeToString(), **options)
     assert words in str(failure.value) and failure.value.status == status
 
 
-def test_models():
+def test_invalid_models():
     with pytest.raises(capi.Failure, match="cannot be read: No such file"):
         capi.Program.compile("/none.onnx")
     with pytest.raises(capi.Failure):
