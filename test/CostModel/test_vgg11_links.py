@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The links of VGG-11, and what is known to be zero in them: Table 1 of the BPPSA paper."""
+"""The links of VGG-11 and the sparsity of their Jacobians: Table 1 of the BPPSA paper."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-# Rows and columns of the images that the eight convolutions read.
+# Height and width of the input images of the eight convolutions.
 SIZES = (32, 16, 8, 8, 4, 4, 2, 2)
 
 
@@ -20,7 +20,7 @@ def run(tool, *arguments):
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
-    """The paper's network, imported; the widths are the paper's where Table 1 depends on them."""
+    """Imports the paper's network with the paper's widths where Table 1 depends on them."""
     folder = tmp_path_factory.mktemp("vgg11")
     onnx.save(images.vgg11(64, hidden=False), folder / "vgg11.onnx")
     options = ["--mlir-print-debuginfo", "-o", folder / "vgg11.mlir"]
@@ -29,7 +29,7 @@ def graph(tmp_path_factory):
 
 
 def convolution_zeros(size):
-    """Of a convolution of 3 x 3 with padding 1: neighbours along each axis, of all pairs."""
+    """Sparsity of the Jacobian of a 3 x 3 convolution with padding 1 on square images."""
     return 1 - ((3 * size - 2) / size**2) ** 2
 
 
@@ -43,7 +43,7 @@ def test_fractions_of_table_1(graph, tmp_path):
     links = re.findall(pattern, remarks)
     assert [int(link[0]) for link in links] == list(range(1, 23))
     assert {link[1] for link in links} == {"22"}
-    # Cotangents pass the last layer first.
+    # Cotangents reach the last layer first.
     layers = [
         {"rows": int(r), "cols": int(c), "zeros": float(z) / 100, "shared": s == "shared", "as": a}
         for _, _, r, c, a, z, s in reversed(links)
@@ -59,12 +59,12 @@ def test_fractions_of_table_1(graph, tmp_path):
             assert layer["as"] == "diagonal" and not layer["shared"]
             assert layer["zeros"] == pytest.approx(1 - 1 / layer["rows"], abs=1e-6)
         elif kind == "p":
-            # A row of an element has an entry for its window alone.
+            # Each row has one entry: the window of the element.
             assert layer["rows"] == 4 * layer["cols"] and not layer["shared"]
             assert layer["zeros"] == pytest.approx(1 - 4 / layer["rows"], abs=1e-6)
         else:
             assert (layer["rows"], layer["cols"], layer["zeros"]) == (512, 10, 0)
-    # As the paper prints the first layers.
+    # The first layers as printed in the paper.
     paper = [0.99157, 0.99998, 0.99994]
     assert [layer["zeros"] for layer in layers[:3]] == pytest.approx(paper, abs=1e-5)
 
@@ -80,7 +80,7 @@ def test_plans_have_the_steps_of_the_paper(graph, tmp_path):
 
 @pytest.mark.parametrize("wrt, links", [("all", 22), ("parameters", 21)])
 def test_program_has_the_links_of_the_report(wrt, links, tmp_path):
-    """Without the gradient of the image, the first convolution is no link."""
+    """If the gradient of the image is not needed, the first convolution is no link."""
     onnx.save(images.vgg11(2, hidden=False), tmp_path / "model.onnx")
     options = ["--loss=cross-entropy", "--compile-to=loss", "--emit=mlir"]
     run("bppsa-compile", tmp_path / "model.onnx", *options, "-o", tmp_path / "loss.mlir")
@@ -92,7 +92,7 @@ def test_program_has_the_links_of_the_report(wrt, links, tmp_path):
 
 
 def read_links(path):
-    """Structure, sizes and nonzeros of each link of the longest chain of an evaluation."""
+    """Returns the structure, sizes and nonzeros of each link of the longest evaluated chain."""
     chains = json.loads(path.read_text())["chains"]
     keys = ("structure", "rows", "cols", "nonzeros")
     structures = max(chains, key=lambda chain: chain["links"])["structures"]
@@ -100,7 +100,7 @@ def read_links(path):
 
 
 def test_pruned_program_has_the_links_of_the_report(tmp_path):
-    """The list of Jacobians that is compiled, and the chain that a report is about."""
+    """The compiled chain of Jacobians has the links of the reported chain."""
     model = images.vgg11(4, hidden=False)
     for weight in model.graph.initializer:
         values = onnx.numpy_helper.to_array(weight)
@@ -118,5 +118,5 @@ def test_pruned_program_has_the_links_of_the_report(tmp_path):
     run("bppsa-opt", tmp_path / "links.mlir", f"{evaluate}/program.json", *rest)
     report, program = read_links(tmp_path / "report.json"), read_links(tmp_path / "program.json")
     assert len(report) == 22 and report == program
-    # Of a convolution of 4 x 3 x 9 weights 3 % are left.
+    # Pruning leaves 3 % of the 4 x 3 x 9 weights of the convolution.
     assert report[-1][3] < 0.04 * 4 * 3 * 9 * 32 * 32
